@@ -1,0 +1,33 @@
+import { HttpApiSchema } from "@effect/platform"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { EmbedderIdentity } from "./model/Collection.ts"
+import type { Vector } from "./model/Passage.ts"
+
+/** The embedder cannot answer now: not reachable, not loadable, or it gave rubbish. */
+export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>()(
+  "EmbedderUnavailable",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 503 })
+) {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** Turns text into vectors of a fixed width. Queries and passages may be encoded differently. */
+export class Embedder extends Context.Tag("clew/Embedder")<
+  Embedder,
+  {
+    /** What the vectors are made by; may have to load or ask the model. */
+    readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
+    /** None: the text has no known token, so it has no direction. */
+    readonly embedQuery: (text: string) => Effect.Effect<Option.Option<Vector>, EmbedderUnavailable>
+    /** Order of results matches order of texts; vectors are L2-normalised. */
+    readonly embedPassages: (
+      texts: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
+  }
+>() {}

@@ -1,0 +1,242 @@
+import { HttpApiSchema } from "@effect/platform"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import {
+  type Collection,
+  CollectionName,
+  type CollectionSummary,
+  describeEmbedder,
+  EmbedderIdentity
+} from "./model/Collection.ts"
+import { DocumentId, type Metadata } from "./model/Document.ts"
+import type { Filter } from "./model/Filter.ts"
+import type { Passage, Vector } from "./model/Passage.ts"
+import type { Fusion } from "./model/Query.ts"
+import type { Hit } from "./model/SearchResult.ts"
+
+/** The database cannot be used now: busy for too long, full, unreadable, damaged, or not ours. */
+export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()(
+  "StoreUnavailable",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 503 })
+) {
+  override get message() {
+    return this.reason
+  }
+}
+
+export class CollectionNotFound extends Schema.TaggedError<CollectionNotFound>()(
+  "CollectionNotFound",
+  { name: CollectionName },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No collection named ${this.name}`
+  }
+}
+
+export class CollectionExists extends Schema.TaggedError<CollectionExists>()(
+  "CollectionExists",
+  { name: CollectionName },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    return `A collection named ${this.name} exists already`
+  }
+}
+
+export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
+  "DocumentNotFound",
+  { docId: DocumentId },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No document with id ${this.docId}`
+  }
+}
+
+/** A doc_id and a source that name two different stored documents, or one document twice in a batch. */
+export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
+  "DocumentConflict",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 400 })
+) {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** The collection's vectors were made by another embedder than the one at hand. */
+export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
+  "EmbedderMismatch",
+  { collection: CollectionName, recorded: EmbedderIdentity, configured: EmbedderIdentity },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    return (
+      `Collection ${this.collection} was made with ${describeEmbedder(this.recorded)}, ` +
+      `but ${describeEmbedder(this.configured)} is configured. ` +
+      `Configure the recorded embedder, or run \`clew reindex\` to change over`
+    )
+  }
+}
+
+/** How a document is known: by its doc_id, else its source, else the hash of its content. */
+export interface DocumentRef {
+  readonly docId?: DocumentId | undefined
+  readonly source?: string | undefined
+  /** The id it gets when it has none of its own: the hash of its source, else of its content. */
+  readonly derivedId: DocumentId
+}
+
+export interface StoredRef {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  /** Hash of everything a document's passages are made from. */
+  readonly fingerprint: string
+  /** The run that last saw it. */
+  readonly seenBy: number | undefined
+  /** Set when the whole document stands on one line of its file. */
+  readonly line: number | undefined
+  readonly passages: number
+}
+
+export interface IndexedPassage extends Passage {
+  /** None: found by keyword only. */
+  readonly vector: Option.Option<Vector>
+}
+
+/** A document ready to be stored. Its passages' spans lie in `content`, in order. */
+export interface PreparedDocument extends DocumentRef {
+  readonly fingerprint: string
+  readonly content: string
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  /** Absolute path of the file it came from. */
+  readonly origin?: string | undefined
+  /** Set when the whole document stands on one line of its file. */
+  readonly line?: number | undefined
+  readonly passages: ReadonlyArray<IndexedPassage>
+}
+
+export interface PutOutcome {
+  readonly docId: DocumentId
+  readonly status: "created" | "updated"
+  readonly passages: number
+}
+
+export interface StoredDocument {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly title: string | undefined
+  readonly metadata: Metadata
+  readonly content: string
+  /** Milliseconds since the epoch. */
+  readonly indexedAt: number
+  readonly passages: ReadonlyArray<Passage & { readonly ordinal: number }>
+}
+
+export interface DocumentSummary {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly origin: string | undefined
+  readonly title: string | undefined
+  readonly passages: number
+}
+
+export interface Deleted {
+  readonly documents: number
+  readonly passages: number
+}
+
+/** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
+export interface RankRequest {
+  readonly collection: CollectionName
+  readonly vector?: Vector | undefined
+  readonly keyword?: string | undefined
+  readonly alpha: number
+  readonly fusion: Fusion
+  readonly filter: Filter
+  /** Hits wanted; if so many match, so many come. */
+  readonly limit: number
+}
+
+export interface StoreStats {
+  readonly documents: number
+  readonly passages: number
+  readonly collections: number
+  readonly databaseBytes: number
+}
+
+/** Keeps documents, their passages and vectors, and ranks passages. Every write is one transaction. */
+export class Store extends Context.Tag("clew/Store")<
+  Store,
+  {
+    readonly createCollection: (
+      name: CollectionName,
+      embedder: EmbedderIdentity
+    ) => Effect.Effect<Collection, CollectionExists | StoreUnavailable>
+    readonly collection: (name: CollectionName) => Effect.Effect<Collection, CollectionNotFound | StoreUnavailable>
+    /** Sorted by name. */
+    readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
+    readonly dropCollection: (name: CollectionName) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+
+    /** What is stored under each ref, in the refs' order. */
+    readonly lookup: (
+      collection: CollectionName,
+      refs: ReadonlyArray<DocumentRef>
+    ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+    /** All or nothing: a reader sees each document's old passages or its new ones, never a mix. */
+    readonly put: (
+      collection: CollectionName,
+      documents: ReadonlyArray<PreparedDocument>,
+      options?: { readonly seenBy?: number | undefined }
+    ) => Effect.Effect<ReadonlyArray<PutOutcome>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+    /** Marks documents as seen by a run, and moves those that stand on another line now. */
+    readonly touch: (
+      collection: CollectionName,
+      documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
+      seenBy?: number | undefined
+    ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
+    /** Marks every document that came from a file at or below one of the paths. */
+    readonly touchOrigins: (
+      collection: CollectionName,
+      paths: ReadonlyArray<string>,
+      seenBy: number
+    ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
+    /** Deletes documents that came from files at or below one of the paths and that the run did not see. */
+    readonly prune: (
+      collection: CollectionName,
+      paths: ReadonlyArray<string>,
+      seenBy: number
+    ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+
+    readonly get: (
+      collection: CollectionName,
+      docId: DocumentId
+    ) => Effect.Effect<StoredDocument, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+    /** Ordered by source, else doc_id; `after` is the last doc_id of the page before. */
+    readonly list: (
+      collection: CollectionName,
+      page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
+    ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
+    readonly deleteDocument: (
+      collection: CollectionName,
+      docId: DocumentId
+    ) => Effect.Effect<Deleted, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+    /** Exact match; deleting nothing is not an error. */
+    readonly deleteSource: (
+      collection: CollectionName,
+      source: string
+    ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+
+    /**
+     * The best passages, best first, all legs and texts from one snapshot. Score: cosine for the vector leg alone, BM25
+     * for the keyword leg alone, else the fused score. Ties by doc_id, then ordinal.
+     */
+    readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
+    readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
+  }
+>() {}

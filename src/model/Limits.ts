@@ -1,0 +1,9 @@
+/** Bounds that hold at every door. */
+export const limits = {
+  queryCharacters: 10_000,
+  topK: { min: 1, max: 100 },
+  alpha: { min: 0, max: 1 },
+  temperature: { min: 0, max: 2 },
+  /** Candidates each leg hands to the fusion, whatever `top_k` is. */
+  legDepth: 200
+} as const

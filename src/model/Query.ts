@@ -1,0 +1,68 @@
+import * as Schema from "effect/Schema"
+import { CollectionName } from "./Collection.ts"
+import { Filter } from "./Filter.ts"
+import { limits } from "./Limits.ts"
+
+const codePoints = (text: string): number => {
+  let n = 0
+  for (const _ of text) n++
+  return n
+}
+
+/** 1 to 10,000 characters (code points), not blank. */
+export const QueryText = Schema.String.pipe(
+  Schema.filter((text) =>
+    text.trim() === ""
+      ? "query must not be empty"
+      : text.length > limits.queryCharacters && codePoints(text) > limits.queryCharacters
+        ? `query must be at most ${limits.queryCharacters} characters, got ${codePoints(text)}`
+        : true
+  ),
+  Schema.annotations({
+    identifier: "QueryText",
+    description: `What to search for, 1 to ${limits.queryCharacters} characters`,
+    jsonSchema: { type: "string", minLength: 1, maxLength: limits.queryCharacters }
+  })
+)
+
+export const TopK = Schema.Int.pipe(
+  Schema.between(limits.topK.min, limits.topK.max, {
+    message: (issue) => `top_k must be between ${limits.topK.min} and ${limits.topK.max}, got ${String(issue.actual)}`
+  }),
+  Schema.annotations({ identifier: "TopK", description: "How many passages to return" })
+)
+
+export const Alpha = Schema.Finite.pipe(
+  Schema.between(limits.alpha.min, limits.alpha.max, {
+    message: (issue) => `alpha must be between ${limits.alpha.min} and ${limits.alpha.max}, got ${String(issue.actual)}`
+  }),
+  Schema.annotations({
+    identifier: "Alpha",
+    description: "Weight of the vector leg in a hybrid search: 0 is keyword only, 1 vector only"
+  })
+)
+
+/** `rrf` fuses ranks, `score` fuses scores. */
+export const Fusion = Schema.Literal("rrf", "score").annotations({
+  identifier: "Fusion",
+  description: "How hybrid search fuses its legs: rrf (reciprocal ranks) or score (normalised scores)"
+})
+export type Fusion = typeof Fusion.Type
+
+export const Mode = Schema.Literal("vector", "keyword", "hybrid").annotations({
+  identifier: "Mode",
+  description: "The legs that ranked the results"
+})
+export type Mode = typeof Mode.Type
+
+/** The search request of every door; defaults that differ between doors are filled in there. */
+export const SearchRequest = Schema.Struct({
+  query: QueryText,
+  topK: Schema.optional(TopK).pipe(Schema.fromKey("top_k")),
+  hybrid: Schema.optional(Schema.Boolean),
+  alpha: Schema.optional(Alpha),
+  fusion: Schema.optional(Fusion),
+  filter: Schema.optional(Filter),
+  collection: Schema.optional(CollectionName)
+}).annotations({ identifier: "SearchRequest" })
+export type SearchRequest = typeof SearchRequest.Type

@@ -1,0 +1,76 @@
+import * as Schema from "effect/Schema"
+import type { DocumentId, Metadata } from "./Document.ts"
+import type { Passage } from "./Passage.ts"
+import { Mode } from "./Query.ts"
+
+/** A leg's place for a passage: rank from 1, and the leg's own score. */
+export interface LegPlace {
+  readonly rank: number
+  readonly score: number
+}
+
+/** A passage found, with its document and how each leg placed it. */
+export interface Hit {
+  readonly score: number
+  readonly vector?: LegPlace | undefined
+  readonly keyword?: LegPlace | undefined
+  readonly passage: Passage & { readonly ordinal: number }
+  readonly document: {
+    readonly docId: DocumentId
+    readonly source: string
+    readonly title?: string | undefined
+    readonly metadata: Metadata
+  }
+}
+
+export const ResultMetadata = Schema.Struct(
+  {
+    source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+    doc_id: Schema.String,
+    title: Schema.optional(Schema.String),
+    chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
+    heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
+    start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
+    end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
+    start_line: Schema.Int.annotations({ description: "First line, from 1" }),
+    end_line: Schema.Int.annotations({ description: "Last line, from 1" })
+  },
+  { key: Schema.String, value: Schema.Unknown }
+).annotations({ identifier: "ResultMetadata", description: "Where the passage stands, and the document's own keys" })
+
+export const SearchResult = Schema.Struct({
+  text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
+  score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
+  metadata: ResultMetadata
+}).annotations({ identifier: "SearchResult" })
+export type SearchResult = typeof SearchResult.Type
+
+export const SearchResponse = Schema.Struct({
+  results: Schema.Array(SearchResult),
+  query_time_ms: Schema.Int,
+  mode: Mode,
+  degraded: Schema.optional(
+    Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })
+  )
+}).annotations({ identifier: "SearchResponse" })
+export type SearchResponse = typeof SearchResponse.Type
+
+export const headingPath = (heading: ReadonlyArray<string>): string => heading.join(" > ")
+
+/** The service's own keys win over a document's of the same name. */
+export const toSearchResult = ({ document, passage, score }: Hit): SearchResult => ({
+  text: passage.text,
+  score,
+  metadata: {
+    ...document.metadata,
+    source: document.source,
+    doc_id: document.docId,
+    ...(document.title === undefined ? {} : { title: document.title }),
+    chunk_index: passage.ordinal,
+    ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
+    start: passage.start,
+    end: passage.end,
+    start_line: passage.startLine,
+    end_line: passage.endLine
+  }
+})
