@@ -1,0 +1,108 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import {
+  CollectionExists,
+  DocumentNotFound,
+  Store,
+  type StoreUnavailable
+} from "../Store.ts"
+import type { Collection, CollectionName } from "../model/Collection.ts"
+import * as collections from "./sqlite/collections.ts"
+import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
+import * as Database from "./sqlite/Database.ts"
+import * as documents from "./sqlite/documents.ts"
+import { rank } from "./sqlite/rank.ts"
+import * as reading from "./sqlite/reading.ts"
+import { resolve } from "./sqlite/references.ts"
+
+const make = Effect.gen(function* () {
+  const { read, sql, write } = yield* Database.Database
+  const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
+    Effect.flatMap(collections.find(sql, name), use)
+
+  return Store.of({
+    createCollection: Effect.fn("Store.createCollection")(function* (name, embedder) {
+      const now = yield* Clock.currentTimeMillis
+      return yield* collections.find(sql, name).pipe(
+        Effect.flatMap(() => new CollectionExists({ name })),
+        Effect.catchTag("CollectionNotFound", () => collections.create(sql, name, embedder, now)),
+        write
+      )
+    }),
+
+    collection: Effect.fn("Store.collection")((name) => read(collections.find(sql, name))),
+
+    collections: Effect.withSpan(read(collections.all(sql)), "Store.collections"),
+
+    dropCollection: Effect.fn("Store.dropCollection")((name) => write(collections.drop(sql, name))),
+
+    lookup: Effect.fn("Store.lookup")((name, refs) => read(within(name, ({ id }) => resolve(sql, id, refs)))),
+
+    put: Effect.fn("Store.put")(function* (name, prepared, options) {
+      const now = yield* Clock.currentTimeMillis
+      return yield* write(
+        within(name, (collection) => documents.put(sql, collection, prepared, now, options?.seenBy))
+      )
+    }),
+
+    touch: Effect.fn("Store.touch")((name, touched, seenBy) =>
+      Effect.asVoid(write(within(name, ({ id }) => documents.touch(sql, id, touched, seenBy))))
+    ),
+
+    touchOrigins: Effect.fn("Store.touchOrigins")((name, paths, seenBy) =>
+      Effect.asVoid(write(within(name, ({ id }) => documents.touchOrigins(sql, id, paths, seenBy))))
+    ),
+
+    prune: Effect.fn("Store.prune")((name, paths, seenBy) =>
+      write(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
+    ),
+
+    get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => reading.get(sql, id, docId)))),
+
+    list: Effect.fn("Store.list")((name, page) => read(within(name, ({ id }) => reading.page(sql, id, page)))),
+
+    deleteDocument: Effect.fn("Store.deleteDocument")((name, docId) =>
+      write(
+        within(name, ({ id }) =>
+          Effect.flatMap(documents.removeWhere(sql, id, "doc_id", docId), (deleted) =>
+            deleted.documents === 0 ? new DocumentNotFound({ docId }) : Effect.succeed(deleted)
+          )
+        )
+      )
+    ),
+
+    deleteSource: Effect.fn("Store.deleteSource")((name, source) =>
+      write(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
+    ),
+
+    rank: Effect.fn("Store.rank")((request) => read(rank(sql, request))),
+
+    stats: Effect.fn("Store.stats")((name) =>
+      read(
+        Effect.gen(function* () {
+          const all = yield* collections.all(sql)
+          const counted = name === undefined ? all : [yield* collections.find(sql, name)]
+          const [size] = yield* sql.unsafe<{ readonly bytes: number }>(
+            "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
+          )
+          return {
+            documents: counted.reduce((sum, { documents }) => sum + documents, 0),
+            passages: counted.reduce((sum, { passages }) => sum + passages, 0),
+            collections: all.length,
+            databaseBytes: size?.bytes ?? 0
+          }
+        })
+      )
+    )
+  })
+})
+
+export type { DatabaseOptions }
+
+/** The whole index in one SQLite file. */
+export const layer = (options: DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
+  Layer.effect(Store, make).pipe(Layer.provide(Database.layer(options)))
+
+/** An index that goes with the process. */
+export const layerMemory: Layer.Layer<Store, StoreUnavailable> = layer({ filename: memory, mode: "create" })

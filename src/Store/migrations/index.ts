@@ -1,0 +1,12 @@
+import * as Migrator from "@effect/sql/Migrator"
+import index from "./0001_index.ts"
+
+const migrations = {
+  "0001_index": index
+}
+
+/** The schema this program writes, kept in the database's `user_version`. */
+export const schemaVersion = Object.keys(migrations).length
+
+/** Brings a database up to `schemaVersion`. */
+export const migrate = Migrator.make({})({ loader: Migrator.fromRecord(migrations), table: "clew_migrations" })

@@ -1,0 +1,219 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Collection } from "../../model/Collection.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import { headingPath } from "../../model/SearchResult.ts"
+import type { Deleted, PreparedDocument, PutOutcome } from "../../Store.ts"
+import * as collections from "./collections.ts"
+import { cut } from "./content.ts"
+import { metadataRows } from "./filter.ts"
+import * as keyword from "./keyword.ts"
+import { type Known, resolve, storedId } from "./references.ts"
+import { inList, insertRows, list } from "./rows.ts"
+import * as vectors from "./vectors.ts"
+
+/** The next free row id of a table; the write lock is held, so nobody else takes it. */
+const nextId = (sql: SqlClient.SqlClient, table: string): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]),
+    ([row]) => (row?.seq ?? 0) + 1
+  )
+
+/** Takes documents out of every table, given their row ids; passages and metadata go by their foreign keys. */
+export const remove = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  ids: ReadonlyArray<number>
+) {
+  if (ids.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
+  const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE document_id ${inList}`, [
+    list(ids)
+  ])
+  const passages = rows.map((row) => row.id)
+  yield* keyword.remove(sql, collection, passages)
+  yield* vectors.remove(sql, collection, passages)
+  yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [list(ids)])
+  const deleted: Deleted = { documents: ids.length, passages: passages.length }
+  yield* collections.count(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })
+  return deleted
+})
+
+/** Replaces or adds documents, in one transaction of the caller's. */
+export const put = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  documents: ReadonlyArray<PreparedDocument>,
+  indexedAt: number,
+  seenBy: number | undefined
+) {
+  const found = yield* resolve(sql, collection.id, documents)
+  yield* remove(
+    sql,
+    collection.id,
+    found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))
+  )
+  let documentId = yield* nextId(sql, "documents")
+  let passageId = yield* nextId(sql, "passages")
+  const documentRows: Array<ReadonlyArray<unknown>> = []
+  const passageRows: Array<ReadonlyArray<unknown>> = []
+  const metadata: Array<ReadonlyArray<unknown>> = []
+  const keywordRows: Array<keyword.KeywordRow> = []
+  const vectorRows: Array<{ readonly id: number; readonly vector: Float32Array }> = []
+  const outcomes: Array<PutOutcome> = []
+  for (const [index, document] of documents.entries()) {
+    const stored = found[index] ?? Option.none()
+    const docId = storedId(document, stored)
+    const { leads, tail } = cut(document.content, document.passages)
+    const title = document.title ?? ""
+    documentRows.push([
+      documentId,
+      collection.id,
+      docId,
+      document.source ?? null,
+      document.title ?? null,
+      JSON.stringify(document.metadata),
+      document.fingerprint,
+      document.origin ?? null,
+      document.line ?? null,
+      tail,
+      document.passages.length,
+      seenBy ?? null,
+      indexedAt
+    ])
+    for (const row of metadataRows(document.metadata)) metadata.push([...row, documentId])
+    for (const [ordinal, passage] of document.passages.entries()) {
+      passageRows.push([
+        passageId,
+        documentId,
+        ordinal,
+        leads[ordinal],
+        passage.text,
+        JSON.stringify(passage.heading),
+        passage.start,
+        passage.end,
+        passage.startLine,
+        passage.endLine
+      ])
+      keywordRows.push({ id: passageId, title, heading: headingPath(passage.heading), text: passage.text })
+      if (Option.isSome(passage.vector)) vectorRows.push({ id: passageId, vector: passage.vector.value })
+      passageId++
+    }
+    outcomes.push({
+      docId,
+      status: Option.isSome(stored) ? "updated" : "created",
+      passages: document.passages.length
+    })
+    documentId++
+  }
+  yield* insertRows(sql, "documents", documentColumns, documentRows)
+  yield* insertRows(sql, "metadata_values", ["key", "kind", "value", "document_id"], metadata)
+  yield* insertRows(sql, "passages", passageColumns, passageRows)
+  yield* keyword.insert(sql, collection.id, keywordRows)
+  yield* vectors.insert(sql, collection.id, vectorRows)
+  yield* collections.count(sql, collection.id, { documents: documentRows.length, passages: passageRows.length })
+  return outcomes
+})
+
+const documentColumns = [
+  "id",
+  "collection_id",
+  "doc_id",
+  "source",
+  "title",
+  "metadata",
+  "fingerprint",
+  "origin",
+  "line",
+  "tail",
+  "passages",
+  "seen_by",
+  "indexed_at"
+]
+
+const passageColumns = [
+  "id",
+  "document_id",
+  "ordinal",
+  "lead",
+  "text",
+  "heading",
+  "start",
+  '"end"',
+  "start_line",
+  "end_line"
+]
+
+export const touch = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
+  seenBy: number | undefined
+): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(
+    `UPDATE documents SET seen_by = coalesce(?, seen_by), line = coalesce(t.value ->> 1, line)
+     FROM json_each(?) AS t WHERE collection_id = ? AND doc_id = t.value ->> 0`,
+    [seenBy ?? null, JSON.stringify(documents.map(({ docId, line }) => [docId, line ?? null])), collection]
+  )
+
+/** Documents from a file at one of the paths or below it; bytes order `/` before `0`, so below is a range. */
+const under = (paths: ReadonlyArray<string>) => ({
+  sql: `(${paths.map(() => "origin = ? OR (origin >= ? AND origin < ?)").join(" OR ")})`,
+  params: paths.flatMap((path) => {
+    const folder = path.endsWith("/") ? path : `${path}/`
+    return [path, folder, `${folder.slice(0, -1)}0`]
+  })
+})
+
+export const touchOrigins = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  seenBy: number
+): Effect.Effect<unknown, SqlError> => {
+  if (paths.length === 0) return Effect.void
+  const where = under(paths)
+  return sql.unsafe(`UPDATE documents SET seen_by = ? WHERE collection_id = ? AND ${where.sql}`, [
+    seenBy,
+    collection,
+    ...where.params
+  ])
+}
+
+export const prune = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  seenBy: number
+) {
+  if (paths.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
+  const where = under(paths)
+  const rows = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT id FROM documents WHERE collection_id = ? AND ${where.sql} AND seen_by IS NOT ?`,
+    [collection, ...where.params, seenBy]
+  )
+  return yield* remove(
+    sql,
+    collection,
+    rows.map((row) => row.id)
+  )
+})
+
+/** Takes out the documents whose `doc_id` or `source` is exactly the value. */
+export const removeWhere = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  column: "doc_id" | "source",
+  value: string
+) {
+  const rows = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT id FROM documents WHERE collection_id = ? AND ${column} = ?`,
+    [collection, value]
+  )
+  return yield* remove(
+    sql,
+    collection,
+    rows.map((row) => row.id)
+  )
+})

@@ -1,0 +1,44 @@
+import { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { StoreUnavailable } from "../../Store.ts"
+
+const codeOf = (error: SqlError): string => {
+  const code: unknown = (error.cause as { readonly code?: unknown } | undefined)?.code
+  return typeof code === "string" ? code : ""
+}
+
+const busy = /^SQLITE_(BUSY|LOCKED)/
+
+/** Waits out another process: longer than the 10 s a user may be kept waiting, in steps that fall into no rhythm. */
+const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
+  Schedule.union(Schedule.spaced(Duration.millis(100))),
+  Schedule.jittered,
+  Schedule.upTo(Duration.seconds(30))
+)
+
+export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.retry(effect, { schedule: patience, while: (error) => error instanceof SqlError && busy.test(codeOf(error)) })
+
+const reasons: ReadonlyArray<readonly [RegExp, string]> = [
+  [busy, "another process has kept it locked for too long; try again"],
+  [/^SQLITE_FULL/, "the disk is full"],
+  [/^SQLITE_IOERR/, "reading or writing it failed"],
+  [/^SQLITE_CANTOPEN/, "it cannot be opened"],
+  [/^SQLITE_READONLY/, "it can only be read"],
+  [/^SQLITE_CORRUPT/, "it is damaged; restore a backup or index anew"],
+  [/^SQLITE_NOTADB/, "it is not a database"]
+]
+
+/** What fails because of the file is `StoreUnavailable`; any other SQL error is a defect. */
+export const typed =
+  (filename: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+    Effect.catchAll(effect, (error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+      if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
+      const known = reasons.find(([pattern]) => pattern.test(codeOf(error)))
+      return known === undefined
+        ? Effect.die(error)
+        : Effect.fail(new StoreUnavailable({ reason: `The index ${filename} is not available: ${known[1]}` }))
+    })

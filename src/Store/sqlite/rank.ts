@@ -1,0 +1,137 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { DocumentId } from "../../model/Document.ts"
+import { limits } from "../../model/Limits.ts"
+import type { Hit } from "../../model/SearchResult.ts"
+import type { RankRequest } from "../../Store.ts"
+import { fuse, type Fused, type Leg } from "../../text/fusion.ts"
+import * as collections from "./collections.ts"
+import { passagesMask } from "./filter.ts"
+import * as keyword from "./keyword.ts"
+import { inList, list } from "./rows.ts"
+import * as vectors from "./vectors.ts"
+
+/** A passage with a leg's score. */
+export interface Scored {
+  readonly id: number
+  readonly score: number
+}
+
+interface Place {
+  readonly doc_id: DocumentId
+  readonly ordinal: number
+}
+
+/** What a hit shows, by passage id. */
+interface HitRow extends Place {
+  readonly id: number
+  readonly text: string
+  readonly heading: string
+  readonly start: number
+  readonly end: number
+  readonly start_line: number
+  readonly end_line: number
+  readonly source: string | null
+  readonly title: string | null
+  readonly metadata: string
+  readonly line: number | null
+}
+
+const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => ({
+  score,
+  vector,
+  keyword,
+  passage: {
+    ordinal: row.ordinal,
+    text: row.text,
+    heading: JSON.parse(row.heading) as ReadonlyArray<string>,
+    start: row.start,
+    end: row.end,
+    startLine: row.line ?? row.start_line,
+    endLine: row.line ?? row.end_line
+  },
+  document: {
+    docId: row.doc_id,
+    source: row.source ?? row.doc_id,
+    ...(row.title === null ? {} : { title: row.title }),
+    metadata: JSON.parse(row.metadata) as Hit["document"]["metadata"]
+  }
+})
+
+/** Both legs, their fusion and the hits' texts; to be run in one snapshot. */
+export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: RankRequest) {
+  const { id: collection } = yield* collections.find(sql, request.collection)
+  const mask = passagesMask(collection, request.filter)
+  const depth = Math.max(limits.legDepth, request.limit)
+  const both = request.vector !== undefined && request.keyword !== undefined
+  const crosswise = both && request.fusion === "score"
+
+  const near = request.vector ? yield* vectors.search(sql, collection, request.vector, { depth, mask }) : []
+  const matching = request.keyword
+    ? yield* keyword.search(sql, collection, request.keyword, { depth, mask, also: crosswise ? idsOf(near) : [] })
+    : []
+  const unseen = crosswise ? without(matching, near) : []
+  const nearToo = unseen.length > 0 && request.vector ? yield* vectors.score(sql, collection, request.vector, unseen) : []
+
+  const places = new Map(
+    (yield* sql.unsafe<Place & { readonly id: number }>(
+      `SELECT p.id, d.doc_id, p.ordinal FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+      [list([...new Set(idsOf([...near, ...matching]))])]
+    )).map((place) => [place.id, place])
+  )
+  const tieOrder = (a: number, b: number): number => {
+    const [x, y] = [places.get(a)!, places.get(b)!]
+    return x.doc_id < y.doc_id ? -1 : x.doc_id > y.doc_id ? 1 : x.ordinal - y.ordinal
+  }
+  const vectorLeg = toLeg(near, nearToo, depth, tieOrder)
+  const keywordLeg = toLeg(matching, [], depth, tieOrder)
+  const { alpha, fusion: method } = request
+  const order = both
+    ? fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder })
+    : request.vector
+      ? alone("vector", vectorLeg)
+      : alone("keyword", keywordLeg)
+  const best = order.slice(0, request.limit)
+
+  const rows = yield* sql.unsafe<HitRow>(
+    `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line,
+            d.doc_id, d.source, d.title, d.metadata, d.line
+     FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+    [list(best.map((hit) => hit.key))]
+  )
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return best.map((hit) => toHit(found.get(hit.key)!, hit))
+})
+
+const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)
+
+const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Scored>): ReadonlyArray<number> => {
+  const known = new Set(idsOf(others))
+  return idsOf(some).filter((id) => !known.has(id))
+}
+
+/** The best `depth` of a leg's passages as its ranking; the others keep their scores, for fusing by score. */
+const toLeg = (
+  ranked: ReadonlyArray<Scored>,
+  others: ReadonlyArray<Scored>,
+  depth: number,
+  tieOrder: (a: number, b: number) => number
+): Leg<number> => {
+  const sorted = ranked
+    .map(({ id, score }) => ({ key: id, score }))
+    .sort((a, b) => b.score - a.score || tieOrder(a.key, b.key))
+  const scores = new Map([
+    ...sorted.slice(depth).map(({ key, score }) => [key, score] as const),
+    ...others.map(({ id, score }) => [id, score] as const)
+  ])
+  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id) }
+}
+
+const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
+  leg.ranked.map(({ key, score }, index) => ({
+    key,
+    score,
+    vector: undefined,
+    keyword: undefined,
+    [name]: { rank: index + 1, score }
+  }))

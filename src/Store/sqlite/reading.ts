@@ -1,0 +1,94 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { DocumentId } from "../../model/Document.ts"
+import type { Filter } from "../../model/Filter.ts"
+import { DocumentNotFound, type DocumentSummary, type StoredDocument } from "../../Store.ts"
+import { join } from "./content.ts"
+import { documentsWhere } from "./filter.ts"
+
+interface DocumentRow {
+  readonly id: number
+  readonly doc_id: DocumentId
+  readonly source: string | null
+  readonly title: string | null
+  readonly metadata: string
+  readonly line: number | null
+  readonly tail: string
+  readonly indexed_at: number
+}
+
+interface PassageRow {
+  readonly ordinal: number
+  readonly lead: string
+  readonly text: string
+  readonly heading: string
+  readonly start: number
+  readonly end: number
+  readonly start_line: number
+  readonly end_line: number
+}
+
+/** A document whole, its content put together again. */
+export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, docId: DocumentId) {
+  const [row] = yield* sql.unsafe<DocumentRow>("SELECT * FROM documents WHERE collection_id = ? AND doc_id = ?", [
+    collection,
+    docId
+  ])
+  if (row === undefined) return yield* new DocumentNotFound({ docId })
+  const passages = yield* sql.unsafe<PassageRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal", [
+    row.id
+  ])
+  return {
+    docId: row.doc_id,
+    source: row.source ?? undefined,
+    title: row.title ?? undefined,
+    metadata: JSON.parse(row.metadata) as StoredDocument["metadata"],
+    content: join(passages, row.tail),
+    indexedAt: row.indexed_at,
+    passages: passages.map((passage) => ({
+      ordinal: passage.ordinal,
+      text: passage.text,
+      heading: JSON.parse(passage.heading) as ReadonlyArray<string>,
+      start: passage.start,
+      end: passage.end,
+      startLine: row.line ?? passage.start_line,
+      endLine: row.line ?? passage.end_line
+    }))
+  } satisfies StoredDocument
+})
+
+interface SummaryRow {
+  readonly doc_id: DocumentId
+  readonly source: string | null
+  readonly origin: string | null
+  readonly title: string | null
+  readonly passages: number
+}
+
+const order = "coalesce(d.source, d.doc_id), d.doc_id"
+
+/** A page of documents by source, else doc_id. */
+export const page = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  options: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
+) {
+  const where = documentsWhere(collection, options.filter ?? {})
+  const after =
+    options.after === undefined
+      ? ""
+      : ` AND (${order}) > (SELECT ${order} FROM documents AS d WHERE d.collection_id = ? AND d.doc_id = ?)`
+  const rows = yield* sql.unsafe<SummaryRow>(
+    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d WHERE ${where.sql}${after} ORDER BY ${order} LIMIT ?`,
+    [...where.params, ...(options.after === undefined ? [] : [collection, options.after]), options.limit]
+  )
+  return rows.map(
+    (row): DocumentSummary => ({
+      docId: row.doc_id,
+      source: row.source ?? undefined,
+      origin: row.origin ?? undefined,
+      title: row.title ?? undefined,
+      passages: row.passages
+    })
+  )
+})

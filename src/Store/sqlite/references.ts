@@ -1,0 +1,94 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { DocumentId } from "../../model/Document.ts"
+import { DocumentConflict, type DocumentRef, type StoredRef } from "../../Store.ts"
+import { inList, list } from "./rows.ts"
+
+/** A stored document, as far as telling it from others and from its new version goes. */
+export interface Known extends StoredRef {
+  readonly id: number
+}
+
+interface Row {
+  readonly id: number
+  readonly doc_id: DocumentId
+  readonly source: string | null
+  readonly fingerprint: string
+  readonly seen_by: number | null
+  readonly line: number | null
+  readonly passages: number
+}
+
+const columns = "id, doc_id, source, fingerprint, seen_by, line, passages"
+
+const known = (row: Row): Known => ({
+  id: row.id,
+  docId: row.doc_id,
+  source: row.source ?? undefined,
+  fingerprint: row.fingerprint,
+  seenBy: row.seen_by ?? undefined,
+  line: row.line ?? undefined,
+  passages: row.passages
+})
+
+const nameOf = (ref: DocumentRef): string =>
+  ref.docId !== undefined ? `doc_id ${ref.docId}` : ref.source !== undefined ? `source ${ref.source}` : "content"
+
+const conflict = (reason: string) => new DocumentConflict({ reason })
+
+/** The id a ref's document has once stored. */
+export const storedId = (ref: DocumentRef, found: Option.Option<Known>): DocumentId =>
+  ref.docId ?? Option.match(found, { onNone: () => ref.derivedId, onSome: (stored) => stored.docId })
+
+/** What is stored under each ref; fails where a ref names two documents, or two refs name one. */
+export const resolve = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  refs: ReadonlyArray<DocumentRef>
+) {
+  const ids = refs.map((ref) => ref.docId ?? ref.derivedId)
+  const sources = refs.flatMap((ref) => (ref.source === undefined ? [] : [ref.source]))
+  const rows = yield* sql.unsafe<Row>(
+    `SELECT ${columns} FROM documents WHERE collection_id = ? AND doc_id ${inList}
+     UNION SELECT ${columns} FROM documents WHERE collection_id = ? AND source ${inList}`,
+    [collection, list(ids), collection, list(sources)]
+  )
+  const byId = new Map(rows.map((row) => [row.doc_id, known(row)]))
+  const bySource = new Map(rows.flatMap((row) => (row.source === null ? [] : [[row.source, known(row)] as const])))
+
+  const taken = new Map<string, DocumentRef>()
+  return yield* Effect.forEach(refs, (ref): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
+    const named = byId.get(ref.docId ?? ref.derivedId)
+    const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
+    if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
+      return Effect.fail(
+        conflict(
+          `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
+            `delete one of them, or give the doc_id ${sourced.docId}`
+        )
+      )
+    }
+    // An id made from a source that has since been given to another document.
+    if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
+      return Effect.fail(
+        conflict(`source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`)
+      )
+    }
+    const found = Option.fromNullable(sourced ?? named)
+    const id = storedId(ref, found)
+    const keys = [
+      `id ${id}`,
+      ...(ref.source === undefined ? [] : [`source ${ref.source}`]),
+      ...Option.toArray(Option.map(found, (stored) => `row ${stored.id}`))
+    ]
+    for (const key of keys) {
+      const other = taken.get(key)
+      if (other !== undefined) {
+        return Effect.fail(conflict(`The same document stands twice in the batch: ${nameOf(other)} and ${nameOf(ref)}`))
+      }
+      taken.set(key, ref)
+    }
+    return Effect.succeed(found)
+  })
+})

@@ -1,0 +1,449 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import type { Filter } from "../../src/model/Filter.ts"
+import { type PreparedDocument, type RankRequest, Store } from "../../src/Store.ts"
+
+export const embedder: EmbedderIdentity = {
+  backend: "test",
+  model: "compass",
+  dimensions: 4,
+  queryPrefix: "",
+  passagePrefix: ""
+}
+
+const unit = (...values: ReadonlyArray<number>): Float32Array => {
+  const norm = Math.hypot(...values)
+  return Float32Array.from(values, (value) => value / norm)
+}
+
+const north = unit(1, 0, 0, 0)
+
+interface Given extends Partial<Omit<PreparedDocument, "passages">> {
+  readonly vectors?: ReadonlyArray<Float32Array | undefined>
+}
+
+/** A document whose passages are its content's lines. */
+export const document = (content: string, given: Given = {}): PreparedDocument => {
+  const { vectors = [], ...rest } = given
+  let start = 0
+  const lines = content.split("\n").map((text, index) => {
+    const passage = { text, start, end: start + text.length, startLine: index + 1, endLine: index + 1 }
+    start += text.length + 1
+    return passage
+  })
+  return {
+    derivedId: DocumentId.make(`derived:${given.source ?? content.slice(0, 50)}`),
+    fingerprint: `of ${content}`,
+    content,
+    metadata: {},
+    ...rest,
+    passages: lines
+      .filter(({ text }) => text.trim() !== "")
+      .map((passage, index) => ({
+        ...passage,
+        heading: [],
+        vector: Option.fromNullable(index in vectors ? vectors[index] : north)
+      }))
+  }
+}
+
+let made = 0
+
+/** Each test works in a collection of its own. */
+const fresh = Effect.gen(function* () {
+  const store = yield* Store
+  const { name } = yield* store.createCollection(CollectionName.make(`c${made++}`), embedder)
+  const rank = (request: Partial<RankRequest>) =>
+    store.rank({ collection: name, alpha: 0.4, fusion: "rrf", filter: {}, limit: 10, ...request })
+  return {
+    store,
+    name,
+    rank,
+    put: (...documents: ReadonlyArray<PreparedDocument>) => store.put(name, documents),
+    sources: (request: Partial<RankRequest>) =>
+      Effect.map(rank(request), (hits) => hits.map((hit) => hit.document.source))
+  }
+})
+
+/** What every Store promises. */
+export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) =>
+  it.layer(layer)(`Store: ${name}`, (it) => {
+    it.effect("makes, lists and drops collections", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        yield* put(document("one\ntwo", { source: "a" }))
+        assert.deepStrictEqual((yield* store.collection(name)).embedder, embedder)
+        const twice = yield* Effect.flip(store.createCollection(name, embedder))
+        assert.strictEqual(twice._tag, "CollectionExists")
+        const names = (yield* store.collections).map((collection) => collection.name)
+        assert.deepStrictEqual(names, [...names].sort())
+        assert.deepStrictEqual(yield* store.dropCollection(name), { documents: 1, passages: 2 })
+        assert.strictEqual((yield* Effect.flip(store.collection(name)))._tag, "CollectionNotFound")
+        assert.strictEqual((yield* Effect.flip(store.dropCollection(name)))._tag, "CollectionNotFound")
+        // A collection of the same name starts empty.
+        yield* store.createCollection(name, embedder)
+        assert.deepStrictEqual(yield* store.list(name, { limit: 10 }), [])
+      })
+    )
+
+    it.effect("gives a document back as it was", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        const metadata = { lang: "en", tags: ["a", "b"], nested: { deep: [1, null] }, year: 1999 }
+        const content = "\n  first\n\n\nsecond 𝒳\n \n"
+        const [outcome] = yield* put(document(content, { source: "/a.md", title: "A", metadata }))
+        assert.strictEqual(outcome?.status, "created")
+        const stored = yield* store.get(name, outcome!.docId)
+        assert.strictEqual(stored.content, content)
+        assert.deepStrictEqual(stored.metadata, metadata)
+        assert.strictEqual(stored.title, "A")
+        assert.strictEqual(stored.source, "/a.md")
+        for (const passage of stored.passages) {
+          assert.strictEqual(content.slice(passage.start, passage.end), passage.text)
+        }
+        assert.deepStrictEqual(
+          stored.passages.map((passage) => passage.ordinal),
+          [0, 1]
+        )
+      })
+    )
+
+    it.effect.prop(
+      "gives back any content, however its passages overlap",
+      { content: FastCheck.string({ unit: "binary" }), cuts: FastCheck.array(FastCheck.nat(40), { maxLength: 8 }) },
+      ({ content, cuts }) =>
+        Effect.gen(function* () {
+          const { name, put, store } = yield* fresh
+          // Passages begin and end between characters, never inside a surrogate pair.
+          const bounds = [0]
+          for (const character of content) bounds.push(bounds.at(-1)! + character.length)
+          const starts = [...new Set(cuts)].filter((start) => start < bounds.length - 1).sort((a, b) => a - b)
+          const passages = starts.map((start, index) => {
+            const end = Math.min(bounds.length - 1, start + 1 + ((index * 7) % 13))
+            return { ...at(content, bounds[start]!, bounds[end]!), heading: [], vector: Option.none() }
+          })
+          const [outcome] = yield* put({ ...document("x", { source: "s" }), content, passages })
+          assert.strictEqual((yield* store.get(name, outcome!.docId)).content, content)
+        }),
+      { fastCheck: { numRuns: 50 } }
+    )
+
+    it.effect("knows a document by doc_id, else source, else content", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        const id = DocumentId.make("mine")
+        yield* put(document("one", { docId: id, source: "s" }), document("other", { source: "t" }), document("bare"))
+        const [bySource] = yield* put(document("two", { source: "s" }))
+        assert.deepStrictEqual(bySource, { docId: id, status: "updated", passages: 1 })
+        const [byId] = yield* put(document("three", { docId: id, source: "moved" }))
+        assert.deepStrictEqual(byId, { docId: id, status: "updated", passages: 1 })
+        const [byContent] = yield* put(document("bare"))
+        assert.strictEqual(byContent?.status, "updated")
+        const [renamed] = yield* put(document("four", { docId: DocumentId.make("new"), source: "moved" }))
+        assert.deepStrictEqual(renamed, { docId: DocumentId.make("new"), status: "updated", passages: 1 })
+        assert.strictEqual((yield* store.stats(name)).documents, 3)
+        assert.strictEqual((yield* Effect.flip(store.get(name, id)))._tag, "DocumentNotFound")
+      })
+    )
+
+    it.effect("refuses what names two documents, or one twice, and changes nothing", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        yield* put(document("a", { docId: DocumentId.make("a"), source: "sa" }))
+        yield* put(document("b", { docId: DocumentId.make("b"), source: "sb" }))
+        const refused = [
+          [document("x", { docId: DocumentId.make("a"), source: "sb" })],
+          [document("x", { source: "n" }), document("y", { source: "n" })],
+          [document("x", { docId: DocumentId.make("n") }), document("y", { docId: DocumentId.make("n") })],
+          [document("x", { docId: DocumentId.make("n"), source: "sa" }), document("y", { docId: DocumentId.make("a") })]
+        ]
+        for (const documents of refused) {
+          assert.strictEqual((yield* Effect.flip(store.put(name, documents)))._tag, "DocumentConflict")
+          assert.strictEqual((yield* Effect.flip(store.lookup(name, documents)))._tag, "DocumentConflict")
+        }
+        assert.strictEqual((yield* store.get(name, DocumentId.make("a"))).content, "a")
+        assert.deepStrictEqual(yield* store.stats(name).pipe(Effect.map((stats) => stats.documents)), 2)
+      })
+    )
+
+    it.effect("replaces a document wholly in both legs", () =>
+      Effect.gen(function* () {
+        const { put, sources, rank, store, name } = yield* fresh
+        yield* put(document("zebra one\nzebra two\nzebra three", { source: "s" }), document("giraffe", { source: "t" }))
+        yield* put(document("lion", { source: "s", vectors: [unit(0, 1, 0, 0)] }))
+        assert.deepStrictEqual(yield* sources({ keyword: "zebra" }), [])
+        assert.deepStrictEqual(yield* sources({ keyword: "lion" }), ["s"])
+        const hits = yield* rank({ vector: unit(0, 1, 0, 0) })
+        assert.deepStrictEqual(
+          hits.map((hit) => hit.passage.text),
+          ["lion", "giraffe"]
+        )
+        const { documents, passages } = yield* store.stats(name)
+        assert.deepStrictEqual({ documents, passages }, { documents: 2, passages: 2 })
+      })
+    )
+
+    it.effect("forgets a deleted document", () =>
+      Effect.gen(function* () {
+        const { name, put, rank, store } = yield* fresh
+        const [first] = yield* put(
+          document("zebra", { source: "s", metadata: { k: 1 } }),
+          document("zebra too", { source: "t" })
+        )
+        assert.deepStrictEqual(yield* store.deleteSource(name, "s"), { documents: 1, passages: 1 })
+        assert.deepStrictEqual(yield* store.deleteSource(name, "s"), { documents: 0, passages: 0 })
+        assert.deepStrictEqual(yield* store.deleteSource(name, "*"), { documents: 0, passages: 0 })
+        assert.strictEqual((yield* Effect.flip(store.get(name, first!.docId)))._tag, "DocumentNotFound")
+        assert.strictEqual((yield* Effect.flip(store.deleteDocument(name, first!.docId)))._tag, "DocumentNotFound")
+        for (const request of [{ keyword: "zebra" }, { vector: north }, { keyword: "zebra", vector: north }]) {
+          assert.deepStrictEqual(
+            (yield* rank(request)).map((hit) => hit.document.source),
+            ["t"]
+          )
+        }
+        assert.deepStrictEqual(yield* rank({ vector: north, filter: { k: 1 } }), [])
+      })
+    )
+
+    it.effect("ranks by cosine, exactly, ties by doc_id and ordinal", () =>
+      Effect.gen(function* () {
+        const { put, rank } = yield* fresh
+        const angles = [3, 1, 2, 1, 0]
+        yield* put(
+          ...angles.map((angle, index) =>
+            document(`p${index}\nq${index}`, {
+              docId: DocumentId.make(`d${9 - index}`),
+              vectors: [unit(Math.cos(angle), Math.sin(angle), 0, 0), undefined]
+            })
+          )
+        )
+        const hits = yield* rank({ vector: north })
+        assert.deepStrictEqual(
+          hits.map((hit) => hit.passage.text),
+          ["p4", "p3", "p1", "p2", "p0"]
+        )
+        for (const hit of hits) {
+          const angle = angles[Number(hit.passage.text.slice(1))]!
+          assert.closeTo(hit.score, Math.cos(angle), 1e-6)
+          assert.strictEqual(hit.vector?.score, hit.score)
+          assert.isUndefined(hit.keyword)
+        }
+      })
+    )
+
+    it.effect("ranks by BM25: rarer and more frequent terms first, positive", () =>
+      Effect.gen(function* () {
+        const { put, rank } = yield* fresh
+        yield* put(
+          document("common apple", { source: "1" }),
+          document("common pear", { source: "2" }),
+          document("common quince quince", { source: "3" }),
+          document("common fig quince", { source: "4" }),
+          document("common plum", { source: "5" }),
+          document("plain melon", { source: "6" }),
+          document("other melon", { source: "7" })
+        )
+        const hits = yield* rank({ keyword: "quince common" })
+        assert.deepStrictEqual(hits.slice(0, 2).map((hit) => hit.document.source), ["3", "4"])
+        assert.strictEqual(hits.length, 5)
+        assert.isTrue(hits.every((hit) => hit.score > 0 && hit.keyword?.score === hit.score))
+      })
+    )
+
+    it.effect("searches titles and headings as well as texts", () =>
+      Effect.gen(function* () {
+        const { put, sources } = yield* fresh
+        const [plain] = document("nothing here").passages
+        yield* put(
+          document("nothing here", { source: "title", title: "Walrus" }),
+          { ...document("nothing here", { source: "heading" }), passages: [{ ...plain!, heading: ["A", "Narwhal"] }] }
+        )
+        assert.deepStrictEqual(yield* sources({ keyword: "walrus" }), ["title"])
+        assert.deepStrictEqual(yield* sources({ keyword: "narwhals" }), ["heading"])
+      })
+    )
+
+    it.effect("fuses both legs, and says where each placed a hit", () =>
+      Effect.gen(function* () {
+        const { put, rank } = yield* fresh
+        yield* put(
+          document("kiwi", { source: "both", vectors: [unit(1, 0.1, 0, 0)] }),
+          document("kiwi kiwi", { source: "keyword", vectors: [undefined] }),
+          document("else", { source: "vector", vectors: [north] })
+        )
+        for (const fusion of ["rrf", "score"] as const) {
+          const hits = yield* rank({ keyword: "kiwi", vector: north, alpha: 0.5, fusion })
+          assert.strictEqual(hits.length, 3)
+          assert.strictEqual(hits[0]?.document.source, "both")
+          assert.strictEqual(hits[0]?.vector?.rank, 2)
+          assert.strictEqual(hits[0]?.keyword?.rank, 2)
+          assert.isTrue(hits.every((hit) => hit.score > 0 && hit.score <= 1))
+        }
+      })
+    )
+
+    it.effect("gives k where k match, whatever the filter leaves out", () =>
+      Effect.gen(function* () {
+        const { name, put, sources, store } = yield* fresh
+        // 400 nearer, better matching passages that the filter excludes.
+        yield* Effect.forEach(Array.from({ length: 4 }), (_, part) =>
+          store.put(
+            name,
+            Array.from({ length: 100 }, (_, index) =>
+              document("fox fox fox", { source: `out/${part}/${index}`, metadata: { in: false } })
+            )
+          )
+        )
+        const wanted = Array.from({ length: 10 }, (_, index) => `in/${index}`)
+        yield* put(
+          ...wanted.map((source) =>
+            document("a fox among many other words", { source, metadata: { in: true }, vectors: [unit(0.1, 1, 0, 0)] })
+          )
+        )
+        for (const leg of [{ keyword: "fox" }, { vector: north }, { keyword: "fox", vector: north }]) {
+          for (const filter of [{ in: true }, { source: "in/*" }]) {
+            assert.deepStrictEqual([...(yield* sources({ ...leg, filter }))].sort(), wanted)
+          }
+        }
+      })
+    )
+
+    it.effect("filters as SPEC says, on both legs", () =>
+      Effect.gen(function* () {
+        const { put, sources } = yield* fresh
+        yield* put(
+          document("w", { source: "docs/a.md", metadata: { lang: "en", year: 1999, tags: ["x", "y"], ok: true } }),
+          document("w", { source: "docs/sub/b.md", metadata: { lang: "de", year: 2005, tags: ["y"], ok: false } }),
+          document("w", { source: "docs/[id].md", metadata: { lang: "1", year: "2005", tags: [1, "2020-01-01"] } }),
+          document("w", { docId: DocumentId.make("bare"), title: "T", metadata: { "a\"b.c$": 1, one: 1 } })
+        )
+        const cases: ReadonlyArray<readonly [Filter, ReadonlyArray<string>]> = [
+          [{}, ["bare", "docs/[id].md", "docs/a.md", "docs/sub/b.md"]],
+          [{ source: "docs/a.md" }, ["docs/a.md"]],
+          [{ source: "docs/*" }, ["docs/[id].md", "docs/a.md", "docs/sub/b.md"]],
+          [{ source: "docs/?.md" }, ["docs/a.md"]],
+          [{ source: "docs/[id].md" }, ["docs/[id].md"]],
+          [{ source: "docs/[i*" }, ["docs/[id].md"]],
+          [{ source: "DOCS/*" }, []],
+          [{ source: "bare" }, ["bare"]],
+          [{ source: ["bare", "*/b.md"] }, ["bare", "docs/sub/b.md"]],
+          [{ title: "T" }, ["bare"]],
+          [{ doc_id: "bare" }, ["bare"]],
+          [{ lang: "en" }, ["docs/a.md"]],
+          [{ lang: ["en", "de"] }, ["docs/a.md", "docs/sub/b.md"]],
+          [{ lang: [] }, []],
+          [{ lang: 1 }, []],
+          [{ ok: true }, ["docs/a.md"]],
+          [{ ok: 1 }, []],
+          [{ one: true }, []],
+          [{ one: 1 }, ["bare"]],
+          [{ tags: "y" }, ["docs/a.md", "docs/sub/b.md"]],
+          [{ tags: ["x", 1] }, ["docs/[id].md", "docs/a.md"]],
+          [{ year: { gte: 1999 } }, ["docs/a.md", "docs/sub/b.md"]],
+          [{ year: { gt: 1999, lt: 2006 } }, ["docs/sub/b.md"]],
+          [{ year: { gte: "2000" } }, ["docs/[id].md"]],
+          [{ tags: { gte: "2020", lt: "2021" } }, ["docs/[id].md"]],
+          [{ tags: { gt: "x", lt: "y" } }, []],
+          [{ absent: "x" }, []],
+          [{ absent: { gte: 0 } }, []],
+          [{ 'a"b.c$': 1 }, ["bare"]],
+          [{ lang: "en", year: 2005 }, []],
+          [{ lang: "de", year: 2005, source: "*b.md" }, ["docs/sub/b.md"]]
+        ]
+        for (const [filter, expected] of cases) {
+          for (const leg of [{ keyword: "w" }, { vector: north }, { keyword: "w", vector: north }]) {
+            assert.deepStrictEqual([...(yield* sources({ ...leg, filter }))].sort(), expected, JSON.stringify(filter))
+          }
+        }
+      })
+    )
+
+    it.effect.prop(
+      "takes any text as a query",
+      { query: FastCheck.string({ unit: "binary" }), also: FastCheck.constantFrom('"', "* ^ : ( ) AND NOT NEAR", "{}-") },
+      ({ also, query }) =>
+        Effect.gen(function* () {
+          const store = yield* Store
+          const name = CollectionName.make("anything")
+          yield* Effect.catchTag(store.createCollection(name, embedder), "CollectionExists", () => Effect.void)
+          for (const keyword of [query, query + also, also + query]) {
+            const request = { collection: name, alpha: 0, fusion: "rrf", filter: {}, limit: 1 } as const
+            assert.deepStrictEqual(yield* store.rank({ ...request, keyword }), [])
+          }
+        }),
+      { fastCheck: { numRuns: 100 } }
+    )
+
+    it.effect("marks what a run saw, moves lines, and prunes the rest under the paths", () =>
+      Effect.gen(function* () {
+        const { name, put, rank, store } = yield* fresh
+        const file = (origin: string, line?: number) => document(`text of ${origin}`, { source: origin, origin, line })
+        const paths = ["/a/one", "/a/two", "/a/broken/three", "/ab/four", "/a", "/b"]
+        const outcomes = yield* put(...paths.map((path) => file(path, 7)), document("by hand", { source: "/a/label" }))
+        const [one] = outcomes
+        yield* store.touch(name, [{ docId: one!.docId, line: 12 }], 42)
+        yield* store.touchOrigins(name, ["/a/broken"], 42)
+        const [ref] = yield* store.lookup(name, [{ derivedId: one!.docId }])
+        assert.strictEqual(Option.getOrThrow(ref!).seenBy, 42)
+        assert.strictEqual(Option.getOrThrow(ref!).line, 12)
+        const [hit] = yield* rank({ keyword: "one", filter: { source: "/a/one" } })
+        assert.deepStrictEqual([hit?.passage.startLine, hit?.passage.endLine], [12, 12])
+        assert.deepStrictEqual(yield* store.prune(name, ["/a"], 42), { documents: 2, passages: 2 })
+        const left = (yield* store.list(name, { limit: 10 })).map((document) => document.source)
+        assert.deepStrictEqual(left, ["/a/broken/three", "/a/label", "/a/one", "/ab/four", "/b"])
+        assert.deepStrictEqual(yield* store.prune(name, [], 43), { documents: 0, passages: 0 })
+      })
+    )
+
+    it.effect("lists page by page, in order, filtered", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        const sources = Array.from({ length: 25 }, (_, index) => `s${String(index).padStart(2, "0")}`)
+        yield* put(...sources.map((source, index) => document("x", { source, metadata: { even: index % 2 === 0 } })))
+        const listed: Array<string | undefined> = []
+        let after: DocumentId | undefined
+        for (;;) {
+          const page = yield* store.list(name, { limit: 10, after })
+          if (page.length === 0) break
+          listed.push(...page.map((document) => document.source))
+          after = page.at(-1)?.docId
+        }
+        assert.deepStrictEqual(listed, sources)
+        assert.strictEqual((yield* store.list(name, { limit: 100, filter: { even: true } })).length, 13)
+      })
+    )
+
+    it.effect("fails on a collection that is not there", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const name = CollectionName.make("nowhere")
+        const attempts: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+          store.put(name, []),
+          store.lookup(name, []),
+          store.get(name, DocumentId.make("x")),
+          store.list(name, { limit: 1 }),
+          store.deleteSource(name, "x"),
+          store.deleteDocument(name, DocumentId.make("x")),
+          store.prune(name, [], 1),
+          store.stats(name),
+          store.rank({ collection: name, keyword: "x", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
+        ]
+        for (const attempt of attempts) {
+          assert.strictEqual((yield* Effect.flip(attempt))._tag, "CollectionNotFound")
+        }
+      })
+    )
+  })
+
+const at = (content: string, start: number, end: number) => ({
+  text: content.slice(start, end),
+  start,
+  end,
+  startLine: 1,
+  endLine: 1
+})
