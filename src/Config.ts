@@ -1,0 +1,108 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { ConfigError } from "./Config/ConfigError.ts"
+import { type ApiKeys, variables } from "./Config/Env.ts"
+import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
+
+type ApiKey = Option.Option<Redacted.Redacted>
+
+/** What makes vectors of text; `apiKey` is for an OpenAI-compatible server. */
+export class EmbeddingConfig extends Context.Tag("clew/Config/Embedding")<
+  EmbeddingConfig,
+  Settings["embedding"] & { readonly apiKey: ApiKey }
+>() {}
+
+/** What writes answers; `apiKey` is for an OpenAI-compatible server. */
+export class LlmConfig extends Context.Tag("clew/Config/Llm")<
+  LlmConfig,
+  Settings["llm"] & { readonly apiKey: ApiKey }
+>() {}
+
+/** How documents are cut into passages. */
+export class PipelineConfig extends Context.Tag("clew/Config/Pipeline")<PipelineConfig, Settings["pipeline"]>() {}
+
+/** What a search does where its caller does not say. */
+export class SearchConfig extends Context.Tag("clew/Config/Search")<SearchConfig, Settings["search"]>() {}
+
+/** How vectors are scanned. */
+export class VectorConfig extends Context.Tag("clew/Config/Vector")<VectorConfig, Settings["vector"]>() {}
+
+/** Where the database is; the path is absolute. */
+export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, Settings["store"]>() {}
+
+/** What may come in at once. */
+export class LimitsConfig extends Context.Tag("clew/Config/Limits")<LimitsConfig, Settings["limits"]>() {}
+
+export class TelemetryConfig extends Context.Tag("clew/Config/Telemetry")<TelemetryConfig, Settings["telemetry"]>() {}
+
+export class LogConfig extends Context.Tag("clew/Config/Log")<LogConfig, Settings["log"]>() {}
+
+/** How the HTTP server listens; without an `apiKey` it is open to whoever reaches it. */
+export class ServerConfig extends Context.Tag("clew/Config/Server")<
+  ServerConfig,
+  Settings["server"] & {
+    readonly publicStats: boolean
+    readonly rateLimitPerSecond: number
+    readonly apiKey: ApiKey
+  }
+>() {}
+
+/** Decoded settings with the keys that are never in a file. */
+interface Parts {
+  readonly settings: Settings
+  readonly apiKeys: ApiKeys
+}
+
+/** The configuration of everything but the HTTP server. */
+export const layer = ({ apiKeys, settings }: Parts) =>
+  Layer.mergeAll(
+    Layer.succeed(EmbeddingConfig, { ...settings.embedding, apiKey: apiKeys.embedding }),
+    Layer.succeed(LlmConfig, { ...settings.llm, apiKey: apiKeys.llm }),
+    Layer.succeed(PipelineConfig, settings.pipeline),
+    Layer.succeed(SearchConfig, settings.search),
+    Layer.succeed(VectorConfig, settings.vector),
+    Layer.succeed(StoreConfig, settings.store),
+    Layer.succeed(LimitsConfig, settings.limits),
+    Layer.succeed(TelemetryConfig, settings.telemetry),
+    Layer.succeed(LogConfig, settings.log)
+  )
+
+/** The HTTP server's own configuration, apart from the rest so that only the server can fail for its key. */
+export const layerServer = ({ apiKeys, settings }: Parts): Layer.Layer<ServerConfig, ConfigError> =>
+  Layer.effect(
+    ServerConfig,
+    Effect.map(checkApiKey(apiKeys.service), (apiKey) => ({
+      ...settings.server,
+      publicStats: settings.publicStats,
+      rateLimitPerSecond: settings.rateLimitPerSecond,
+      apiKey
+    }))
+  )
+
+/** An empty key would be an open door, and one that no header can carry a shut one. */
+const checkApiKey = (apiKey: ApiKey): Effect.Effect<ApiKey, ConfigError> => {
+  const refuse = (detail: string) =>
+    new ConfigError({ problems: [{ where: `environment variable ${variables.serviceApiKey}`, detail }] })
+  const value = Option.map(apiKey, Redacted.value)
+  if (Option.isNone(value)) return Effect.succeed(apiKey)
+  if (value.value.trim() === "") return refuse("is set, but empty; give it a value, or unset it to serve without a key")
+  if (!/^[\x21-\x7e]+( +[\x21-\x7e]+)*$/.test(value.value)) {
+    return refuse("must be printable ASCII without blanks around it, or no client can send it in a header")
+  }
+  return Effect.succeed(apiKey)
+}
+
+const noApiKeys: ApiKeys = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
+
+/** The defaults with these values over them, the server's included: for a program that brings its own configuration. */
+export const layerOf = (settings: SettingsEncoded, apiKeys: Partial<ApiKeys> = {}) =>
+  Layer.unwrapEffect(
+    Effect.map(Schema.decode(Settings, { onExcessProperty: "error" })(settings), (settings) => {
+      const parts = { settings, apiKeys: { ...noApiKeys, ...apiKeys } }
+      return Layer.merge(layer(parts), layerServer(parts))
+    })
+  )

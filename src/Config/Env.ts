@@ -1,0 +1,93 @@
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { type Key, keys } from "./Keys.ts"
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Every variable that is read, but for those that set a key (`Key.variable`). */
+export const variables = {
+  /** Names the configuration file. */
+  config: "CLEW_CONFIG",
+  /** What HTTP clients have to show; never in a file. */
+  serviceApiKey: "SERVICE_API_KEY",
+  /** What an OpenAI-compatible embedder or model wants to be shown; never in a file. */
+  embeddingApiKey: "CLEW_EMBEDDING_API_KEY",
+  llmApiKey: "CLEW_LLM_API_KEY",
+  configHome: "XDG_CONFIG_HOME",
+  dataHome: "XDG_DATA_HOME",
+  home: "HOME",
+  /** `HOME` on Windows. */
+  userProfile: "USERPROFILE"
+} as const
+
+const prefix = "CLEW_"
+const byVariable = new Map(keys.map((key) => [key.variable, key]))
+const others = new Set<string>(Object.values(variables))
+
+/** Every variable that a misspelt one may have meant. */
+export const settable: ReadonlyArray<string> = [
+  ...byVariable.keys(),
+  variables.config,
+  variables.serviceApiKey,
+  variables.embeddingApiKey,
+  variables.llmApiKey
+]
+
+/** The value of a variable; set but empty is as if not set. */
+export const present = (env: Env, variable: string): string | undefined => env[variable] || undefined
+
+export const home = (env: Env): string | undefined =>
+  present(env, variables.home) ?? present(env, variables.userProfile)
+
+export interface EnvValue {
+  readonly key: Key
+  readonly value: unknown
+}
+
+/** The keys that the environment sets, and the `CLEW_` variables that mean nothing. */
+export const read = (
+  env: Env
+): { readonly values: ReadonlyArray<EnvValue>; readonly unknown: ReadonlyArray<string> } => {
+  const values: Array<EnvValue> = []
+  const unknown: Array<string> = []
+  for (const [variable, value] of Object.entries(env)) {
+    if (value === undefined || !variable.startsWith(prefix) || others.has(variable)) continue
+    const key = byVariable.get(variable)
+    if (key === undefined) unknown.push(variable)
+    else values.push({ key, value: fromText(key, value) })
+  }
+  return { values, unknown: unknown.toSorted() }
+}
+
+const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
+const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false }
+
+/** Text as the key's kind of value; text that is none stays as it is, so that decoding can say so. */
+const fromText = ({ kind }: Key, value: string): unknown => {
+  switch (kind) {
+    case "boolean":
+      return booleans[value.trim().toLowerCase()] ?? value
+    case "number":
+      return decimal.test(value.trim()) ? Number(value) : value
+    case "list":
+      return value
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "")
+    case "text":
+      return value
+  }
+}
+
+export interface ApiKeys {
+  /** As it stands, also when it is empty: only the server may refuse that. */
+  readonly service: Option.Option<Redacted.Redacted>
+  readonly embedding: Option.Option<Redacted.Redacted>
+  readonly llm: Option.Option<Redacted.Redacted>
+}
+
+export const apiKeys = (env: Env): ApiKeys => ({
+  service: Option.map(Option.fromNullable(env[variables.serviceApiKey]), Redacted.make),
+  embedding: Option.map(Option.fromNullable(present(env, variables.embeddingApiKey)), Redacted.make),
+  llm: Option.map(Option.fromNullable(present(env, variables.llmApiKey)), Redacted.make)
+})

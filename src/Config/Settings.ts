@@ -1,0 +1,195 @@
+import * as Schema from "effect/Schema"
+import { limits } from "../model/Limits.ts"
+import { Fusion } from "../model/Query.ts"
+import { givenKey, key, optionalKey } from "./Key.ts"
+import { address, autoOrInteger, finite, flag, integer, name, oneOf, origins, path, text } from "./Value.ts"
+
+const ollama = "http://127.0.0.1:11434"
+const mebibyte = 1024 * 1024
+const hour = 3_600_000
+
+const top = {
+  publicStats: key("public_stats", flag, false, "Answer GET /stats, /metrics and /collections without the API key"),
+  rateLimitPerSecond: key(
+    "rate_limit_per_second",
+    integer(1, 1_000_000),
+    100,
+    "HTTP requests a second for each client address, with a burst of as many"
+  )
+}
+
+const embedding = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("auto", "builtin", "ollama", "openai"),
+    "auto",
+    "What makes the vectors; auto: Ollama if it answers and has the model, else builtin"
+  ),
+  model: optionalKey(
+    "model",
+    name,
+    "Model; unset: nomic-embed-text for ollama, the packaged one for builtin, which also takes a Model2Vec folder's path"
+  ),
+  url: key("url", address, ollama, "Where Ollama or the OpenAI-compatible server is"),
+  dimensions: optionalKey("dimensions", integer(1, 65_536), "Width of a vector; unset: the model's own"),
+  queryPrefix: optionalKey("query_prefix", text, "Goes before each query; unset: as the model wants it"),
+  passagePrefix: optionalKey("passage_prefix", text, "Goes before each passage; unset: as the model wants it"),
+  batchSize: key("batch_size", integer(1, 2048), 32, "Passages in one request to the embedder"),
+  concurrency: key("concurrency", integer(1, 64), 4, "Requests to the embedder under way at once"),
+  timeoutMs: key("timeout_ms", integer(1, hour), 60_000, "Longest wait for the embedder's answer, in milliseconds")
+})
+
+const llm = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("auto", "ollama", "openai", "extractive"),
+    "auto",
+    "What writes answers; auto: Ollama if it answers and has the model, else extractive, which quotes and needs no model"
+  ),
+  model: key("model", name, "llama3.2", "Model for ollama and openai"),
+  url: key("url", address, ollama, "Where Ollama or the OpenAI-compatible server is"),
+  temperature: key(
+    "temperature",
+    finite(limits.temperature.min, limits.temperature.max),
+    0.2,
+    "0 is nearly the same answer each time, higher is freer"
+  ),
+  maxTokens: key("max_tokens", integer(1, 1_000_000), 1024, "Longest answer, in the model's tokens"),
+  contextTokens: key(
+    "context_tokens",
+    integer(256, 10_000_000),
+    4096,
+    "The model's window, in its tokens: passages, question and answer must fit"
+  ),
+  timeoutMs: key("timeout_ms", integer(1, hour), 120_000, "Longest silence of the model, in milliseconds")
+})
+
+const pipeline = Schema.Struct({
+  chunkSize: key("chunk_size", integer(8, 8192), 256, "Longest passage, in tokens of the built-in tokenizer"),
+  chunkOverlap: key(
+    "chunk_overlap",
+    integer(0, 8191),
+    32,
+    "Tokens that a passage shares with the one before; less than chunk_size"
+  )
+})
+
+const search = Schema.Struct({
+  topK: key(
+    "top_k",
+    integer(limits.topK.min, limits.topK.max),
+    5,
+    "Passages returned where the caller names no number"
+  ),
+  alpha: optionalKey(
+    "alpha",
+    finite(limits.alpha.min, limits.alpha.max),
+    "Weight of the vector leg in hybrid search; unset: 0.4 for rrf, 0.5 for score"
+  ),
+  fusion: key("fusion", oneOf(...Fusion.literals), "rrf", "Hybrid search fuses ranks (rrf) or scores (score)")
+})
+
+const vector = Schema.Struct({
+  oversample: key(
+    "oversample",
+    autoOrInteger(1, 1024),
+    "auto",
+    "Candidates rescored exactly, as a multiple of the hits wanted; auto: enough for the embedder at hand"
+  ),
+  exact: key("exact", flag, false, "Score every vector exactly: slower, no approximation"),
+  workers: key("workers", autoOrInteger(1, 256), "auto", "Threads that search; auto: one for each core")
+})
+
+const store = Schema.Struct({
+  path: givenKey("path", path, "The database; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db")
+})
+
+const server = Schema.Struct({
+  host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback one wants SERVICE_API_KEY set"),
+  port: key("port", integer(0, 65_535), 8484, "Port to listen on; 0: any free one"),
+  readOnly: key("read_only", flag, false, "Refuse writes and open the database read-only"),
+  maxBodyBytes: key("max_body_bytes", integer(1024, 1024 * mebibyte), 32 * mebibyte, "Largest request body, in bytes"),
+  corsOrigins: key("cors_origins", origins, ["*"], "Web pages that may call from a browser"),
+  trustProxy: key("trust_proxy", flag, false, "Believe X-Forwarded-For; only behind a proxy that sets it"),
+  maxSockets: key("max_sockets", integer(1, 65_535), 256, "WebSocket connections at once")
+})
+
+const limitsSection = Schema.Struct({
+  maxBatch: key("max_batch", integer(1, 10_000), 1000, "Documents in one POST /index"),
+  maxFileBytes: key(
+    "max_file_bytes",
+    integer(1, 2 ** 40),
+    100 * mebibyte,
+    "Largest file that is read whole, in bytes; files read record by record, like JSON Lines, may be larger"
+  )
+})
+
+const telemetry = Schema.Struct({
+  otlpEndpoint: optionalKey("otlp_endpoint", address, "Where traces go over OTLP; unset: nowhere")
+})
+
+const log = Schema.Struct({
+  level: key(
+    "level",
+    oneOf("all", "trace", "debug", "info", "warning", "error", "fatal", "none"),
+    "info",
+    "The least that is logged"
+  ),
+  format: key("format", oneOf("pretty", "json"), "pretty", "How log lines look on stderr")
+})
+
+/** The keys without a section, and those of each section, under their TypeScript names. */
+export const fields = {
+  top,
+  sections: {
+    embedding: embedding.fields,
+    llm: llm.fields,
+    pipeline: pipeline.fields,
+    search: search.fields,
+    vector: vector.fields,
+    store: store.fields,
+    server: server.fields,
+    limits: limitsSection.fields,
+    telemetry: telemetry.fields,
+    log: log.fields
+  }
+} as const
+
+const section = <A, I>(schema: Schema.Schema<A, I>, fallback: I) =>
+  Schema.optionalWith(schema, { exact: true, default: () => Schema.decodeSync(schema)(fallback) })
+
+/** The whole configuration: snake_case as in TOML on the outside, camelCase inside. `store.path` has to be given. */
+export const Settings = Schema.Struct({
+  ...top,
+  embedding: section(embedding, {}),
+  llm: section(llm, {}),
+  pipeline: section(
+    pipeline.pipe(
+      Schema.filter(
+        ({ chunkOverlap, chunkSize }) =>
+          chunkOverlap < chunkSize || {
+            path: ["chunk_overlap"],
+            message: `less than pipeline.chunk_size (${chunkOverlap} is not less than ${chunkSize})`
+          }
+      )
+    ),
+    {}
+  ),
+  search: section(search, {}),
+  vector: section(vector, {}),
+  store,
+  server: section(server, {}),
+  limits: section(limitsSection, {}),
+  telemetry: section(telemetry, {}),
+  log: section(log, {})
+})
+export type Settings = typeof Settings.Type
+export type SettingsEncoded = typeof Settings.Encoded
+
+type Sections = Omit<SettingsEncoded, "public_stats" | "rate_limit_per_second">
+
+/** A key with its section, as in `pipeline.chunk_size`. */
+export type KeyPath =
+  | "public_stats"
+  | "rate_limit_per_second"
+  | { [S in keyof Sections]-?: `${S}.${keyof NonNullable<Sections[S]> & string}` }[keyof Sections]

@@ -1,0 +1,72 @@
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+
+/** How a value is written where everything is text, as in the environment. */
+export type Kind = "boolean" | "number" | "text" | "list"
+
+interface About {
+  readonly kind: Kind
+  readonly allowed: string
+}
+
+const AboutId = Symbol.for("clew/Config/About")
+
+/** Gives a schema the words that every error about it uses: what is allowed there. */
+const value =
+  (kind: Kind, allowed: string) =>
+  <S extends Schema.Annotable.All>(schema: S): Schema.Annotable.Self<S> =>
+    Schema.annotations({
+      message: () => ({ message: allowed, override: true }),
+      [AboutId]: { kind, allowed } satisfies About
+    })(schema)
+
+/** The words and the kind that `value` gave to a schema. */
+export const about = (ast: SchemaAST.Annotated): About =>
+  Option.getOrThrow(SchemaAST.getAnnotation<About>(AboutId)(ast))
+
+export const flag = Schema.Boolean.pipe(value("boolean", "true or false"))
+
+export const oneOf = <const L extends ReadonlyArray<string>>(...literals: L) =>
+  Schema.Literal(...literals).pipe(value("text", `one of ${literals.join(", ")}`))
+
+export const integer = (min: number, max: number) =>
+  Schema.Int.pipe(Schema.between(min, max), value("number", `a whole number from ${min} to ${max}`))
+
+export const autoOrInteger = (min: number, max: number) =>
+  Schema.Union(Schema.Literal("auto"), Schema.Int.pipe(Schema.between(min, max))).pipe(
+    value("number", `"auto" or a whole number from ${min} to ${max}`)
+  )
+
+export const finite = (min: number, max: number) =>
+  Schema.Finite.pipe(Schema.between(min, max), value("number", `a number from ${min} to ${max}`))
+
+export const text = Schema.String.pipe(value("text", "text"))
+
+export const name = Schema.String.pipe(
+  Schema.filter((name) => name.trim() !== "" && name === name.trim()),
+  value("text", "text that is not empty and has no blanks around it")
+)
+
+/** Paths arrive here absolute; what is not could not be resolved. */
+export const path = Schema.String.pipe(
+  Schema.filter((path) => path !== "" && !path.includes("\0") && !path.startsWith("~")),
+  value("text", "a path (~/ is your home folder)")
+)
+
+const isAddress = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:\/\//i.test(text) && url.username + url.password + url.search + url.hash === ""
+}
+
+export const address = Schema.String.pipe(
+  Schema.filter(isAddress),
+  value("text", "an address like http://127.0.0.1:11434, without user, password, ? or #")
+)
+
+const isOrigin = (text: string): boolean =>
+  text === "*" || (isAddress(text) && new URL(text).origin.toLowerCase() === text.toLowerCase())
+
+export const origins = Schema.Array(Schema.String.pipe(Schema.filter(isOrigin))).pipe(
+  value("list", 'a list of origins like "https://example.org" (scheme, host, port; no path), or ["*"] for any')
+)

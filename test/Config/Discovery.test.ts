@@ -1,0 +1,93 @@
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { LoadOptions } from "../../src/Config/Load.ts"
+import { place, problems, test } from "./place.ts"
+
+test("nowhere a file: the defaults, and the database in the home folder", () =>
+  Effect.gen(function* () {
+    const { at, load } = yield* place()
+    const { file, origins, settings } = yield* load()
+    assert.deepStrictEqual(file, Option.none())
+    assert.strictEqual(settings.store.path, at("~/.local/share/clew/index.db"))
+    assert.strictEqual(settings.pipeline.chunkSize, 256)
+    assert.deepStrictEqual([...origins.keys()], ["store.path"])
+  }))
+
+test("the first of --config, $CLEW_CONFIG, ./clew.toml and the one in the home folder counts, alone", () =>
+  Effect.gen(function* () {
+    const { at, load } = yield* place({
+      "./flag.toml": "[search]\ntop_k = 11",
+      "./env.toml": "[search]\ntop_k = 12",
+      "./clew.toml": "[search]\ntop_k = 13",
+      "~/.config/clew/config.toml": "[search]\ntop_k = 14\n[pipeline]\nchunk_size = 99"
+    })
+    const env = { CLEW_CONFIG: "env.toml" }
+    const topK = (over: Partial<LoadOptions>) => Effect.map(load(over), ({ settings }) => settings.search.topK)
+    assert.strictEqual(yield* topK({ config: "flag.toml", env }), 11)
+    assert.strictEqual(yield* topK({ env }), 12)
+    assert.strictEqual(yield* topK({ env: { CLEW_CONFIG: "" } }), 13)
+    assert.strictEqual(yield* topK({ cwd: at("~") }), 14)
+    assert.strictEqual((yield* load()).settings.pipeline.chunkSize, 256)
+    assert.deepStrictEqual((yield* load()).file, Option.some(at("./clew.toml")))
+  }))
+
+test("XDG directories count when absolute, and are ignored when relative", () =>
+  Effect.gen(function* () {
+    const { at, load } = yield* place({
+      "~/.config/clew/config.toml": "[search]\ntop_k = 14",
+      "~/xdg/clew/config.toml": "[search]\ntop_k = 15"
+    })
+    const absolute = yield* load({ env: { XDG_CONFIG_HOME: at("~/xdg"), XDG_DATA_HOME: at("~/data") } })
+    assert.strictEqual(absolute.settings.search.topK, 15)
+    assert.strictEqual(absolute.settings.store.path, at("~/data/clew/index.db"))
+    const relative = yield* load({ env: { XDG_CONFIG_HOME: "xdg", XDG_DATA_HOME: "data" } })
+    assert.strictEqual(relative.settings.search.topK, 14)
+    assert.strictEqual(relative.settings.store.path, at("~/.local/share/clew/index.db"))
+  }))
+
+test("a named file has to be there, and to be a file", () =>
+  Effect.gen(function* () {
+    const missing = "./nowhere.toml: there is no such file"
+    assert.deepStrictEqual(yield* problems({}, { config: "nowhere.toml" }), [`flag --config: ${missing}`])
+    assert.deepStrictEqual(yield* problems({}, { env: { CLEW_CONFIG: "nowhere.toml" } }), [
+      `environment variable CLEW_CONFIG: ${missing}`
+    ])
+    assert.deepStrictEqual(yield* problems({ "./x/y": "" }, { config: "x" }), [
+      "flag --config: ./x: this is a folder; the configuration is a TOML file"
+    ])
+  }))
+
+test("a home folder that is no folder is as if there were no file", () =>
+  Effect.gen(function* () {
+    const { at, load } = yield* place({ "./null": "" })
+    assert.deepStrictEqual((yield* load({ env: { HOME: at("./null") } })).file, Option.none())
+  }))
+
+test("a file merely found sets no addresses; the same file named does", () =>
+  Effect.gen(function* () {
+    const toml = `
+      [embedding]
+      url = "http://there.example"
+      [llm]
+      url = "http://there.example"
+      [telemetry]
+      otlp_endpoint = "http://there.example"
+    `
+    const refused = (key: string) =>
+      `./clew.toml: ${key} is an address, which a file that was only found in the working directory may not set; ` +
+      "if you trust it, name it: --config ./clew.toml"
+    assert.deepStrictEqual(
+      yield* problems({ "./clew.toml": toml }),
+      ["embedding.url", "llm.url", "telemetry.otlp_endpoint"].map(refused)
+    )
+    assert.deepStrictEqual(yield* problems({ "./clew.toml": 'embedding = { url = "http://there.example" }' }), [
+      refused("embedding.url")
+    ])
+    const { load } = yield* place({ "./clew.toml": toml, "~/.config/clew/config.toml": toml })
+    for (const over of [{ config: "clew.toml" }, { env: { CLEW_CONFIG: "clew.toml" } }]) {
+      assert.strictEqual((yield* load(over)).settings.embedding.url, "http://there.example")
+    }
+    const home = yield* place({ "~/.config/clew/config.toml": toml })
+    assert.strictEqual((yield* home.load()).settings.telemetry.otlpEndpoint, "http://there.example")
+  }))

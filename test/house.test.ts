@@ -1,0 +1,221 @@
+import { execFileSync } from "node:child_process"
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+
+type Files = Readonly<Record<string, string>>
+
+/** Runs the linter with the repository's rules over these files alone. Gives the lines of a file that a rule refuses. */
+const lint = (folder: string, files: Files): ((file: string, rule: string) => ReadonlyArray<number>) => {
+  mkdirSync(folder)
+  copyFileSync(join(root, ".oxlintrc.json"), join(folder, ".oxlintrc.json"))
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), content)
+  }
+  const complaints = output(join(root, "node_modules", "oxlint", "bin", "oxlint"), folder)
+    .split("\n")
+    .flatMap((line) => {
+      const [, file, at, rule] = /^(.*?):(\d+):\d+: .*\[Error\/[\w-]+\(([\w-]+)\)\]$/.exec(line) ?? []
+      return [{ file, line: Number(at), rule }]
+    })
+  return (file, rule) =>
+    complaints
+      .filter((complaint) => complaint.file === file && complaint.rule === rule)
+      .map(({ line }) => line)
+      .sort((a, b) => a - b)
+}
+
+const output = (oxlint: string, cwd: string): string => {
+  try {
+    return execFileSync(process.execPath, [oxlint, "--format", "unix"], { cwd, encoding: "utf8" })
+  } catch (failure) {
+    // Complaints make the exit code 1.
+    return (failure as { readonly stdout: string }).stdout
+  }
+}
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "clew-house-"))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const importing = (specifiers: ReadonlyArray<string>) =>
+  specifiers.map((specifier) => `import "${specifier}"\n`).join("")
+
+/** Who may import whom: the file, what it may import, what it may not. */
+const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<string>, mayNot: ReadonlyArray<string>]> = [
+  [
+    "src/model/Sample.ts",
+    ["./Query.ts", "../text/fusion.ts", "effect/Schema"],
+    [
+      "../Store.ts",
+      "../Config.ts",
+      "../cli/index.ts",
+      "node:fs",
+      "yaml",
+      "effect/Context",
+      "effect/Layer",
+      "@effect/sql/SqlClient"
+    ]
+  ],
+  [
+    "src/text/deep/Sample.ts",
+    ["./other.ts", "../terms.ts", "../../model/Query.ts", "effect/Array"],
+    ["../../Store.ts", "../../Search.ts", "node:fs", "effect/Layer"]
+  ],
+  [
+    "src/Store.ts",
+    ["./model/Query.ts", "effect/Effect", "@effect/platform/HttpApiSchema"],
+    [
+      "./Embedder.ts",
+      "./Search.ts",
+      "./Store/Sqlite.ts",
+      "./Config.ts",
+      "./App.ts",
+      "@effect/sql/SqlClient",
+      "better-sqlite3"
+    ]
+  ],
+  [
+    "src/Store/Sqlite.ts",
+    [
+      "../Store.ts",
+      "../Config.ts",
+      "../model/Query.ts",
+      "../text/terms.ts",
+      "./sqlite/rows.ts",
+      "@effect/sql/SqlClient"
+    ],
+    ["../Embedder.ts", "../Embedder/Builtin.ts", "../Config/Load.ts", "../Search.ts", "../App.ts", "../http/server.ts"]
+  ],
+  [
+    "src/Store/sqlite/rows.ts",
+    ["../../Store.ts", "../../model/Query.ts", "../Sqlite.ts", "./rank.ts"],
+    ["../../Loader.ts", "../../Embedder/Builtin.ts", "../../Search.ts", "../../cli/index.ts"]
+  ],
+  ["src/Ollama.ts", ["ollama", "./model/Query.ts"], ["./Embedder.ts", "./Embedder/Ollama.ts"]],
+  ["src/Llm/Ollama.ts", ["../Llm.ts", "../Ollama.ts", "./options.ts"], ["../Embedder.ts", "../Embedder/Ollama.ts"]],
+  ["src/Config/Load.ts", ["./Env.ts", "../Config.ts", "../model/Limits.ts"], ["../Store.ts", "../Search.ts"]],
+  ["src/Config.ts", ["./Config/Settings.ts", "./model/Limits.ts"], ["./Store.ts", "./Store/Sqlite.ts"]],
+  [
+    "src/Search.ts",
+    ["./Store.ts", "./Config.ts", "./Indexer.ts", "./model/Query.ts", "./text/fusion.ts"],
+    [
+      "./Store/Sqlite.ts",
+      "./Config/Load.ts",
+      "./http/server.ts",
+      "./App.ts",
+      "./bin.ts",
+      "./Ollama.ts",
+      "@effect/sql/SqlClient",
+      "ollama"
+    ]
+  ],
+  ["src/Indexer/identity.ts", ["../Store.ts", "../model/Document.ts"], ["../Store/Sqlite.ts", "../App.ts"]],
+  ["src/api/Api.ts", ["../model/Query.ts", "../Store.ts"], ["../Search.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
+  [
+    "src/http/server.ts",
+    ["../api/Api.ts", "../Search.ts", "../Store.ts", "../Config.ts", "../model/Query.ts"],
+    ["../Store/Sqlite.ts", "../App.ts", "../cli/index.ts", "../mcp/tools.ts", "../bin.ts"]
+  ],
+  ["src/mcp/deep/tools.ts", ["../../Search.ts", "../../model/Query.ts"], ["../../App.ts", "../../Store/Sqlite.ts"]],
+  ["src/cli/query.ts", ["../Search.ts", "./flag.ts"], ["../App.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
+  ["src/cli/serve.ts", ["../http/server.ts"], ["../App.ts", "../Store/Sqlite.ts"]],
+  ["src/cli/index.ts", ["../App.ts", "./query.ts"], ["../Store/Sqlite.ts", "../bin.ts"]],
+  [
+    "src/App.ts",
+    ["./Store/Sqlite.ts", "./Search.ts", "./Config/Load.ts"],
+    ["./cli/index.ts", "./http/server.ts", "./mcp/tools.ts"]
+  ],
+  ["src/index.ts", ["./Store/Sqlite.ts", "./Search.ts"], ["./cli/index.ts"]],
+  ["src/client.ts", ["./api/Api.ts", "./model/Query.ts"], ["./Search.ts", "./Store/Sqlite.ts"]],
+  ["src/bin.ts", ["./cli/index.ts"], ["./App.ts", "./Search.ts"]]
+]
+
+const restricted = "no-restricted-imports"
+
+describe("the linter", () => {
+  it("refuses what no file of its place may import, and nothing else", () => {
+    const files = boundaries.map(([file, may, mayNot]) => [file, importing([...may, ...mayNot])] as const)
+    const refused = lint(join(folder, "imports"), Object.fromEntries(files))
+    for (const [file, may, mayNot] of boundaries) {
+      const expected = mayNot.map((_, i) => may.length + i + 1)
+      assert.deepStrictEqual(refused(file, restricted), expected, file)
+    }
+  })
+
+  it("knows every way of importing", () => {
+    const ways = ['import type { A } from "../App.ts"', 'export { b } from "../App.ts"', 'void import("../App.ts")']
+    const refused = lint(join(folder, "ways"), { "src/Store/Sqlite.ts": ways.join("\n") })
+    assert.deepStrictEqual(refused("src/Store/Sqlite.ts", restricted), [1, 2, 3])
+  })
+
+  it("has a rule for every place in src", () => {
+    const files: Record<string, string> = {}
+    for (const entry of readdirSync(join(root, "src"), { withFileTypes: true })) {
+      if (entry.isDirectory() && entry.name !== "assets") {
+        files[`src/${entry.name}/Sample.ts`] = importing(["../bin.ts"])
+        files[`src/${entry.name}/deep/Sample.ts`] = importing(["../../bin.ts"])
+      } else if (entry.name.endsWith(".ts") && entry.name !== "bin.ts") {
+        files[`src/${entry.name}`] = importing(["./bin.ts"])
+      }
+    }
+    const refused = lint(join(folder, "places"), files)
+    const open = Object.keys(files).filter((file) => refused(file, restricted).length === 0)
+    assert.deepStrictEqual(open, [], "places without a rule in .oxlintrc.json")
+  })
+
+  it("refuses cycles, running effects, the environment and the console inside the house", () => {
+    const refused = lint(join(folder, "rules"), {
+      "src/text/a.ts": 'import { b } from "./b.ts"\nexport const a = () => b\n',
+      "src/text/b.ts": 'import { a } from "./a.ts"\nexport const b = () => a\n',
+      "src/Search.ts": [
+        'import * as Effect from "effect/Effect"',
+        "export const now = Effect.runSync(Effect.void)",
+        "export const later = () => Effect.runPromise(Effect.void)",
+        "export const home = process.env.HOME",
+        "console.log(now)"
+      ].join("\n"),
+      "src/bin.ts": [
+        'import * as NodeRuntime from "@effect/platform-node/NodeRuntime"',
+        "NodeRuntime.runMain(process.env.HOME)"
+      ].join("\n")
+    })
+    assert.deepStrictEqual(refused("src/text/a.ts", "no-cycle"), [1])
+    assert.deepStrictEqual(refused("src/Search.ts", "no-restricted-properties"), [2, 3])
+    assert.deepStrictEqual(refused("src/Search.ts", "no-process-env"), [4])
+    assert.deepStrictEqual(refused("src/Search.ts", "no-console"), [5])
+    assert.deepStrictEqual(refused("src/bin.ts", "no-restricted-properties"), [])
+    assert.deepStrictEqual(refused("src/bin.ts", "no-process-env"), [])
+  })
+})
+
+describe("the sources", () => {
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => ({ name, text: readFileSync(join(root, "src", name), "utf8") }))
+
+  it("import deeply: a barrel loads its whole package", () => {
+    const barrel = /(?:from|import\() ?"(?:effect|@effect\/[a-z-]+)"/
+    assert.deepStrictEqual(
+      sources.filter(({ text }) => barrel.test(text)).map(({ name }) => name),
+      []
+    )
+  })
+
+  it("have barrels only where the package or a list needs one", () => {
+    const allowed = new Set(["index.ts", "client.ts", "cli/index.ts", "Store/migrations/index.ts"])
+    const reexporting = /^export (?:type )?(?:\*|\{[^}]*\}) .*from|^export \* as/m
+    const barrels = sources.filter(({ name, text }) => /(^|\/)index\.ts$/.test(name) || reexporting.test(text))
+    assert.deepStrictEqual(
+      barrels.map(({ name }) => name).filter((name) => !allowed.has(name)),
+      []
+    )
+  })
+})
