@@ -1,4 +1,4 @@
-import { HttpApiSchema } from "@effect/platform"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -151,6 +151,25 @@ export interface Deleted {
   readonly passages: number
 }
 
+/** How far a change of embedder has come, in passages. */
+export interface ReindexState {
+  readonly done: number
+  readonly total: number
+}
+
+/** A passage that waits for its vector of the next embedder. */
+export interface Unembedded {
+  readonly id: number
+  readonly title: string | undefined
+  readonly heading: ReadonlyArray<string>
+  readonly text: string
+}
+
+export interface Reindexed {
+  readonly id: number
+  readonly vector: Option.Option<Vector>
+}
+
 /** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
 export interface RankRequest {
   readonly collection: CollectionName
@@ -188,12 +207,18 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       refs: ReadonlyArray<DocumentRef>
     ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
-    /** All or nothing: a reader sees each document's old passages or its new ones, never a mix. */
+    /**
+     * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
+     * be the one that the collection records by now.
+     */
     readonly put: (
       collection: CollectionName,
       documents: ReadonlyArray<PreparedDocument>,
-      options?: { readonly seenBy?: number | undefined }
-    ) => Effect.Effect<ReadonlyArray<PutOutcome>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+      options?: { readonly seenBy?: number | undefined; readonly embedder?: EmbedderIdentity | undefined }
+    ) => Effect.Effect<
+      ReadonlyArray<PutOutcome>,
+      CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
+    >
     /** Marks documents as seen by a run, and moves those that stand on another line now. */
     readonly touch: (
       collection: CollectionName,
@@ -212,6 +237,26 @@ export class Store extends Context.Tag("clew/Store")<
       paths: ReadonlyArray<string>,
       seenBy: number
     ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+
+    /** Begins a change to another embedder, or takes up one to the same that was broken off. */
+    readonly beginReindex: (
+      collection: CollectionName,
+      embedder: EmbedderIdentity
+    ) => Effect.Effect<ReindexState, CollectionNotFound | StoreUnavailable>
+    /** The next passages without a vector of the next embedder; the same ones until they are given theirs. */
+    readonly unembedded: (
+      collection: CollectionName,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Unembedded>, CollectionNotFound | StoreUnavailable>
+    /** Keeps vectors beside the ones in use, in the order of `unembedded`. */
+    readonly putReindexed: (
+      collection: CollectionName,
+      embedded: ReadonlyArray<Reindexed>
+    ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
+    /** Changes over in one transaction; false: passages have come in that have no new vector yet. */
+    readonly finishReindex: (
+      collection: CollectionName
+    ) => Effect.Effect<boolean, CollectionNotFound | StoreUnavailable>
 
     readonly get: (
       collection: CollectionName,

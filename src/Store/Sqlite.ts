@@ -4,10 +4,11 @@ import * as Layer from "effect/Layer"
 import {
   CollectionExists,
   DocumentNotFound,
+  EmbedderMismatch,
   Store,
   type StoreUnavailable
 } from "../Store.ts"
-import type { Collection, CollectionName } from "../model/Collection.ts"
+import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
@@ -15,6 +16,7 @@ import * as documents from "./sqlite/documents.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
+import * as reindex from "./sqlite/reindex.ts"
 
 const make = Effect.gen(function* () {
   const { read, sql, write } = yield* Database.Database
@@ -41,8 +43,18 @@ const make = Effect.gen(function* () {
 
     put: Effect.fn("Store.put")(function* (name, prepared, options) {
       const now = yield* Clock.currentTimeMillis
+      const configured = options?.embedder
       return yield* write(
-        within(name, (collection) => documents.put(sql, collection, prepared, now, options?.seenBy))
+        within(
+          name,
+          Effect.fnUntraced(function* (collection) {
+            const { embedder: recorded } = collection
+            if (configured !== undefined && !sameEmbedder(recorded, configured)) {
+              return yield* new EmbedderMismatch({ collection: name, recorded, configured })
+            }
+            return yield* documents.put(sql, collection, prepared, now, options?.seenBy)
+          })
+        )
       )
     }),
 
@@ -56,6 +68,22 @@ const make = Effect.gen(function* () {
 
     prune: Effect.fn("Store.prune")((name, paths, seenBy) =>
       write(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
+    ),
+
+    beginReindex: Effect.fn("Store.beginReindex")((name, embedder) =>
+      write(within(name, (collection) => reindex.begin(sql, collection, embedder)))
+    ),
+
+    unembedded: Effect.fn("Store.unembedded")((name, limit) =>
+      read(within(name, ({ id }) => reindex.pending(sql, id, limit)))
+    ),
+
+    putReindexed: Effect.fn("Store.putReindexed")((name, embedded) =>
+      write(within(name, ({ id }) => reindex.add(sql, id, embedded)))
+    ),
+
+    finishReindex: Effect.fn("Store.finishReindex")((name) =>
+      write(within(name, ({ id }) => reindex.finish(sql, id)))
     ),
 
     get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => reading.get(sql, id, docId)))),

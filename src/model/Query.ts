@@ -21,7 +21,12 @@ export const QueryText = Schema.String.pipe(
   Schema.annotations({
     identifier: "QueryText",
     description: `What to search for, 1 to ${limits.queryCharacters} characters`,
-    jsonSchema: { type: "string", minLength: 1, maxLength: limits.queryCharacters }
+    jsonSchema: {
+      type: "string",
+      minLength: 1,
+      maxLength: limits.queryCharacters,
+      description: `What to search for, 1 to ${limits.queryCharacters} characters`
+    }
   })
 )
 
@@ -39,6 +44,18 @@ export const Alpha = Schema.Finite.pipe(
   Schema.annotations({
     identifier: "Alpha",
     description: "Weight of the vector leg in a hybrid search: 0 is keyword only, 1 vector only"
+  })
+)
+
+/** Bounds the text that comes back, in tokens of the built-in tokenizer. */
+export const MaxTokens = Schema.Int.pipe(
+  Schema.between(limits.maxTokens.min, limits.maxTokens.max, {
+    message: (issue) =>
+      `max_tokens must be between ${limits.maxTokens.min} and ${limits.maxTokens.max}, got ${String(issue.actual)}`
+  }),
+  Schema.annotations({
+    identifier: "MaxTokens",
+    description: "Longest text to return, in tokens; what does not fit is left out, and the text says so"
   })
 )
 

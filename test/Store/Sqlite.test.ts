@@ -8,19 +8,23 @@ import * as Layer from "effect/Layer"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
 
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 
-const inFolder = Layer.unwrapScoped(
-  Effect.gen(function* () {
-    const files = yield* FileSystem.FileSystem
-    const folder = yield* files.makeTempDirectoryScoped()
-    return Sqlite.layer({ filename: `${folder}/new/folders/index.db`, mode: "create" })
-  })
-).pipe(Layer.provide(NodeFileSystem.layer))
+const inFolder = (layer: typeof Sqlite.layer) =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const folder = yield* files.makeTempDirectoryScoped()
+      return layer({ filename: `${folder}/new/folders/index.db`, mode: "create" })
+    })
+  ).pipe(Layer.provide(NodeFileSystem.layer))
 
-storeContract("Sqlite in a file", inFolder)
+storeContract("Sqlite in a file", inFolder(Sqlite.layer))
+
+storeContract("Sqlite, written in a thread", inFolder(Threaded.layer))
 
 it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
   const temporary = Effect.gen(function* () {

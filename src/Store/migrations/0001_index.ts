@@ -54,7 +54,17 @@ const tables = [
     document_id INTEGER NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
     PRIMARY KEY (key, kind, value, document_id)
   ) STRICT, WITHOUT ROWID`,
-  `CREATE INDEX metadata_values_document ON metadata_values (document_id)`
+  `CREATE INDEX metadata_values_document ON metadata_values (document_id)`,
+  // A collection on its way to another embedder; its passages have their new vectors up to and with the one named.
+  `CREATE TABLE reindexes (
+    collection_id INTEGER PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
+    backend TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    query_prefix TEXT NOT NULL,
+    passage_prefix TEXT NOT NULL,
+    through INTEGER NOT NULL DEFAULT 0
+  ) STRICT`
 ]
 
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>

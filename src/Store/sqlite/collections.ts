@@ -6,14 +6,36 @@ import { CollectionNotFound, type Deleted } from "../../Store.ts"
 import * as keyword from "./keyword.ts"
 import * as vectors from "./vectors.ts"
 
-interface Row {
-  readonly id: number
-  readonly name: CollectionName
+/** An embedder's identity as columns. */
+export interface EmbedderRow {
   readonly backend: string
   readonly model: string
   readonly dimensions: number
   readonly query_prefix: string
   readonly passage_prefix: string
+}
+
+export const embedderColumns = ["backend", "model", "dimensions", "query_prefix", "passage_prefix"] as const
+
+export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number> => [
+  embedder.backend,
+  embedder.model,
+  embedder.dimensions,
+  embedder.queryPrefix,
+  embedder.passagePrefix
+]
+
+export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
+  backend: row.backend,
+  model: row.model,
+  dimensions: row.dimensions,
+  queryPrefix: row.query_prefix,
+  passagePrefix: row.passage_prefix
+})
+
+interface Row extends EmbedderRow {
+  readonly id: number
+  readonly name: CollectionName
   readonly documents: number
   readonly passages: number
   readonly created_at: number
@@ -22,13 +44,7 @@ interface Row {
 const summary = (row: Row): CollectionSummary => ({
   id: row.id,
   name: row.name,
-  embedder: {
-    backend: row.backend,
-    model: row.model,
-    dimensions: row.dimensions,
-    queryPrefix: row.query_prefix,
-    passagePrefix: row.passage_prefix
-  },
+  embedder: fromRow(row),
   documents: row.documents,
   passages: row.passages,
   createdAt: row.created_at
@@ -53,17 +69,8 @@ export const create = Effect.fnUntraced(function* (
   createdAt: number
 ) {
   const [row] = yield* sql.unsafe<Row>(
-    `INSERT INTO collections (name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *`,
-    [
-      name,
-      embedder.backend,
-      embedder.model,
-      embedder.dimensions,
-      embedder.queryPrefix,
-      embedder.passagePrefix,
-      createdAt
-    ]
+    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+    [name, ...toRow(embedder), createdAt]
   )
   const made = summary(row!)
   yield* keyword.create(sql, made.id)
@@ -75,6 +82,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
   const { documents, id, passages } = yield* find(sql, name)
   yield* keyword.drop(sql, id)
   yield* vectors.drop(sql, id)
+  yield* vectors.drop(sql, id, "next")
   yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [id])
   return { documents, passages } satisfies Deleted
 })

@@ -1,30 +1,55 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { Vector } from "../../model/Passage.ts"
 import type { Mask } from "./filter.ts"
 import type { Scored } from "./rank.ts"
 import { inList, insertRows, list } from "./rows.ts"
 
-const table = (collection: number) => `vectors_${collection}`
+/** A collection's vectors; `next` are those of the embedder it is changing over to. */
+export type Generation = "current" | "next"
+
+const table = (collection: number, generation: Generation = "current") =>
+  generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
 
 /** Float32 vectors as little-endian BLOBs, apart from the texts, so that a scan reads nothing else. */
-export const create = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe(`CREATE TABLE ${table(collection)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT`)
+export const create = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  generation?: Generation
+): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(
+    `CREATE TABLE ${table(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT`
+  )
 
-export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe(`DROP TABLE ${table(collection)}`)
+export const drop = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  generation?: Generation
+): Effect.Effect<unknown, SqlError> => sql.unsafe(`DROP TABLE IF EXISTS ${table(collection, generation)}`)
+
+/** Puts the next vectors in the place of the current ones, without those of passages that are gone. */
+export const switchOver = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+  Effect.all(
+    [
+      sql.unsafe(`DELETE FROM ${table(collection, "next")} WHERE passage_id NOT IN (SELECT id FROM passages)`),
+      drop(sql, collection),
+      sql.unsafe(`ALTER TABLE ${table(collection, "next")} RENAME TO ${table(collection)}`)
+    ],
+    { discard: true }
+  )
 
 const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
 export const insert = (
   sql: SqlClient.SqlClient,
   collection: number,
-  rows: ReadonlyArray<{ readonly id: number; readonly vector: Vector }>
+  rows: ReadonlyArray<{ readonly id: number; readonly vector: Vector }>,
+  generation?: Generation
 ): Effect.Effect<void, SqlError> =>
   insertRows(
     sql,
-    table(collection),
+    table(collection, generation),
     ["passage_id", "vector"],
     rows.map((row) => [row.id, blob(row.vector)])
   )

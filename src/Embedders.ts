@@ -1,0 +1,60 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SynchronizedRef from "effect/SynchronizedRef"
+import { Embedder, type EmbedderUnavailable } from "./Embedder.ts"
+import { type Collection, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
+import { EmbedderMismatch } from "./Store.ts"
+
+type Service = Context.Tag.Service<typeof Embedder>
+
+/** Says which embedder serves a collection: the one it records, for ever. */
+export class Embedders extends Context.Tag("clew/Embedders")<
+  Embedders,
+  {
+    /** The embedder that a new collection gets. */
+    readonly configured: Service
+    readonly forCollection: (
+      collection: Pick<Collection, "name" | "embedder">
+    ) => Effect.Effect<Service, EmbedderMismatch | EmbedderUnavailable>
+  }
+>() {}
+
+/**
+ * Where the configuration insists on an embedder, it is the only one, and must be what a collection records. Else the
+ * recorded one is opened, once for each identity; what it then turns out to be must be what is recorded.
+ */
+export const layer = (options: {
+  readonly insists: boolean
+  readonly open: (identity: EmbedderIdentity) => Effect.Effect<Service, EmbedderUnavailable>
+}): Layer.Layer<Embedders, never, Embedder> =>
+  Layer.effect(
+    Embedders,
+    Effect.gen(function* () {
+      const configured = yield* Embedder
+      const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
+
+      const reopen = (recorded: EmbedderIdentity) =>
+        SynchronizedRef.modifyEffect(opened, (known) => {
+          const found = known.find(([identity]) => sameEmbedder(identity, recorded))
+          return found === undefined
+            ? Effect.map(options.open(recorded), (embedder) => [embedder, [...known, [recorded, embedder] as const]])
+            : Effect.succeed([found[1], known])
+        })
+
+      return {
+        configured,
+        forCollection: Effect.fn("Embedders.forCollection")(function* ({ embedder: recorded, name }) {
+          const embedder = options.insists ? configured : yield* reopen(recorded)
+          const actual = yield* embedder.identity
+          if (sameEmbedder(actual, recorded)) return embedder
+          return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })
+        })
+      }
+    })
+  )
+
+/** One embedder for every collection. */
+export const layerSingle: Layer.Layer<Embedders, never, Embedder> = Layer.unwrapEffect(
+  Effect.map(Embedder, (embedder) => layer({ insists: true, open: () => Effect.succeed(embedder) }))
+)

@@ -1,0 +1,186 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Chunker } from "./Chunker.ts"
+import { Embedders } from "./Embedders.ts"
+import { derivedId, fingerprint } from "./Indexer/identity.ts"
+import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
+import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
+import type { Passage } from "./model/Passage.ts"
+import { type DocumentRef, type PreparedDocument, Store, type StoredRef } from "./Store.ts"
+import { embeddedText } from "./text/embedded.ts"
+import { extension, formatOf } from "./text/format.ts"
+
+/** A document on its way in. */
+export interface Draft extends DocumentRef {
+  readonly fingerprint: string
+  readonly content: string
+  readonly format: Format
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  readonly origin?: string | undefined
+  readonly line?: number | undefined
+}
+
+/** A draft beside what is stored under its name. */
+export interface Compared {
+  readonly draft: Draft
+  readonly stored: Option.Option<StoredRef>
+  readonly status: "created" | "updated" | "unchanged"
+}
+
+/** A batch with what changed of it made ready, in its order. */
+export interface Prepared {
+  readonly batch: ReadonlyArray<Compared>
+  readonly documents: ReadonlyArray<PreparedDocument>
+}
+
+export interface IndexedDocument {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly status: "created" | "updated" | "unchanged"
+  readonly passages: number
+}
+
+/** Turns documents into stored passages, embedding only what changed. */
+export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
+  effect: Effect.gen(function* () {
+    const store = yield* Store
+    const embedders = yield* Embedders
+    const chunker = yield* Chunker
+
+    /** The collection, made with the configured embedder if it is new. */
+    const open = Effect.fn("Indexer.open")((name: CollectionName) =>
+      Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
+        Effect.flatMap(embedders.configured.identity, (identity) =>
+          Effect.catchTag(store.createCollection(name, identity), "CollectionExists", () => store.collection(name))
+        )
+      )
+    )
+
+    const draft = (input: {
+      readonly content: string
+      readonly source?: string | undefined
+      readonly title?: string | undefined
+      readonly metadata: Metadata
+      readonly docId?: DocumentId | undefined
+      readonly format?: Format | undefined
+      readonly origin?: string | undefined
+      readonly line?: number | undefined
+    }): Draft => {
+      const content = wellFormed(input.content)
+      const source = input.source === undefined ? undefined : wellFormed(input.source)
+      const title = input.title === undefined ? undefined : wellFormed(input.title)
+      const format = input.format ?? formatOf(source, content)
+      return {
+        ...input,
+        content,
+        source,
+        title,
+        format,
+        derivedId: derivedId({ source, content }),
+        fingerprint: fingerprint([chunker.settings, format, title ?? "", input.metadata, content])
+      }
+    }
+
+    /** Holds drafts against what is stored under their names; a collection that is not there yet holds nothing. */
+    const compare = Effect.fn("Indexer.compare")(function* (name: CollectionName, drafts: ReadonlyArray<Draft>) {
+      const stored = yield* Effect.catchTag(store.lookup(name, drafts), "CollectionNotFound", () =>
+        Effect.succeed(drafts.map(() => Option.none<StoredRef>()))
+      )
+      return drafts.map((next, index): Compared => {
+        const known = stored[index] ?? Option.none()
+        const status = Option.match(known, {
+          onNone: () => "created" as const,
+          onSome: (ref) => (isUnchanged(next, ref) ? "unchanged" : "updated")
+        })
+        return { draft: next, stored: known, status }
+      })
+    })
+
+    /** Cuts and embeds what changed. */
+    const prepare = Effect.fn("Indexer.prepare")(function* (collection: Collection, batch: ReadonlyArray<Compared>) {
+      const drafts = batch.flatMap(({ draft, status }) => (status === "unchanged" ? [] : [draft]))
+      if (drafts.length === 0) return { batch, documents: [] } satisfies Prepared
+      const cut: Array<ReadonlyArray<Passage>> = []
+      for (const next of drafts) {
+        cut.push(yield* chunker.chunk(next.content, next.format, languageOf(next)))
+        yield* Effect.yieldNow()
+      }
+      const embedder = yield* embedders.forCollection(collection)
+      const vectors = yield* embedder.embedPassages(
+        drafts.flatMap((next, index) => cut[index]!.map((passage) => embeddedText(next.title, passage)))
+      )
+      let at = 0
+      const documents = drafts.map(
+        (next, index): PreparedDocument => ({
+          ...next,
+          passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
+        })
+      )
+      return { batch, documents } satisfies Prepared
+    })
+
+    /**
+     * Stores a batch, what changed of it in one transaction. With a run, documents are marked as seen by it, the
+     * unchanged ones too when `markUnchanged`.
+     */
+    const put = Effect.fn("Indexer.put")(function* (
+      collection: Collection,
+      { batch, documents }: Prepared,
+      run?: { readonly seenBy: number; readonly markUnchanged: boolean }
+    ) {
+      const { embedder, name } = collection
+      const outcomes =
+        documents.length === 0 ? [] : yield* store.put(name, documents, { seenBy: run?.seenBy, embedder })
+
+      const touched = batch.flatMap(({ draft, status, stored }) =>
+        Option.match(stored, {
+          onNone: () => [],
+          onSome: (known) =>
+            status === "unchanged" && (run?.markUnchanged === true || known.line !== draft.line)
+              ? [{ docId: known.docId, line: draft.line }]
+              : []
+        })
+      )
+      if (touched.length > 0) yield* store.touch(name, touched, run?.seenBy)
+
+      let at = 0
+      return batch.map(({ draft, status, stored }): IndexedDocument => {
+        if (status !== "unchanged") return { source: draft.source, ...outcomes[at++]! }
+        const { docId, passages, source } = Option.getOrThrow(stored)
+        return { source, docId, status, passages }
+      })
+    })
+
+    return {
+      open,
+      draft,
+      compare,
+      prepare,
+      put,
+      /** Indexes documents as a caller hands them over; a source or doc_id that is there already is replaced. */
+      index: Effect.fn("Indexer.index")(function* (
+        inputs: ReadonlyArray<DocumentInput>,
+        name: CollectionName = defaultCollection
+      ) {
+        const collection = yield* open(name)
+        const drafts = inputs.map(({ content, docId, metadata }) => {
+          const { source, title, ...own } = metadata ?? {}
+          return draft({ content, docId, source, title, metadata: own })
+        })
+        return yield* put(collection, yield* prepare(collection, yield* compare(name, drafts)))
+      })
+    }
+  })
+}) {}
+
+/** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
+
+const isUnchanged = (next: Draft, stored: StoredRef) =>
+  stored.fingerprint === next.fingerprint &&
+  (next.docId === undefined || next.docId === stored.docId) &&
+  (next.source === undefined || next.source === stored.source)
+
+const languageOf = ({ format, origin, source }: Draft): string | undefined =>
+  format === "code" ? extension(origin ?? source ?? "") : undefined

@@ -1,0 +1,38 @@
+import * as Effect from "effect/Effect"
+import type { SearchRequest } from "./model/Query.ts"
+import { Search, type SearchOutcome } from "./Search.ts"
+import { formatPrompt } from "./text/prompt.ts"
+import { Tokenizer } from "./Tokenizer.ts"
+
+export interface PromptOutcome extends SearchOutcome {
+  readonly prompt: string
+  /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, entry n being hit n. */
+  readonly omitted: number
+}
+
+/** Searches, and writes what was found as a prompt with numbered, citable passages. */
+export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
+  effect: Effect.gen(function* () {
+    const search = yield* Search
+    const tokenizer = yield* Tokenizer
+
+    /** `maxTokens` bounds the whole prompt, in tokens of the built-in tokenizer. */
+    const run = Effect.fn("Prompt.run")(function* (
+      request: SearchRequest & { readonly maxTokens?: number | undefined }
+    ) {
+      const outcome = yield* search.run(request)
+      const { maxTokens } = request
+      const budget =
+        maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
+      const { included, prompt } = formatPrompt(request.query, outcome.hits, budget)
+      return {
+        ...outcome,
+        hits: outcome.hits.slice(0, included),
+        prompt,
+        omitted: outcome.hits.length - included
+      } satisfies PromptOutcome
+    })
+
+    return { run }
+  })
+}) {}

@@ -1,0 +1,65 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { Embedders } from "./Embedders.ts"
+import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
+import { type ReindexState, Store } from "./Store.ts"
+import { embeddedText } from "./text/embedded.ts"
+
+/** How a change of embedder stands. `changed`: false where the collection has the configured embedder already. */
+export interface Progress extends ReindexState {
+  readonly from: EmbedderIdentity
+  readonly to: EmbedderIdentity
+  readonly changed: boolean
+}
+
+const batch = 256
+
+/**
+ * Changes a collection over to the configured embedder. Its passages get new vectors beside the old ones, which answer
+ * until all are there; then it changes over at once. Broken off, it goes on where it was.
+ */
+export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
+  effect: Effect.gen(function* () {
+    const store = yield* Store
+    const embedders = yield* Embedders
+
+    const step = Effect.fn("Reindexer.step")(function* (name: CollectionName) {
+      const passages = yield* store.unembedded(name, batch)
+      const vectors = yield* embedders.configured.embedPassages(
+        passages.map(({ heading, text, title }) => embeddedText(title, { heading, text }))
+      )
+      yield* store.putReindexed(
+        name,
+        passages.map(({ id }, index) => ({ id, vector: vectors[index]! }))
+      )
+      return passages.length
+    })
+
+    const start = Effect.fnUntraced(function* (name: CollectionName) {
+      const { embedder: from } = yield* store.collection(name)
+      const to = yield* embedders.configured.identity
+      const same = sameEmbedder(from, to)
+      const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
+      const first: Progress = { ...state, from, to, changed: false }
+      if (same) return Stream.succeed(first)
+      return Stream.concat(
+        Stream.succeed(first),
+        Stream.unfoldEffect(first, (before) =>
+          Effect.gen(function* () {
+            if (before.changed) return Option.none()
+            const done = before.done + (yield* step(name))
+            const changed = done === before.done && (yield* store.finishReindex(name))
+            const next: Progress = { ...before, done, total: Math.max(before.total, done), changed }
+            return Option.some([next, next] as const)
+          })
+        )
+      )
+    })
+
+    return {
+      /** Emits as it goes, at its end with `changed`. */
+      run: (name: CollectionName) => Stream.unwrap(start(name))
+    }
+  })
+}) {}

@@ -1,0 +1,21 @@
+import * as Schema from "effect/Schema"
+
+/** What makes a collection's vectors, as the doors show it. */
+export const Embedding = Schema.Struct({
+  backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
+  model: Schema.String.annotations({ description: "The model's name" }),
+  dimensions: Schema.Int.annotations({ description: "Width of a vector" })
+}).annotations({ identifier: "Embedding", description: "What makes the vectors" })
+
+/** What is in an index, as GET /stats and `info --json` say it. */
+export const Stats = Schema.Struct({
+  documents: Schema.Int,
+  chunks: Schema.Int.annotations({ description: "Passages" }),
+  collections: Schema.Int,
+  database_bytes: Schema.Int,
+  embedding: Embedding,
+  read_only: Schema.Boolean,
+  version: Schema.String,
+  uptime_seconds: Schema.Int
+}).annotations({ identifier: "Stats" })
+export type Stats = typeof Stats.Type

@@ -1,0 +1,29 @@
+import type { Format } from "../model/Document.ts"
+
+const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"])
+
+const code = new Set(
+  (
+    "ts tsx mts cts js jsx mjs cjs py pyi go rs java kt kts scala groovy c h cc cpp cxx hh hpp hxx m mm cs fs vb swift " +
+    "rb php pl pm lua r jl ex exs erl hrl clj cljs cljc edn hs elm ml mli nim zig d dart v sv vhd vhdl sol move cairo " +
+    "sh bash zsh fish ps1 psm1 bat cmd sql graphql gql proto thrift tf hcl nix cmake mk gradle vue svelte astro css " +
+    "scss sass less as wat asm s f f90 f95 pas lisp el scm rkt tcl awk sed"
+  ).split(" ")
+)
+
+/** The part of a name after its last dot, lower-cased; undefined where there is none. */
+export const extension = (name: string): string | undefined =>
+  /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
+
+/** How a document of this name is laid out; undefined where its name does not say. */
+export const formatOfName = (name: string): Format | undefined => {
+  const ending = extension(name)
+  if (ending === undefined) return undefined
+  return markdown.has(ending) ? "markdown" : code.has(ending) ? "code" : ending === "txt" ? "text" : undefined
+}
+
+const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m
+
+/** As its name says, else as its text looks: headings or fences make it Markdown. */
+export const formatOf = (name: string | undefined, content: string): Format =>
+  (name === undefined ? undefined : formatOfName(name)) ?? (markdownSign.test(content) ? "markdown" : "text")

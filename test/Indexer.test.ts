@@ -1,0 +1,192 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
+import * as Stream from "effect/Stream"
+import { Chunker } from "../src/Chunker.ts"
+import { PipelineConfig } from "../src/Config.ts"
+import { Embedder } from "../src/Embedder.ts"
+import * as Embedders from "../src/Embedders.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
+import { DocumentId, type DocumentInput } from "../src/model/Document.ts"
+import { Reindexer } from "../src/Reindexer.ts"
+import { Store } from "../src/Store.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
+import { Tokenizer } from "../src/Tokenizer.ts"
+import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+
+const pipeline = (chunkSize: number) => Layer.succeed(PipelineConfig, { chunkSize, chunkOverlap: 0 })
+
+const indexer = (embedders: Layer.Layer<Embedders.Embedders>, chunkSize = 256) =>
+  Indexer.Default.pipe(
+    Layer.provide(Layer.merge(embedders, Chunker.Default.pipe(Layer.provide([Tokenizer.Default, pipeline(chunkSize)]))))
+  )
+
+const setUp = Effect.gen(function* () {
+  const { down, embedded, embedder } = yield* makeEmbedder()
+  const store = yield* Layer.build(layerMemory)
+  const open = (chunkSize?: number) =>
+    Effect.flatMap(Layer.build(Layer.provide(indexer(embeddersLayer(embedder), chunkSize), Layer.succeedContext(store))), (context) =>
+      Effect.provide(Indexer, context)
+    )
+  return { down, embedded, embedder, open, indexer: yield* open(), store: yield* Effect.provide(Store, store) }
+})
+
+const note = (content: string, more: Partial<DocumentInput> = {}): DocumentInput => ({
+  content,
+  metadata: { source: "note" },
+  ...more
+})
+
+it.scoped("embeds only what changed", () =>
+  Effect.gen(function* () {
+    const { embedded, indexer, open } = yield* setUp
+    const steps: ReadonlyArray<readonly [DocumentInput, string, number]> = [
+      [note("north"), "created", 1],
+      [note("north"), "unchanged", 0],
+      [note("south"), "updated", 1],
+      [note("south", { metadata: { source: "note", title: "T" } }), "updated", 1],
+      [note("south", { metadata: { source: "note", title: "T", k: [1, { a: 1, b: 2 }] } }), "updated", 1],
+      [note("south", { metadata: { k: [1, { b: 2, a: 1 }], title: "T", source: "note" } }), "unchanged", 0],
+      [note("south", { metadata: { source: "note" }, docId: DocumentId.make("named") }), "updated", 1]
+    ]
+    for (const [input, status, cost] of steps) {
+      const before = yield* Ref.get(embedded)
+      const [outcome] = yield* indexer.index([input])
+      assert.strictEqual(outcome?.status, status, JSON.stringify(input))
+      assert.strictEqual((yield* Ref.get(embedded)) - before, cost)
+    }
+    // Passages of another size are other passages.
+    const [recut] = yield* (yield* open(64)).index([note("south", { docId: DocumentId.make("named") })])
+    assert.strictEqual(recut?.status, "updated")
+  })
+)
+
+it.scoped("stores nothing of a batch whose embedding fails", () =>
+  Effect.gen(function* () {
+    const { down, indexer, store } = yield* setUp
+    yield* indexer.index([note("north")])
+    yield* Ref.set(down, "gone")
+    const inputs = [note("south"), note("east", { metadata: { source: "other" } })]
+    assert.strictEqual((yield* Effect.flip(indexer.index(inputs)))._tag, "EmbedderUnavailable")
+    yield* Ref.set(down, undefined)
+    const documents = yield* store.list(defaultCollection, { limit: 10 })
+    assert.strictEqual(documents.length, 1)
+    assert.strictEqual((yield* store.get(defaultCollection, documents[0]!.docId)).content, "north")
+  })
+)
+
+it.scoped("keeps a text that has lone surrogates, with its offsets", () =>
+  Effect.gen(function* () {
+    const { indexer, store } = yield* setUp
+    const [outcome] = yield* indexer.index([note("a\ud800b north \udc00 𝒳")])
+    const stored = yield* store.get(defaultCollection, outcome!.docId)
+    assert.strictEqual(stored.content, "a\ufffdb north \ufffd 𝒳")
+    assert.strictEqual(stored.content.slice(stored.passages[0]!.start, stored.passages[0]!.end), stored.passages[0]!.text)
+  })
+)
+
+it.scoped("indexes an empty document as one without passages", () =>
+  Effect.gen(function* () {
+    const { indexer, store } = yield* setUp
+    const [outcome] = yield* indexer.index([note(" \n\t ")])
+    assert.strictEqual(outcome?.passages, 0)
+    assert.strictEqual((yield* store.get(defaultCollection, outcome!.docId)).content, " \n\t ")
+  })
+)
+
+it.scoped("gives each collection the configured embedder for good", () =>
+  Effect.gen(function* () {
+    const { indexer, store } = yield* setUp
+    const name = CollectionName.make("mine")
+    yield* indexer.index([note("north")], name)
+    assert.deepStrictEqual((yield* store.collection(name)).embedder, compass)
+  })
+)
+
+const wider = { ...compass, model: "wide compass" }
+
+/** An indexer and a reindexer on one store; the reindexer is configured with another embedder. */
+const changing = Effect.gen(function* () {
+  const base = yield* setUp
+  const next = yield* makeEmbedder(wider)
+  const store = Layer.succeed(Store, base.store)
+  const embedders = Embedders.layer({ insists: true, open: () => Effect.succeed(next.embedder) }).pipe(
+    Layer.provide(Layer.succeed(Embedder, next.embedder))
+  )
+  const context = yield* Layer.build(Reindexer.Default.pipe(Layer.provide(Layer.merge(store, embedders))))
+  return { ...base, next, reindexer: yield* Effect.provide(Reindexer, context) }
+})
+
+const many = Array.from({ length: 600 }, (_, index) =>
+  note(`north ${index}`, { metadata: { source: `s${String(index).padStart(3, "0")}` } })
+)
+
+it.scoped("changes over to another embedder, and answers with the old one till then", () =>
+  Effect.gen(function* () {
+    const { indexer, next, reindexer, store } = yield* changing
+    yield* indexer.index(many)
+    const vector = Float32Array.of(1, 0, 0, 0)
+    const request = { collection: defaultCollection, vector, alpha: 1, fusion: "rrf", filter: {}, limit: 3 } as const
+    const before = yield* store.rank(request)
+    const seen = yield* reindexer.run(defaultCollection).pipe(
+      Stream.tap(({ changed }) =>
+        changed
+          ? Effect.void
+          : Effect.gen(function* () {
+              assert.deepStrictEqual(yield* store.rank(request), before)
+              assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, compass)
+            })
+      ),
+      Stream.runCollect
+    )
+    const progress = [...seen]
+    assert.isTrue(progress.at(-1)?.changed)
+    assert.strictEqual(progress.filter(({ changed }) => changed).length, 1)
+    assert.strictEqual(progress.at(-1)?.done, 600)
+    assert.strictEqual(yield* Ref.get(next.embedded), 600)
+    assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, wider)
+    assert.strictEqual((yield* store.rank(request)).length, 3)
+    // A second run has nothing to do.
+    assert.isFalse([...(yield* Stream.runCollect(reindexer.run(defaultCollection)))].at(-1)?.changed)
+  })
+)
+
+it.scoped("takes up a change of embedder where it broke off", () =>
+  Effect.gen(function* () {
+    const { indexer, next, reindexer, store } = yield* changing
+    yield* indexer.index(many)
+    yield* Stream.runDrain(Stream.take(reindexer.run(defaultCollection), 2))
+    const first = yield* Ref.get(next.embedded)
+    assert.isAbove(first, 0)
+    assert.isBelow(first, 600)
+    // Meanwhile a document comes, one changes, one goes.
+    yield* indexer.index([note("east", { metadata: { source: "s000" } }), note("west", { metadata: { source: "new" } })])
+    yield* store.deleteSource(defaultCollection, "s001")
+    yield* Stream.runDrain(reindexer.run(defaultCollection))
+    assert.strictEqual(yield* Ref.get(next.embedded), 602)
+    const stored = yield* store.rank({
+      collection: defaultCollection,
+      vector: Float32Array.of(0, 1, 0, 0),
+      alpha: 1,
+      fusion: "rrf",
+      filter: {},
+      limit: 1000
+    })
+    assert.strictEqual(stored.length, 600)
+    assert.strictEqual(stored[0]?.document.source, "s000")
+  })
+)
+
+it.scoped("refuses vectors of the old embedder after the change", () =>
+  Effect.gen(function* () {
+    const { indexer, reindexer } = yield* changing
+    yield* indexer.index([note("north")])
+    const collection = yield* indexer.open(defaultCollection)
+    const draft = indexer.draft({ content: "late", source: "late", metadata: {} })
+    const prepared = yield* indexer.prepare(collection, yield* indexer.compare(defaultCollection, [draft]))
+    yield* Stream.runDrain(reindexer.run(defaultCollection))
+    assert.strictEqual((yield* Effect.flip(indexer.put(collection, prepared)))._tag, "EmbedderMismatch")
+  })
+)

@@ -1,0 +1,118 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
+import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
+import type { SearchRequest } from "../src/model/Query.ts"
+import { Search } from "../src/Search.ts"
+import { Store } from "../src/Store.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
+import { document } from "./contracts/Store.ts"
+import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+
+const setUp = Effect.gen(function* () {
+  const { down, embedder } = yield* makeEmbedder()
+  const context = yield* Layer.build(
+    Search.Default.pipe(
+      Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
+      Layer.provideMerge(layerMemory)
+    )
+  )
+  return { down, embedder, search: yield* Effect.provide(Search, context), store: yield* Effect.provide(Store, context) }
+})
+
+const withDocuments = Effect.tap(setUp, ({ embedder, store }) =>
+  Effect.gen(function* () {
+    yield* store.createCollection(defaultCollection, compass)
+    for (const [source, text] of [
+      ["n", "north north"],
+      ["ne", "north east wind"],
+      ["s", "south wind"],
+      ["none", "wind alone"]
+    ] as const) {
+      const [vector] = yield* embedder.embedPassages([text])
+      yield* store.put(defaultCollection, [document(text, { source, vectors: [Option.getOrUndefined(vector!)] })])
+    }
+  })
+)
+
+const query = (query: string, more: Partial<SearchRequest> = {}): SearchRequest => ({ query, ...more })
+
+it.scoped("answers by the legs it was asked for, and says which", () =>
+  Effect.gen(function* () {
+    const { search } = yield* withDocuments
+    const modes = [
+      [query("north wind", { hybrid: true }), "hybrid"],
+      [query("north wind", { hybrid: false }), "vector"],
+      [query("north wind", { alpha: 0 }), "keyword"],
+      [query("north wind", { alpha: 1 }), "vector"]
+    ] as const
+    for (const [request, mode] of modes) {
+      const outcome = yield* search.run(request)
+      assert.strictEqual(outcome.mode, mode)
+      assert.isUndefined(outcome.degraded)
+      assert.strictEqual(outcome.hits.length > 0, true)
+      assert.strictEqual(outcome.hits.every((hit) => hit.vector === undefined), mode === "keyword")
+      assert.strictEqual(outcome.hits.every((hit) => hit.keyword === undefined), mode === "vector")
+    }
+  })
+)
+
+it.scoped("the top of a long list is the short list", () =>
+  Effect.gen(function* () {
+    const { search } = yield* withDocuments
+    const long = yield* search.run(query("north wind", { topK: 100 }))
+    for (const topK of [1, 2, 3]) {
+      const short = yield* search.run(query("north wind", { topK }))
+      assert.deepStrictEqual(short.hits, long.hits.slice(0, topK))
+    }
+  })
+)
+
+it.scoped("answers from the keyword leg when the embedder is down, and says so; again by both when it is back", () =>
+  Effect.gen(function* () {
+    const { down, search } = yield* withDocuments
+    yield* Ref.set(down, "connection refused")
+    const degraded = yield* search.run(query("north wind"))
+    assert.strictEqual(degraded.mode, "keyword")
+    assert.strictEqual(degraded.degraded, "embedder unavailable: connection refused")
+    assert.isNotEmpty(degraded.hits)
+    const failure = yield* Effect.flip(search.run(query("north wind", { hybrid: false })))
+    assert.strictEqual(failure._tag, "EmbedderUnavailable")
+    assert.strictEqual((yield* search.run(query("north", { alpha: 0 }))).degraded, undefined)
+    yield* Ref.set(down, undefined)
+    assert.strictEqual((yield* search.run(query("north wind"))).mode, "hybrid")
+  })
+)
+
+it.scoped("answers a query without a vector from the keyword leg, and says so", () =>
+  Effect.gen(function* () {
+    const { search } = yield* withDocuments
+    for (const hybrid of [true, false]) {
+      const outcome = yield* search.run(query("wind", { hybrid }))
+      assert.strictEqual(outcome.mode, "keyword")
+      assert.match(outcome.degraded ?? "", /no word that the embedding model knows/)
+      assert.strictEqual(outcome.hits.length, 3)
+    }
+  })
+)
+
+it.scoped("refuses a collection that another embedder made, naming both", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUp
+    yield* store.createCollection(defaultCollection, { ...compass, model: "gyroscope", dimensions: 8 })
+    const error = yield* Effect.flip(search.run(query("north")))
+    assert.strictEqual(error._tag, "EmbedderMismatch")
+    assert.match(error.message, /gyroscope \(8 dimensions\).*compass \(4 dimensions\).*clew reindex/)
+  })
+)
+
+it.scoped("finds nothing in a default collection that has no document yet, and fails on others", () =>
+  Effect.gen(function* () {
+    const { search } = yield* setUp
+    assert.deepStrictEqual((yield* search.run(query("north"))).hits, [])
+    const error = yield* Effect.flip(search.run(query("north", { collection: CollectionName.make("other") })))
+    assert.strictEqual(error._tag, "CollectionNotFound")
+  })
+)
