@@ -1,0 +1,78 @@
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { type FileFormat, Loader, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { kindOf } from "./kind.ts"
+import { bytesOf, headBytes, pieces, readHead, sizeText } from "./read.ts"
+
+export interface Options {
+  /** In order of precedence. */
+  readonly formats: ReadonlyArray<FileFormat>
+  /** The most a file may hold that is read whole; formats that stream are exempt. */
+  readonly maxFileBytes: number
+}
+
+const reasons: Record<string, string> = {
+  NotFound: "no such file",
+  PermissionDenied: "permission denied",
+  Busy: "the file is busy",
+  BadResource: "not a file that can be read"
+}
+
+const reasonOf = (error: PlatformError): string =>
+  (error._tag === "SystemError" ? reasons[error.reason] : undefined) ?? error.description ?? error.message
+
+const tooLarge = (path: string, size: number, limit: number): Unsupported =>
+  new Unsupported({ path, reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})` })
+
+const openFile = Effect.fn("Loader.open")(function* (fs: FileSystem.FileSystem, path: string, limit: number) {
+  const unreadable = (error: PlatformError) => new Unreadable({ path, reason: reasonOf(error) })
+  const info = yield* Effect.mapError(fs.stat(path), unreadable)
+  // Opening a pipe would wait for someone to write to it.
+  if (info.type !== "File") {
+    return yield* new Unsupported({ path, reason: info.type === "Directory" ? "a folder" : "not a regular file" })
+  }
+  const size = Number(info.size)
+  const handle = yield* Effect.mapError(fs.open(path, { flag: "r" }), unreadable)
+  const head = yield* Effect.mapError(readHead(handle, size), unreadable)
+  if (head.length === 0) return yield* new Unsupported({ path, reason: "empty" })
+  const stream = Stream.mapError(pieces(handle), unreadable)
+  const rest = bytesOf(stream, limit, (read) => tooLarge(path, read, limit))
+  const bytes = size > limit ? tooLarge(path, size, limit) : head.length === size ? Effect.succeed(head) : rest
+  return { path, size, head, kind: yield* kindOf(path, head), bytes, stream } satisfies SourceFile
+})
+
+const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, limit: number) {
+  if (all.length === 0) return yield* new Unsupported({ path, reason: "empty" })
+  const head = all.subarray(0, headBytes)
+  const bytes = all.length > limit ? tooLarge(path, all.length, limit) : Effect.succeed(all)
+  return {
+    path,
+    size: all.length,
+    head,
+    kind: yield* kindOf(path, head),
+    bytes,
+    stream: Stream.make(all)
+  } satisfies SourceFile
+})
+
+/** Reads documents from the file system, and from bytes handed over, with these formats. */
+export const layer = ({ formats, maxFileBytes }: Options): Layer.Layer<Loader, never, FileSystem.FileSystem> =>
+  Layer.effect(
+    Loader,
+    Effect.map(FileSystem.FileSystem, (fs) => {
+      const documents = Effect.fnUntraced(function* (file: SourceFile) {
+        const format = yield* Effect.findFirst(formats, (candidate) => candidate.accepts(file))
+        if (Option.isSome(format)) return format.value.load(file)
+        const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that is not read"
+        return yield* new Unsupported({ path: file.path, reason })
+      })
+      return {
+        load: (path) => Stream.unwrapScoped(Effect.flatMap(openFile(fs, path, maxFileBytes), documents)),
+        fromText: ({ bytes, name }) => Stream.unwrap(Effect.flatMap(openBytes(name, bytes, maxFileBytes), documents))
+      }
+    })
+  )

@@ -1,0 +1,119 @@
+import { isUtf8 } from "node:buffer"
+import type { Encoding } from "../Loader.ts"
+
+// Node's own TextDecoder reads windows-1252 as Latin-1, which has no characters at 0x80 to 0x9F.
+const western = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
+const undefinedInWestern = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d])
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const decodeWestern = (bytes: Uint8Array): string =>
+  asBuffer(bytes)
+    .toString("latin1")
+    .replace(/[\x80-\x9f]/g, (char) => western[char.charCodeAt(0) - 0x80]!)
+
+const decodeUtf8 = (bytes: Uint8Array): string => {
+  const text = asBuffer(bytes).toString("utf8")
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+/**
+ * Bytes that are almost UTF-8 are UTF-8 with U+FFFD for what is broken; with more broken sequences than sound ones,
+ * they are Western European (windows-1252, which holds Latin-1).
+ */
+const utf8OrWestern = (bytes: Uint8Array): Encoding => {
+  if (isUtf8(bytes)) return "utf-8"
+  let broken = 0
+  let sound = 0
+  const text = decodeUtf8(bytes)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 0xfffd) broken++
+    else if (unit >= 0x80) sound++
+  }
+  return broken > sound ? "windows-1252" : "utf-8"
+}
+
+/** The text of a whole file of this encoding, without a byte order mark. */
+export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
+  encoding === "utf-16le" || encoding === "utf-16be"
+    ? new TextDecoder(encoding).decode(bytes)
+    : startsWith(bytes, 0xef, 0xbb, 0xbf) || utf8OrWestern(bytes) === "utf-8"
+      ? decodeUtf8(bytes)
+      : decodeWestern(bytes)
+
+/** Turns pieces of a file into pieces of its UTF-8 form; a file in UTF-8 passes unchanged. */
+export const toUtf8 = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) => {
+  if (encoding === "utf-8") return (piece) => piece
+  if (encoding === "windows-1252") return (piece) => Buffer.from(decodeWestern(piece))
+  const decoder = new TextDecoder(encoding)
+  return (piece) => Buffer.from(decoder.decode(piece, { stream: true }))
+}
+
+/**
+ * The encoding of a text, judged by its first bytes. `binary` when they are no text; `unrecognised` when they may be one
+ * in an encoding other than UTF-8, UTF-16 and Western European.
+ */
+export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" => {
+  if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff)) return "unrecognised"
+  if (startsWith(head, 0xff, 0xfe)) return isUtf16(head, "utf-16le") ? "utf-16le" : "binary"
+  if (startsWith(head, 0xfe, 0xff)) return isUtf16(head, "utf-16be") ? "utf-16be" : "binary"
+
+  const seen = survey(head)
+  if (seen.nulEven + seen.nulOdd > 0) {
+    const encoding = seen.nulOdd > seen.nulEven ? "utf-16le" : "utf-16be"
+    // The zero bytes of one-byte characters all stand on the same side.
+    const stray = Math.min(seen.nulOdd, seen.nulEven)
+    return stray * 50 <= seen.nulOdd + seen.nulEven && isUtf16(head, encoding) ? encoding : "binary"
+  }
+  const encoding = utf8OrWestern(head.subarray(0, wholeCharacters(head)))
+  if (encoding === "utf-8") return seen.controls * 100 <= head.length ? encoding : "binary"
+  if ((seen.controls + seen.undefined) * 200 > head.length) return seen.controls > 0 ? "binary" : "unrecognised"
+  // Western text is ASCII with accents; where most letters are above it, it is Cyrillic, Greek, Chinese.
+  return seen.accented > seen.letters ? "unrecognised" : encoding
+}
+
+const startsWith = (bytes: Uint8Array, ...mark: ReadonlyArray<number>): boolean =>
+  bytes.length >= mark.length && mark.every((byte, i) => bytes[i] === byte)
+
+// Bell, backspace, tab, line ends, form feed and escape stand in logs and manuals.
+const isControl = (code: number): boolean =>
+  code === 0x7f || (code < 0x20 && !((code >= 0x07 && code <= 0x0d) || code === 0x1b))
+
+const survey = (head: Uint8Array) => {
+  const seen = { nulEven: 0, nulOdd: 0, controls: 0, undefined: 0, accented: 0, letters: 0 }
+  for (let i = 0; i < head.length; i++) {
+    const byte = head[i]!
+    if (byte === 0) {
+      if (i % 2 === 0) seen.nulEven++
+      else seen.nulOdd++
+    } else if (byte >= 0x80) {
+      if (byte >= 0xc0) seen.accented++
+      if (undefinedInWestern.has(byte)) seen.undefined++
+    } else if (isControl(byte)) seen.controls++
+    else if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) seen.letters++
+  }
+  return seen
+}
+
+/** Up to where the bytes end with a whole UTF-8 character, since a head may be cut within one. */
+const wholeCharacters = (head: Uint8Array): number => {
+  for (let back = 1; back <= Math.min(3, head.length); back++) {
+    const byte = head[head.length - back]!
+    if (byte < 0x80) break
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return length > back ? head.length - back : head.length
+    }
+  }
+  return head.length
+}
+
+const unprintable = /[\0-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffe\uffff\p{Unassigned}\p{Private_Use}]/gu
+
+const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean => {
+  const text = new TextDecoder(encoding).decode(head, { stream: true })
+  // Decoding puts U+FFFD where halves of pairs stand alone, which text does not have.
+  const bad = (text.match(unprintable)?.length ?? 0) + (text.match(/\ufffd/g)?.length ?? 0)
+  return bad * 100 <= text.length && !text.includes("\0") && (text.length < 64 || /\s/.test(text))
+}

@@ -1,0 +1,8 @@
+import type { FileFormat } from "../Loader.ts"
+import * as Code from "./Code.ts"
+import * as JsonLines from "./JsonLines.ts"
+import * as Markdown from "./Markdown.ts"
+import * as Text from "./Text.ts"
+
+/** Every kind of file that is read; the first that accepts a file reads it, so the last takes what is left. */
+export const formats: ReadonlyArray<FileFormat> = [JsonLines.format, Markdown.format, Code.format, Text.format]

@@ -1,0 +1,23 @@
+import picomatch from "picomatch"
+
+/** A path below the root, and its last name. */
+export type Glob = (path: string, name: string, isFolder: boolean) => boolean
+
+/**
+ * A glob below a root: without a slash it is matched against names anywhere, else against the path from the root; one
+ * that ends in a slash matches folders only. `*` stays within a name, `**` crosses folders.
+ */
+const glob = (pattern: string): Glob => {
+  const foldersOnly = pattern.length > 1 && pattern.endsWith("/")
+  const body = foldersOnly ? pattern.slice(0, -1) : pattern
+  const anchored = body.replace(/^(?:\.?\/)+/, "")
+  const matches = picomatch(anchored === "" ? "**" : anchored, { dot: true })
+  const byPath = body.includes("/")
+  return (path, name, isFolder) => (!foldersOnly || isFolder) && matches(byPath ? path : name)
+}
+
+/** Whether any of the patterns matches. */
+export const globs = (patterns: ReadonlyArray<string>): Glob => {
+  const each = patterns.filter((pattern) => pattern.trim() !== "").map(glob)
+  return (path, name, isFolder) => each.some((matches) => matches(path, name, isFolder))
+}

@@ -1,0 +1,44 @@
+import ignore, { type Ignore } from "ignore"
+
+export type Verdict = "ignored" | "included" | "none"
+
+/** Answers kept before they are dropped: enough for a folder and its parents, little beside a million files. */
+const remembered = 10_000
+
+const make = () => ignore({ ignorecase: false })
+
+/** The rules of one ignore file, about paths below its folder; a folder's path ends in `/`. */
+export class Rules {
+  readonly #rules: Ignore
+  // The library remembers every path it was asked about, for good: it is asked through copies that are thrown away.
+  #copy: Ignore
+  #asked = 0
+
+  private constructor(rules: Ignore) {
+    this.#rules = rules
+    this.#copy = make().add(rules)
+  }
+
+  static parse(text: string): Rules {
+    return new Rules(make().add(text))
+  }
+
+  test(path: string): Verdict {
+    if (++this.#asked > remembered) {
+      this.#copy = make().add(this.#rules)
+      this.#asked = 0
+    }
+    const { ignored, unignored } = this.#copy.test(path)
+    return ignored ? "ignored" : unignored ? "included" : "none"
+  }
+
+  /**
+   * The same rules where a folder they ignore is entered all the same, because other rules or the caller said so: what
+   * is in it is then judged for itself.
+   */
+  entering(folder: string): Rules {
+    if (this.test(folder) !== "ignored") return this
+    const literal = `!/${folder.replace(/[\\*?[\]]/g, "\\$&")}`
+    return new Rules(make().add(this.#rules).add({ pattern: literal }))
+  }
+}

@@ -1,0 +1,50 @@
+/** A document's front matter: `[start, end)` takes in both fences and the line end after the last. */
+export interface FrontMatter {
+  readonly kind: "yaml" | "toml"
+  readonly start: number
+  readonly end: number
+  /** What stands between the fences, unparsed. */
+  readonly body: string
+}
+
+const opening = /^(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)/
+const closing = {
+  yaml: /^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|(?![^]))/gm,
+  toml: /^\+\+\+[ \t]*(?:\r\n|\n|\r|(?![^]))/gm
+}
+
+const blankOrComment = /^\s*(?:#|$)/
+const yamlEntry = /^(?:\{|(?:"[^"]*"|'[^']*'|[^\s#:'"[\]{}&*!|>%@`,-][^]*?):(?:[ \t]|$))/
+const yamlInner = /^(?:\s|- |-$|[\]}])/
+const tomlEntry = /^[ \t]*(?:\[|["'\w][^]*?=)/
+
+// Two thematic breaks with prose between them differ from front matter only in this: the prose is not keys and values.
+const isYaml = (lines: ReadonlyArray<string>): boolean => {
+  const [first, ...rest] = lines.filter((line) => !blankOrComment.test(line))
+  return first === undefined
+    ? lines.every((line) => line.trim() === "")
+    : yamlEntry.test(first) && rest.every((line) => yamlEntry.test(line) || yamlInner.test(line))
+}
+
+const isToml = (lines: ReadonlyArray<string>): boolean => {
+  const first = lines.find((line) => !blankOrComment.test(line))
+  return first === undefined || tomlEntry.test(first)
+}
+
+/**
+ * The front matter a text opens with: `---` on the first line until a line `---` or `...` (YAML), or `+++` until `+++`
+ * (TOML). Fences around anything but keys are thematic breaks and part of the text, as is a fence that never closes.
+ */
+export const frontMatterSpan = (content: string): FrontMatter | undefined => {
+  const open = opening.exec(content)
+  if (open === null) return undefined
+  const kind = open[1] === "---" ? "yaml" : "toml"
+  const fence = new RegExp(closing[kind])
+  fence.lastIndex = open[0].length
+  const close = fence.exec(content)
+  if (close === null) return undefined
+  const body = content.slice(open[0].length, close.index)
+  const lines = body.split(/\r\n|\n|\r/)
+  if (!(kind === "yaml" ? isYaml(lines) : isToml(lines))) return undefined
+  return { kind, start: 0, end: close.index + close[0].length, body }
+}

@@ -1,0 +1,45 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Path from "node:path"
+import { filesBelow, skippedBelow, tree, walked } from "./tree.ts"
+
+describe("globs", () => {
+  const files = { "a.md": "", "a.txt": "", "docs/b.md": "", "docs/deep/c.txt": "", "src/docs/d.md": "", "src/e.ts": "" }
+  const cases: ReadonlyArray<readonly [string, { include?: Array<string>; exclude?: Array<string> }, Array<string>]> = [
+    ["without a slash match names anywhere", { include: ["*.md"] }, ["a.md", "docs/b.md", "src/docs/d.md"]],
+    ["with a slash match from the root", { include: ["docs/*"] }, ["docs/b.md", "docs/deep/c.txt"]],
+    [
+      "that name a folder include all that is in it",
+      { include: ["docs"] },
+      ["docs/b.md", "docs/deep/c.txt", "src/docs/d.md"]
+    ],
+    ["may be anchored", { include: ["/docs/"] }, ["docs/b.md", "docs/deep/c.txt"]],
+    [
+      "cross folders with **",
+      { include: ["**/deep/*.txt", "./src/**"] },
+      ["docs/deep/c.txt", "src/docs/d.md", "src/e.ts"]
+    ],
+    ["take braces", { include: ["*.{ts,txt}"] }, ["a.txt", "docs/deep/c.txt", "src/e.ts"]],
+    ["exclude files and folders", { exclude: ["docs", "*.ts"] }, ["a.md", "a.txt"]],
+    ["exclude from what is included", { include: ["*.md"], exclude: ["/docs"] }, ["a.md", "src/docs/d.md"]],
+    ["that are blank are none", { include: [""], exclude: [" "] }, Object.keys(files)]
+  ]
+  for (const [name, options, expected] of cases) {
+    it.scoped(name, () =>
+      Effect.gen(function* () {
+        const root = yield* tree(files)
+        assert.deepStrictEqual(filesBelow(root, yield* walked({ paths: [root], ...options })), expected)
+      })
+    )
+  }
+
+  it.scoped("hold for files given by name, and leave a count", () =>
+    Effect.gen(function* () {
+      const root = yield* tree({ "a.md": "", "b.txt": "", "c/d.txt": "" })
+      const paths = ["a.md", "b.txt", "c"].map((name) => Path.join(root, name))
+      const events = yield* walked({ paths, exclude: ["*.txt"] })
+      assert.deepStrictEqual(filesBelow(root, events), ["a.md"])
+      assert.deepStrictEqual(skippedBelow(root, events), ["excluded b.txt", "excluded c/d.txt"])
+    })
+  )
+})
