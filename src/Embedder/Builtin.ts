@@ -1,0 +1,102 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as SynchronizedRef from "effect/SynchronizedRef"
+import * as path from "node:path"
+import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
+import type { EmbedderIdentity } from "../model/Collection.ts"
+import type { Vector } from "../model/Passage.ts"
+import { packagedDimensions, packagedModel, packagedModelFolder } from "../packagedModel.ts"
+import { packagedTokenizer } from "../Tokenizer.ts"
+import { open, openWith } from "./model2vec/folder.ts"
+import type { StaticModel } from "./model2vec/staticModel.ts"
+
+export interface BuiltinOptions {
+  /** A folder in Model2Vec's layout; the packaged model's where it is not given. */
+  readonly folder?: string | undefined
+  /** Put before every query, and before every passage. */
+  readonly queryPrefix?: string | undefined
+  readonly passagePrefix?: string | undefined
+}
+
+interface Loaded {
+  readonly model: StaticModel
+  /** What an identity calls it. */
+  readonly name: string
+}
+
+const loadPackaged = Effect.gen(function* () {
+  const model = yield* openWith(packagedModelFolder, packagedTokenizer)
+  if (model.dimensions !== packagedDimensions) {
+    return yield* new EmbedderUnavailable({
+      reason: `${packagedModelFolder} is another model than clew's: install clew again`
+    })
+  }
+  return { model, name: packagedModel }
+})
+
+const loadFolder = (folder: string) =>
+  Effect.map(open(folder), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
+
+/** How long texts are embedded before timers and sockets get their turn, in milliseconds. */
+const turn = 5
+
+/** Effect.yieldNow lets other fibers run, but not the event loop. */
+const nextTurn = Effect.async<void>((resume) => {
+  const waiting = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(waiting))
+})
+
+const embedAll = Effect.fn("Builtin.embedPassages")(function* (
+  { embed }: StaticModel,
+  prefix: string,
+  texts: ReadonlyArray<string>
+) {
+  const vectors: Array<Option.Option<Vector>> = []
+  while (vectors.length < texts.length) {
+    const until = performance.now() + turn
+    do vectors.push(Option.fromNullable(embed(prefix + texts[vectors.length]!)))
+    while (vectors.length < texts.length && performance.now() < until)
+    if (vectors.length < texts.length) yield* nextTurn
+  }
+  return vectors
+})
+
+/**
+ * Static token embeddings on this machine, read at their first use, and once; a failure is tried again at the next. A
+ * folder's model is called by its absolute path and a hash of its content, so that other weights are another embedder.
+ */
+export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedder.Service> =>
+  Effect.gen(function* () {
+    const { passagePrefix = "", queryPrefix = "" } = options
+    const load = options.folder === undefined ? loadPackaged : loadFolder(path.resolve(options.folder))
+    const loaded = yield* SynchronizedRef.make(Option.none<Loaded>())
+    const loading = SynchronizedRef.modifyEffect(loaded, (before) =>
+      Option.match(before, {
+        onSome: (value) => Effect.succeed([value, before] as const),
+        onNone: () => Effect.map(load, (value) => [value, Option.some<Loaded>(value)] as const)
+      })
+    )
+    const identityOf = (model: string, dimensions: number): EmbedderIdentity => ({
+      backend: "builtin",
+      model,
+      dimensions,
+      queryPrefix,
+      passagePrefix
+    })
+    return {
+      identity:
+        options.folder === undefined
+          ? Effect.succeed(identityOf(packagedModel, packagedDimensions))
+          : Effect.map(loading, ({ model, name }) => identityOf(name, model.dimensions)),
+      embedQuery: (text) => Effect.map(loading, ({ model }) => Option.fromNullable(model.embed(queryPrefix + text))),
+      embedPassages: (texts) => Effect.flatMap(loading, ({ model }) => embedAll(model, passagePrefix, texts))
+    }
+  })
+
+/** The packaged model. */
+export const layer: Layer.Layer<Embedder> = Layer.effect(Embedder, make())
+
+/** The model in a folder. */
+export const layerDirectory = (folder: string, options: Omit<BuiltinOptions, "folder"> = {}): Layer.Layer<Embedder> =>
+  Layer.effect(Embedder, make({ ...options, folder }))

@@ -1,0 +1,100 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { EmbedderUnavailable } from "../../Embedder.ts"
+import { parse as parseTokenizer, type Tokenizer } from "../../text/tokenizer/tokenizer.ts"
+import * as safetensors from "./safetensors.ts"
+import { make } from "./staticModel.ts"
+
+const weightsFile = "model.safetensors"
+const tokenizerFile = "tokenizer.json"
+const configFile = "config.json"
+
+const decodeConfig = Schema.decodeUnknownEither(
+  Schema.parseJson(Schema.Struct({ normalize: Schema.optional(Schema.NullOr(Schema.Boolean)) }))
+)
+
+/**
+ * A whole file by a read or two in another thread, while this one makes the tokenizer: readFile would come back to this
+ * thread for every half megabyte.
+ */
+const readWhole = async (file: string): Promise<Buffer> => {
+  const handle = await fs.open(file)
+  try {
+    const bytes = Buffer.allocUnsafeSlow((await handle.stat()).size)
+    let length = 0
+    while (length < bytes.length) {
+      // oxlint-disable-next-line no-await-in-loop -- each read starts where the last one ended
+      const { bytesRead } = await handle.read(bytes, length, Math.min(bytes.length - length, 2 ** 30), length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    await handle.close()
+  }
+}
+
+const unreadable = (file: string, error: NodeJS.ErrnoException): string =>
+  error.code === "ENOENT"
+    ? `${file} is not there: a model's folder holds ${weightsFile}, ${tokenizerFile} and ${configFile}`
+    : `${file} cannot be read: ${error.message}`
+
+const read = (file: string) =>
+  Effect.tryPromise({
+    try: () => readWhole(file),
+    catch: (error) => new EmbedderUnavailable({ reason: unreadable(file, error as NodeJS.ErrnoException) })
+  })
+
+/** Fails with what is wrong in which file. */
+const inFile = <A>(file: string, result: Either.Either<A, string>): Either.Either<A, EmbedderUnavailable> =>
+  Either.mapLeft(result, (reason) => new EmbedderUnavailable({ reason: `${file}: ${reason}` }))
+
+const load = Effect.fn("model2vec.load")(function* (
+  folder: string,
+  tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>
+) {
+  const configPath = path.join(folder, configFile)
+  const weightsPath = path.join(folder, weightsFile)
+  const [weights, made] = yield* Effect.all(
+    [
+      read(weightsPath),
+      tokenizer,
+      Effect.flatMap(read(configPath), (bytes) =>
+        inFile(
+          configPath,
+          Either.mapLeft(
+            decodeConfig(bytes.toString()),
+            () => "expected a JSON object, whose normalize is true or false"
+          )
+        )
+      )
+    ],
+    { concurrency: "unbounded" }
+  )
+  const model = Either.flatMap(safetensors.parse(weights), (tensors) => make(made, tensors))
+  return { model: yield* inFile(weightsPath, model), weights }
+})
+
+/** The model in a folder whose tokenizer is at hand. */
+export const openWith = (folder: string, tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>) =>
+  Effect.map(load(folder, tokenizer), ({ model }) => model)
+
+/**
+ * The model in a folder of Model2Vec's layout, and the first 8 hex digits of SHA-256 over model.safetensors and
+ * tokenizer.json, which decide every vector's direction. config.json must be sound, but vectors are normalised whatever
+ * it says, since they are compared by their angle.
+ */
+export const open = Effect.fn("model2vec.open")(function* (folder: string) {
+  const tokenizerPath = path.join(folder, tokenizerFile)
+  const json = yield* read(tokenizerPath)
+  const tokenizer = inFile(
+    tokenizerPath,
+    Either.mapLeft(parseTokenizer(json), ({ reason }) => reason)
+  )
+  const { model, weights } = yield* load(folder, tokenizer)
+  return { model, hash: createHash("sha256").update(weights).update(json).digest("hex").slice(0, 8) }
+})

@@ -1,0 +1,122 @@
+import * as Either from "effect/Either"
+import { TokenIds } from "../../text/tokenizer/tokenIds.ts"
+import type { Tokenizer } from "../../text/tokenizer/tokenizer.ts"
+import { firstNotFinite, floatTypes, integersOf, type Numbers, numbersOf } from "./numbers.ts"
+import { pooling, type Rows } from "./pool.ts"
+import { describe, type Tensor } from "./safetensors.ts"
+
+/** Static token embeddings in Model2Vec's layout. */
+export interface StaticModel {
+  readonly dimensions: number
+  /**
+   * Σ weight · row over the text's known tokens, L2-normalised (the mean of model2vec points the same way). Undefined
+   * when the text has no known token, or its tokens cancel out. Nothing is truncated, whatever max_length says.
+   */
+  readonly embed: (text: string) => Float32Array | undefined
+}
+
+interface Parts {
+  readonly matrix: Numbers
+  readonly dimensions: number
+  readonly weights: ArrayLike<number> | undefined
+  /** Token id to row. */
+  readonly mapping: Int32Array | undefined
+}
+
+const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): Either.Either<Parts, string> => {
+  const embeddings = tensors.get("embeddings")
+  if (embeddings === undefined) {
+    const names = [...tensors.keys()].join(", ") || "none"
+    return Either.left(`it has no tensor named embeddings; its tensors: ${names}`)
+  }
+  const matrix = numbersOf(embeddings)
+  const [rows, dimensions] = embeddings.shape
+  if (matrix === undefined || embeddings.shape.length !== 2 || !rows || !dimensions) {
+    return Either.left(`embeddings is ${describe(embeddings)}, expected ${floatTypes} or I8 [rows, dimensions]`)
+  }
+  const broken = firstNotFinite(matrix)
+  if (broken !== -1) return Either.left(`row ${Math.floor(broken / dimensions)} of embeddings holds no finite number`)
+
+  const map = tensors.get("mapping")
+  const mapping = map === undefined ? undefined : integersOf(map)
+  if (map !== undefined && (mapping === undefined || map.shape.length !== 1 || mapping.length !== vocabularySize)) {
+    return Either.left(`mapping is ${describe(map)}, expected I64 or I32 [${vocabularySize}], a row for each token`)
+  }
+  if (mapping === undefined && rows !== vocabularySize) {
+    return Either.left(
+      `embeddings has ${rows} rows, but tokenizer.json has ${vocabularySize} tokens, and there is no mapping between them`
+    )
+  }
+  const astray = mapping?.findIndex((row) => row < 0 || row >= rows) ?? -1
+  if (astray !== -1) {
+    return Either.left(`mapping sends token ${astray} to a row that is not there: embeddings has ${rows} rows`)
+  }
+
+  const weighting = tensors.get("weights")
+  const weights = weighting === undefined ? undefined : numbersOf(weighting)
+  if (weighting !== undefined) {
+    if (weights === undefined || weighting.shape.length !== 1 || weighting.shape[0] !== vocabularySize) {
+      return Either.left(
+        `weights is ${describe(weighting)}, expected ${floatTypes} [${vocabularySize}], one for each token`
+      )
+    }
+    const wrong = firstNotFinite(weights)
+    if (wrong !== -1) return Either.left(`weight ${wrong} is no finite number`)
+  }
+  const table = weights?.table
+  return Either.right({
+    matrix,
+    dimensions,
+    weights: table === undefined ? weights?.values : Float32Array.from(weights!.values, (bits) => table[bits]!),
+    mapping
+  })
+}
+
+/** Left: what is wrong with the tensors. */
+export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>): Either.Either<StaticModel, string> =>
+  Either.map(partsOf(tensors, tokenizer.vocabularySize), ({ dimensions, mapping, matrix, weights }) => {
+    const pool = pooling(matrix, dimensions)
+    const tokens = new TokenIds()
+    const sums = new Float64Array(dimensions)
+    const places = new Int32Array(tokenizer.vocabularySize)
+    let rows: Rows = { count: 0, offsets: new Int32Array(1024), weights: new Float64Array(1024) }
+
+    /** Each token once, weighed by how often it comes: half of a passage's tokens come again. */
+    const gather = () => {
+      if (rows.offsets.length < tokens.length) {
+        rows = { count: 0, offsets: new Int32Array(tokens.ids.length), weights: new Float64Array(tokens.ids.length) }
+      }
+      rows.count = 0
+      for (let i = 0; i < tokens.length; i++) {
+        const id = tokens.ids[i]!
+        const weight = weights === undefined ? 1 : weights[id]!
+        let place = places[id]!
+        if (place === 0) {
+          place = places[id] = ++rows.count
+          rows.offsets[place - 1] = (mapping === undefined ? id : mapping[id]!) * dimensions
+          rows.weights[place - 1] = weight
+        } else {
+          rows.weights[place - 1]! += weight
+        }
+      }
+      for (let i = 0; i < tokens.length; i++) places[tokens.ids[i]!] = 0
+    }
+
+    return {
+      dimensions,
+      embed: (text) => {
+        tokens.length = 0
+        tokenizer.encodeInto(text, tokens)
+        if (tokens.length === 0) return undefined
+        gather()
+        pool(rows, sums)
+        let square = 0
+        for (const sum of sums) square += sum * sum
+        const norm = Math.sqrt(square)
+        if (!(norm > 0 && norm < Infinity)) return undefined
+        const vector = new Float32Array(dimensions)
+        for (let d = 0; d < dimensions; d++) vector[d] = sums[d]! / norm
+        return vector
+      }
+    }
+  })

@@ -1,0 +1,167 @@
+import * as Schema from "effect/Schema"
+
+/** A step without options. One schema each, so that an error lists them all. */
+const step = <Type extends string>(type: Type) => Schema.Struct({ type: Schema.Literal(type) })
+
+const flag = (fallback: boolean) => Schema.optionalWith(Schema.Boolean, { default: () => fallback })
+
+/** A literal string, or a regular expression in Oniguruma's syntax. */
+const Pattern = Schema.Union(Schema.Struct({ String: Schema.String }), Schema.Struct({ Regex: Schema.String }))
+export type Pattern = typeof Pattern.Type
+
+const BertNormalizer = Schema.Struct({
+  type: Schema.Literal("BertNormalizer"),
+  clean_text: flag(true),
+  handle_chinese_chars: flag(true),
+  strip_accents: Schema.optionalWith(Schema.NullOr(Schema.Boolean), { default: () => null }),
+  lowercase: flag(true)
+})
+export type BertNormalizer = typeof BertNormalizer.Type
+
+const StripNormalizer = Schema.Struct({
+  type: Schema.Literal("Strip"),
+  strip_left: flag(true),
+  strip_right: flag(true)
+})
+
+const PrependNormalizer = Schema.Struct({ type: Schema.Literal("Prepend"), prepend: Schema.String })
+
+const ReplaceNormalizer = Schema.Struct({
+  type: Schema.Literal("Replace"),
+  pattern: Pattern,
+  content: Schema.String
+})
+
+const PrecompiledNormalizer = Schema.Struct({
+  type: Schema.Literal("Precompiled"),
+  precompiled_charsmap: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null })
+})
+
+const FlatNormalizer = Schema.Union(
+  BertNormalizer,
+  step("Lowercase"),
+  step("NFC"),
+  step("NFD"),
+  step("NFKC"),
+  step("NFKD"),
+  step("Nmt"),
+  step("StripAccents"),
+  StripNormalizer,
+  PrependNormalizer,
+  ReplaceNormalizer,
+  PrecompiledNormalizer
+)
+
+/** How text is rewritten before it is split. */
+export type Normalizer =
+  | typeof FlatNormalizer.Type
+  | { readonly type: "Sequence"; readonly normalizers: ReadonlyArray<Normalizer> }
+type NormalizerEncoded =
+  | typeof FlatNormalizer.Encoded
+  | { readonly type: "Sequence"; readonly normalizers: ReadonlyArray<NormalizerEncoded> }
+
+export const Normalizer: Schema.Schema<Normalizer, NormalizerEncoded> = Schema.Union(
+  ...FlatNormalizer.members,
+  Schema.Struct({
+    type: Schema.Literal("Sequence"),
+    normalizers: Schema.Array(Schema.suspend((): Schema.Schema<Normalizer, NormalizerEncoded> => Normalizer))
+  })
+)
+
+/** What becomes of a delimiter. */
+const Behavior = Schema.Literal("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+export type Behavior = typeof Behavior.Type
+
+const PunctuationPreTokenizer = Schema.Struct({
+  type: Schema.Literal("Punctuation"),
+  behavior: Schema.optionalWith(Behavior, { default: () => "Isolated" as const })
+})
+
+const DigitsPreTokenizer = Schema.Struct({ type: Schema.Literal("Digits"), individual_digits: flag(false) })
+
+const SplitPreTokenizer = Schema.Struct({
+  type: Schema.Literal("Split"),
+  pattern: Pattern,
+  behavior: Behavior,
+  invert: flag(false)
+})
+
+const CharDelimiterPreTokenizer = Schema.Struct({
+  type: Schema.Literal("CharDelimiterSplit"),
+  delimiter: Schema.String
+})
+
+const MetaspacePreTokenizer = Schema.Struct({
+  type: Schema.Literal("Metaspace"),
+  replacement: Schema.optionalWith(Schema.NonEmptyString, { default: () => "▁" }),
+  prepend_scheme: Schema.optional(Schema.Literal("always", "first", "never")),
+  /** What files written before prepend_scheme have. */
+  add_prefix_space: flag(true),
+  split: flag(true)
+})
+export type Metaspace = typeof MetaspacePreTokenizer.Type
+
+const FlatPreTokenizer = Schema.Union(
+  step("BertPreTokenizer"),
+  step("Whitespace"),
+  step("WhitespaceSplit"),
+  PunctuationPreTokenizer,
+  DigitsPreTokenizer,
+  SplitPreTokenizer,
+  CharDelimiterPreTokenizer,
+  MetaspacePreTokenizer
+)
+
+/** How normalised text is split into the pieces that the model sees one by one. */
+export type PreTokenizer =
+  | typeof FlatPreTokenizer.Type
+  | { readonly type: "Sequence"; readonly pretokenizers: ReadonlyArray<PreTokenizer> }
+type PreTokenizerEncoded =
+  | typeof FlatPreTokenizer.Encoded
+  | { readonly type: "Sequence"; readonly pretokenizers: ReadonlyArray<PreTokenizerEncoded> }
+
+export const PreTokenizer: Schema.Schema<PreTokenizer, PreTokenizerEncoded> = Schema.Union(
+  ...FlatPreTokenizer.members,
+  Schema.Struct({
+    type: Schema.Literal("Sequence"),
+    pretokenizers: Schema.Array(Schema.suspend((): Schema.Schema<PreTokenizer, PreTokenizerEncoded> => PreTokenizer))
+  })
+)
+
+/** A token that is found in the text itself, before any splitting. */
+const AddedToken = Schema.Struct({
+  id: Schema.NonNegativeInt,
+  content: Schema.String,
+  single_word: flag(false),
+  lstrip: flag(false),
+  rstrip: flag(false),
+  normalized: flag(false)
+})
+export type AddedToken = typeof AddedToken.Type
+
+const WordPiece = Schema.Struct({
+  type: Schema.Literal("WordPiece"),
+  unk_token: Schema.optionalWith(Schema.String, { default: () => "[UNK]" }),
+  continuing_subword_prefix: Schema.optionalWith(Schema.String, { default: () => "##" }),
+  max_input_chars_per_word: Schema.optionalWith(Schema.NonNegativeInt, { default: () => 100 })
+})
+export type WordPiece = typeof WordPiece.Type
+
+const Unigram = Schema.Struct({
+  type: Schema.Literal("Unigram"),
+  unk_id: Schema.optionalWith(Schema.NullOr(Schema.NonNegativeInt), { default: () => null }),
+  byte_fallback: flag(false)
+})
+export type Unigram = typeof Unigram.Type
+
+/**
+ * What of a Hugging Face tokenizer.json decides the ids of a text without special tokens; the
+ * vocabulary is read apart.
+ */
+export const TokenizerJson = Schema.Struct({
+  added_tokens: Schema.optionalWith(Schema.Array(AddedToken), { default: () => [] }),
+  normalizer: Schema.optionalWith(Schema.NullOr(Normalizer), { default: () => null }),
+  pre_tokenizer: Schema.optionalWith(Schema.NullOr(PreTokenizer), { default: () => null }),
+  model: Schema.Union(WordPiece, Unigram)
+}).annotations({ identifier: "TokenizerJson" })
+export type TokenizerJson = typeof TokenizerJson.Type

@@ -1,0 +1,10 @@
+import * as Schema from "effect/Schema"
+
+/** The tokenizer.json is damaged, or asks for something that is not built in; the reason says what and where. */
+export class UnsupportedTokenizer extends Schema.TaggedError<UnsupportedTokenizer>()("UnsupportedTokenizer", {
+  reason: Schema.String
+}) {
+  override get message() {
+    return this.reason
+  }
+}

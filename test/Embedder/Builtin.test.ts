@@ -1,0 +1,123 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { performance } from "node:perf_hooks"
+import { Embedder } from "../../src/Embedder.ts"
+import * as Builtin from "../../src/Embedder/Builtin.ts"
+import { Tokenizer } from "../../src/Tokenizer.ts"
+import { embedderContract } from "../contracts/Embedder.ts"
+import vectors from "../fixtures/clew-static-en-v1/vectors.json" with { type: "json" }
+import { writeModel } from "./modelFolder.ts"
+
+embedderContract("the packaged model", Builtin.layer, { unknown: "漢字 мир 😀" })
+
+it.layer(Builtin.layer)("the packaged model", (it) => {
+  it.effect("gives the ids and the vectors of the Python library", () =>
+    Effect.gen(function* () {
+      const { encode } = yield* (yield* Tokenizer).load
+      const { embedPassages, embedQuery } = yield* Embedder
+      const found = yield* embedPassages(vectors.texts.map(({ text }) => text))
+      assert.isAbove(vectors.texts.length, 40)
+      for (const [i, { first8, ids, norm, sum, text }] of vectors.texts.entries()) {
+        assert.deepStrictEqual(encode(text), ids, text)
+        assert.deepStrictEqual(yield* embedQuery(text), found[i])
+        assert.strictEqual(Option.isSome(found[i]!), norm > 0, text)
+        const vector = Option.getOrElse(found[i]!, () => new Float32Array(vectors.dim))
+        for (const [d, value] of first8.entries()) assert.closeTo(vector[d]!, value, 1e-4, text)
+        assert.closeTo(
+          vector.reduce((a, b) => a + b, 0),
+          sum,
+          1e-4,
+          text
+        )
+      }
+    }).pipe(Effect.provide(Tokenizer.Default))
+  )
+
+  it.effect("says what it is without being read", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* (yield* Embedder).identity, {
+        backend: "builtin",
+        model: "clew-static-en-v1",
+        dimensions: 256,
+        queryPrefix: "",
+        passagePrefix: ""
+      })
+    })
+  )
+})
+
+it.live("leaves the event loop its turns while it embeds many passages", () =>
+  Effect.gen(function* () {
+    const { embedPassages } = yield* Embedder
+    const passage = "supersonic flow over a slender delta wing ".repeat(15)
+    yield* embedPassages([passage])
+    let turns = 0
+    const counting = setInterval(() => turns++, 1)
+    const began = performance.now()
+    yield* embedPassages(Array.from({ length: 3000 }, () => passage))
+    const took = performance.now() - began
+    clearInterval(counting)
+    // Without turns there would be none, however long it took.
+    assert.isAbove(turns, 2, `in ${took} ms`)
+  }).pipe(Effect.provide(Builtin.layer))
+)
+
+it.live("can be interrupted between passages", () =>
+  Effect.gen(function* () {
+    const { embedPassages } = yield* Embedder
+    const endless = embedPassages(Array.from({ length: 2_000_000 }, () => "supersonic flow"))
+    assert.deepStrictEqual(yield* Effect.timeoutOption(endless, "20 millis"), Option.none())
+  }).pipe(Effect.provide(Builtin.layer))
+)
+
+it.layer(NodeFileSystem.layer)("a model in a folder", (it) => {
+  const embedder = (folder: string, options?: Parameters<typeof Builtin.layerDirectory>[1]) =>
+    Effect.provide(Embedder, Builtin.layerDirectory(folder, options))
+
+  it.scoped("is called by its absolute path and what it holds", () =>
+    Effect.gen(function* () {
+      const folder = yield* writeModel()
+      const before = yield* (yield* embedder(folder)).identity
+      assert.match(before.model, /^\/.+@[0-9a-f]{8}$/)
+      assert.strictEqual(before.model.slice(0, -9), folder)
+      assert.strictEqual(before.dimensions, 3)
+      assert.deepStrictEqual(yield* (yield* embedder(folder)).identity, before)
+
+      yield* writeModel({ tensors: { embeddings: { dtype: "F32", shape: [5, 3], values: Array(15).fill(1) } } }, folder)
+      assert.notStrictEqual((yield* (yield* embedder(folder)).identity).model, before.model)
+    })
+  )
+
+  it.scoped("puts the prefixes before queries and passages, and into the identity", () =>
+    Effect.gen(function* () {
+      const folder = yield* writeModel()
+      const plain = yield* embedder(folder)
+      const prefixed = yield* embedder(folder, { queryPrefix: "north ", passagePrefix: "east " })
+      assert.deepStrictEqual(yield* prefixed.embedQuery("east"), yield* plain.embedQuery("north east"))
+      assert.deepStrictEqual(yield* prefixed.embedPassages(["south"]), yield* plain.embedPassages(["east south"]))
+      assert.include(yield* prefixed.identity, { queryPrefix: "north ", passagePrefix: "east " })
+    })
+  )
+
+  it.scoped("is read once, and again after it failed", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const folder = yield* writeModel({ files: { "model.safetensors": undefined } })
+      const { embedQuery, identity } = yield* embedder(folder)
+      assert.include((yield* Effect.flip(identity)).reason, `${folder}/model.safetensors is not there`)
+      assert.include(
+        (yield* Effect.flip(embedQuery("north"))).reason,
+        "model.safetensors, tokenizer.json and config.json"
+      )
+
+      yield* writeModel({}, folder)
+      const there = yield* embedQuery("north")
+      assert.isTrue(Option.isSome(there))
+      yield* fs.remove(`${folder}/model.safetensors`)
+      assert.deepStrictEqual(yield* embedQuery("north"), there)
+    })
+  )
+})
