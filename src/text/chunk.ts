@@ -1,0 +1,64 @@
+import type { Format } from "../model/Document.ts"
+import type { Passage } from "../model/Passage.ts"
+import { addCode } from "./chunk/code.ts"
+import { plainHeading } from "./chunk/headings.ts"
+import { scanMarkdown } from "./chunk/markdown.ts"
+import { type Measure, measure } from "./chunk/measure.ts"
+import { type PassageSink, passageSink } from "./chunk/passages.ts"
+import { addProse, eachParagraph } from "./chunk/prose.ts"
+import { addMarkdown } from "./chunk/sections.ts"
+import type { Unit } from "./chunk/unit.ts"
+import { frontMatterSpan } from "./frontMatter.ts"
+
+export interface ChunkOptions {
+  /** Tokens a passage may have, at least 1. */
+  readonly size: number
+  /** Tokens a passage may repeat from the end of the one before it, less than `size`. */
+  readonly overlap: number
+  readonly format: Format
+  /** Additive over pieces that white space parts. */
+  readonly countTokens: (text: string) => number
+  /** What code is written in: a file's extension or a language's name. */
+  readonly language?: string | undefined
+}
+
+/**
+ * Cuts a document into passages, in order, each exactly the content at its span, with nothing of the content lost but a
+ * Markdown document's front matter. No passage has more than `size` tokens, nor more than eight times as many
+ * characters.
+ */
+export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
+  const m = measure(content, options)
+  const sink = passageSink(m, options.format === "code")
+  switch (options.format) {
+    case "markdown":
+      addMarkdown(m, frontMatterSpan(content)?.end ?? 0, sink)
+      break
+    case "code":
+      addCode(m, options.language, sink)
+      break
+    case "text":
+      addText(m, sink)
+  }
+  return sink.passages
+}
+
+const addText = (m: Measure, sink: PassageSink): void => {
+  const units: Array<Unit> = []
+  eachParagraph(m.text, 0, m.text.length, (start, end) => addProse(m, units, { start, end, flow: 1 }))
+  sink.add(units, () => [])
+}
+
+/** The first heading of level 1 of a Markdown document, without markup; other formats have none. */
+export const outlineTitle = (content: string, format: Format): string | undefined => {
+  if (format !== "markdown") return undefined
+  let title: string | undefined
+  scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, {
+    block: () => {},
+    heading: (heading) => {
+      if (heading.level === 1) title = plainHeading(content.slice(...heading.title))
+      return title !== undefined && title !== ""
+    }
+  })
+  return title === "" ? undefined : title
+}

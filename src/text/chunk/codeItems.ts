@@ -1,0 +1,114 @@
+import type { CodeLines } from "./codeLines.ts"
+import { definitionName, signatureLength } from "./definitions.ts"
+import { closes } from "./lineUnits.ts"
+import type { Syntax } from "./syntax.ts"
+
+/** Lines `[from, to)` of a program that belong together; `name` when they are a definition, comments above included. */
+export interface Item {
+  readonly from: number
+  readonly to: number
+  readonly name: string | undefined
+  /** The line the definition itself begins on. */
+  readonly line: number
+}
+
+export interface Program {
+  readonly text: string
+  readonly lines: CodeLines
+  readonly syntax: Syntax
+}
+
+export const isBlank = ({ end, start }: CodeLines, line: number): boolean => start[line] === end[line]
+
+const label = /^(?:case\b[^:]*|[A-Za-z_][\w ]*):\s*$/
+const conditional = /^#\s*(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma|region|endregion)\b/
+const decorator = /^(?:@[\w$]|#!?\[|\[[A-Z][\w.]*(?:\(|\])|\[assembly|template\s*<|\[\[)/
+const typeAlone = /^(?!return\b|else\b|do\b|try\b|break\b|continue\b|goto\b)[A-Za-z_][\w:<>,*&\s]*$/
+
+/** Lines to read items from. */
+export interface Region {
+  readonly from: number
+  readonly to: number
+  /** Where the body begins: what is above is the head of a definition already known. */
+  readonly body: number
+  /** Columns that no item's first line is deeper than. */
+  readonly base: number
+  /** Names of the definitions around it. */
+  readonly path: ReadonlyArray<string>
+}
+
+/**
+ * The items of a region, in order and without gaps: a definition with the comments and decorators above it, or a
+ * paragraph of statements. The first begins with the region, head and all.
+ */
+export const readItems = (program: Program, { base, body, from, path, to }: Region): Array<Item> => {
+  const { lines, syntax, text } = program
+  const items: Array<Item> = []
+  let open: Omit<Item, "to"> = { from, name: undefined, line: from }
+  /** Where the comments and decorators right above begin. */
+  let prefix: { readonly from: number; readonly afterBlank: boolean; readonly decorates: boolean } | undefined
+  let afterBlank = false
+
+  const begin = (at: number, name: string | undefined, line: number) => {
+    if (at > open.from) items.push({ ...open, to: at })
+    open = { from: at, name, line }
+  }
+  for (let n = body; n < to; n++) {
+    const start = lines.start[n] ?? 0
+    const end = lines.end[n] ?? 0
+    if (start === end) {
+      if (!afterBlank && prefix !== undefined && !prefix.decorates) {
+        if (prefix.afterBlank || open.name !== undefined) begin(prefix.from, undefined, prefix.from)
+        prefix = undefined
+      }
+      afterBlank = true
+      continue
+    }
+    const wasBlank = afterBlank
+    afterBlank = false
+    if (lines.inside[n] === true || (lines.indent[n] ?? 0) > base) continue
+    const line = text.slice(start, Math.min(end, start + signatureLength))
+    if (belongsAbove(program, n, line)) continue
+    const kind = prefixKind(program, n, line, to)
+    if (kind !== undefined) {
+      prefix ??= { from: n, afterBlank: wasBlank, decorates: false }
+      if (kind === "decorator") prefix = { ...prefix, decorates: true }
+      continue
+    }
+    // Parameters, and what comes after them, may stand on lines of their own.
+    const signature = line.includes("(") ? text.slice(start, start + signatureLength) : line
+    const name = definitionName(signature, syntax.name, path.length > 0)
+    if (name !== undefined || open.name !== undefined || (prefix?.afterBlank ?? wasBlank))
+      begin(prefix?.from ?? n, name, n)
+    prefix = undefined
+  }
+  items.push({ ...open, to })
+  return items
+}
+
+/** A closing bracket, an opening one alone, a label, or the preprocessor's line within a body. */
+const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string): boolean =>
+  closes(text, lines.start[n] ?? 0, lines.end[n] ?? 0) ||
+  line === "{" ||
+  line === "(" ||
+  (syntax.name === "c" && conditional.test(line) && (lines.braces[n] ?? 0) > 0) ||
+  (syntax.name === "c" && label.test(line))
+
+const prefixKind = (
+  { lines, syntax, text }: Program,
+  n: number,
+  line: string,
+  to: number
+): "comment" | "decorator" | undefined => {
+  if (decorator.test(line) && syntax.name !== "css" && syntax.name !== "config" && syntax.name !== "yaml")
+    return "decorator"
+  if (syntax.lineComments.some((mark) => line.startsWith(mark)) && !conditional.test(line)) return "comment"
+  const block = syntax.blocks.find(([open, close]) => open !== close && line.startsWith(open))
+  // A block comment that ends on its line may have code behind it.
+  if (block !== undefined && (lines.inside[n + 1] === true || line.endsWith(block[1]))) return "comment"
+  // Where the type stands on a line of its own, above the name.
+  const next = n + 1 < to ? text.charAt(lines.start[n + 1] ?? 0) : ""
+  if (syntax.name === "c" && typeAlone.test(line) && /[A-Za-z_*]/.test(next) && lines.indent[n + 1] === lines.indent[n])
+    return "decorator"
+  return undefined
+}

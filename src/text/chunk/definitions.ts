@@ -1,0 +1,155 @@
+import type { Family } from "./syntax.ts"
+
+/** Characters of a definition read to learn its name: its parameters may stand on lines of their own. */
+export const signatureLength = 800
+
+const modifiers =
+  /^(?:(?:export|default|declare|public|private|protected|internal|fileprivate|static|final|abstract|sealed|non-sealed|open|data|partial|readonly|unsafe|async|inline|const(?=\s+(?:fn|unsafe|async|extern|enum|struct|class)\b)|constexpr|virtual|override|extern|pub(?:\([^()]*\))?|case|inner|annotation|value|actual|expect|typedef|suspend|operator|infix|tailrec|local|global|mut|ref|implicit|lazy|extern "C"|@\w+)\s+)+/
+
+/** Words that introduce a type or a space of names, and what may follow the name where the word may mean other things. */
+const typeWord =
+  /^(class|interface|enum class|enum struct|enum|struct|trait|namespace|mod|protocol|defmodule|defprotocol|defimpl|module|type|object|record|union|message|service|extension|actor|package|contract|library|input|fragment|newtype)\s+([\p{L}_$"'](?:[\p{L}\p{N}_$."'-]|::)*)(.*)/su
+const alwaysTypes = new Set(
+  "class interface enum struct trait namespace mod protocol defmodule defprotocol defimpl".split(" ")
+)
+const afterType =
+  /^\s*(?:<[^>\n]*>|\([^()\n]*\)|\[[^\]\n]*\])?\s*(?:[{=(:<]|$|\n|struct\b|interface\b|extends\b|implements\b|with\b|is\b|do\b|where\b|func\b|map\b|\[)/
+
+const functionWord =
+  /^(function\*?|func|fn|defp|defmacrop?|def|sub|fun|proc|procedure|macro_rules!|macro|task|rpc|method|constructor|init|deinit)(?![\p{L}\p{N}_$])\s*(?:<[^<>]*>\s*)?([\p{L}_$][\p{L}\p{N}_$.:?!]*)?\s*(.?)/u
+const goMethod = /^func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)[^()]*\)\s*(\w+)/
+const implementation = /^impl\b\s*(?:<[^{]*?>\s+)?([^{\n]*)/
+
+const binding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?=\s*([^\n]*)/u
+const assignment = /^((?:[\p{L}_$][\p{L}\p{N}_$]*\.)*[\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?(?:=|<-)\s*([^\n]*)/u
+const functionValue =
+  /^(?:async\b\s*)?(?:function\b|class\b|\([^\n]*=>|\([^()\n]*$|[\p{L}_$][\p{L}\p{N}_$]*\s*=>|lambda\b|<)/u
+const goesOn = /(?:[([{,`]|=>)\s*$/
+
+const test =
+  /^(?:describe|it|test|context|suite|specify|scenario|feature|bench)(?:\.\w+)*\s*\(\s*(["'`])([^\n]{1,120}?)\1/
+
+const sqlObject =
+  /^create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|virtual|external|global|unlogged|recursive|definer\s*=\s*\S+)\s+)*(table|view|function|procedure|index|trigger|type|schema|sequence|domain|extension|role|policy|package|database)\s+(?:if\s+not\s+exists\s+|concurrently\s+)*([\w.$"`[\]-]+)/i
+
+/** Languages whose definitions look like nothing else. Each gives the name's parts. */
+const own: Partial<Record<Family, RegExp>> = {
+  lisp: /^\(((?:cl-)?(?:def[\w*!-]*|ns))\s+\(?([^\s()[\]]+)/,
+  haskell: /^([\p{Ll}_][\p{L}\p{N}_']*)\s*::/u,
+  ml: /^let\s+(?:rec\s+)?([\p{L}_][\p{L}\p{N}_']*)/u,
+  config: /^(\[\[?[^\]\n]+\]\]?)\s*(?:[#;][^\n]*)?(?:\n|$)/,
+  yaml: /^((?:[\w./-]|"[^"\n]*"|'[^'\n]*')+):(?:\s|$)/,
+  make: /^([\w./%$(){}-]+(?:[ \t]+[\w./%$(){}-]+)*)[ \t]*::?(?![=:])/,
+  css: /^([^{};\n]{1,200}?)\s*(?:\{|,\s*\n)/,
+  markup: /^<((?:script|template|style|section|article|main|header|footer|nav|body|head)\b)/
+}
+
+const resource = /^(resource|data|module|variable|output|provider)\s+("[^"\n]*"(?:\s+"[^"\n]*")?)\s*\{/
+
+/**
+ * Name of the definition that begins with `text` (its first `signatureLength` characters, without leading white space),
+ * undefined if none does. Types keep their keyword: `class Store`, `impl Store for Memory`; functions do not. `member`:
+ * whether it stands within another definition, where a bare `name(…) {` is a method.
+ */
+export const definitionName = (text: string, family: Family, member: boolean): string | undefined => {
+  const particular = own[family]?.exec(text)
+  if (particular !== null && particular !== undefined) return particular.slice(1).join(" ").trim()
+  if (family === "config" || family === "yaml" || family === "make" || family === "css" || family === "lisp")
+    return undefined
+  if (family === "sql" || family === "lua") {
+    const [, kind, name] = sqlObject.exec(text) ?? []
+    if (kind !== undefined && name !== undefined) return `${kind.toLowerCase()} ${name}`
+  }
+  const plain = text.replace(modifiers, "")
+  return (
+    typeName(plain) ??
+    functionName(plain, text) ??
+    bindingName(plain) ??
+    test.exec(plain)?.[2] ??
+    callableName(text, member)
+  )
+}
+
+const typeName = (text: string): string | undefined => {
+  const impl = implementation.exec(text)?.[1]
+  if (impl !== undefined) return `impl ${impl.replace(/\bwhere\b.*/, "").trim()}`
+  const block = resource.exec(text)
+  if (block !== null) return `${block[1]} ${(block[2] ?? "").replaceAll('"', "").replace(/\s+/, " ")}`
+  const [, word, name, rest = ""] = typeWord.exec(text) ?? []
+  if (word === undefined || name === undefined) return undefined
+  const first = word.split(" ")[0] ?? word
+  if (!alwaysTypes.has(first) && !afterType.test(rest)) return undefined
+  // A declaration ahead of its definition, or a variable of the type.
+  if (/^\s*;|^\s+\*?\w+\s*[=;[]/.test(rest)) return undefined
+  // A macro may stand before the name.
+  return `${first} ${/^\s+([A-Z]\w*)\s*(?:final\s*)?[:{]/.exec(rest)?.[1] ?? name}`
+}
+
+const functionName = (text: string, full: string): string | undefined => {
+  const method = goMethod.exec(text)
+  if (method !== null) return `${method[1]}.${method[2]}`
+  const [, word, name, next = ""] = functionWord.exec(text) ?? []
+  if (word === undefined) return undefined
+  if (name === undefined)
+    return word === "constructor" || word === "init" || word === "deinit"
+      ? next === "(" || next === "{"
+        ? word
+        : undefined
+      : full.startsWith("export default")
+        ? "default"
+        : undefined
+  const certain = word.startsWith("function") || word === "func" || word === "fn" || word.startsWith("def")
+  return certain || "({:".includes(next) ? name.replace(/[:.]+$/, "") : undefined
+}
+
+const bindingName = (text: string): string | undefined => {
+  const bound = binding.exec(text)
+  if (bound !== null) {
+    const [, name, value = ""] = bound
+    return functionValue.test(value) || goesOn.test(value) || value.trim() === "" ? name : undefined
+  }
+  const [, name, value = ""] = assignment.exec(text) ?? []
+  return functionValue.test(value) && !value.startsWith("<")
+    ? name?.replace(/^(?:module\.)?exports\.(?=.)/, "")
+    : undefined
+}
+
+const notNames = new Set(
+  (
+    "if for foreach while until unless switch match case catch return throw new await yield typeof sizeof delete assert " +
+    "using lock synchronized with when super this do else elif elsif try import require raise print echo and or not in is " +
+    "static_assert defined select go defer except finally function"
+  ).split(" ")
+)
+
+const calledName = /[~#]?[\p{L}_$][\p{L}\p{N}_$]*(?:::~?[\p{L}_]\w*)*$/u
+const typeWords = /^[\p{L}\p{N}_\s:<>,*&[\]~?.@#"]*$/u
+const body =
+  /^\s*(?:(?:const|noexcept|override|final|async|mutable)\b\s*(?:\([^()]*\)\s*)?)*(?:(?:throws\b|where\b|->|:)[^{;=]*)?(?:\{|=>)/
+
+/** C's way: words of its type, a name, parameters in brackets, then a body. */
+const callableName = (text: string, member: boolean): string | undefined => {
+  const open = text.indexOf("(")
+  if (open <= 0 || open > 200 || text.lastIndexOf("\n", open) >= 0) return undefined
+  const words = text.slice(0, open).replace(/\s*(?:<[^<>()]*>)?\s*$/, "")
+  const name = calledName.exec(words)?.[0]
+  if (name === undefined || notNames.has(name)) return undefined
+  const before = words.slice(0, words.length - name.length)
+  if (!typeWords.test(before) || notNames.has(/^\w*/.exec(before)?.[0] ?? "")) return undefined
+  if (before !== "" && !/[\s*&>]$/.test(before)) return undefined
+  const close = closingBracket(text, open)
+  if (close < 0 || !body.test(text.slice(close + 1, close + 200))) return undefined
+  const braced = /^\s*\{/.test(text.slice(close + 1, close + 40))
+  return before.trim() !== "" || member || braced || name.includes("::") ? name : undefined
+}
+
+/** The bracket that closes the one at `open`; -1 where `text` ends before. */
+const closingBracket = (text: string, open: number): number => {
+  let depth = 0
+  for (let at = open; at < text.length; at++) {
+    const char = text.charAt(at)
+    if (char === "(") depth++
+    else if (char === ")" && --depth === 0) return at
+  }
+  return -1
+}

@@ -1,0 +1,45 @@
+/** Characters kept of a heading; a longer one is a mistake in the markup. */
+const longest = 300
+
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  "#39": "'"
+}
+
+const tags =
+  /<\/?(?:a|abbr|b|big|br|center|code|del|div|em|font|h[1-6]|i|img|ins|kbd|mark|p|picture|q|s|samp|small|source|span|strike|strong|sub|sup|svg|tt|u|var)(?:\s[^<>]*)?\/?>|<!--.*?-->/gi
+
+const marked = /[`*_[\]<&\\{}~#\u0000]|\s\s/
+
+/** What stands for a piece that is not to be read as markup, until it is put back. */
+const kept = /\u0000(\d+)\u0000/g
+
+/** A heading's words without Markdown's inline markup, white space folded; code keeps its characters. */
+export const plainHeading = (raw: string): string => {
+  if (raw.length <= longest && !marked.test(raw)) return raw.trim()
+  const literals: Array<string> = []
+  const keep = (literal: string) => `\u0000${literals.push(literal) - 1}\u0000`
+  return raw
+    .slice(0, longest)
+    .replaceAll("\u0000", " ")
+    .trim()
+    .replace(/(^|\s)#+$/, "")
+    .replace(/\s*\{\s*[#.:][^{}]*\}\s*$/, "")
+    .replace(/(`+)([^`]|[^`].*?[^`])\1(?!`)/g, (_, _ticks, code: string) => keep(code.trim()))
+    .replace(/\\([!-/:-@[-`{-~])/g, (_, char: string) => keep(char))
+    .replace(tags, "")
+    .replace(/!?\[([^[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, "$1")
+    .replace(/!?\[([^[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, "$1")
+    .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)([^*~]*[^\s*~])\1/g, "$2")
+    .replace(/(\*\*|\*)(?=\S)([^*]*[^\s*])\1/g, "$2")
+    .replace(/(?<![\p{L}\p{N}_])(___|__|_)(?=[^\s_])([^_]*(?:_[^_]+)*?)\1(?![\p{L}\p{N}_])/gu, "$2")
+    .replace(/&(\w+|#39);/g, (entity, name: string) => entities[name] ?? entity)
+    .replace(kept, (_, i: string) => literals[Number(i)] ?? "")
+    .replace(/\s+/g, " ")
+    .trim()
+}

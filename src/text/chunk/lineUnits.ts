@@ -1,0 +1,76 @@
+import { LineWalker } from "./lines.ts"
+import { columns, fenceLength } from "./markdownLine.ts"
+import type { Measure } from "./measure.ts"
+import { addSpan } from "./pieces.ts"
+import { skipSpace } from "./space.ts"
+import { cut, type Unit } from "./unit.ts"
+
+interface Line {
+  readonly number: number
+  /** First character that is not white space. */
+  readonly at: number
+  readonly end: number
+  readonly indent: number
+  readonly afterBlank: boolean
+}
+
+/** Adds each line of the span that is not blank; `cutBefore` says what it costs to end a passage before it. */
+const addLines = (
+  m: Measure,
+  units: Array<Unit>,
+  [from, to]: readonly [from: number, to: number],
+  cutBefore: (line: Line) => number
+): void => {
+  const walker = new LineWalker(m.text, from, to)
+  let afterBlank = false
+  for (let number = 0; walker.next(); number++) {
+    const at = skipSpace(m.text, walker.start, walker.end)
+    if (at < walker.end) {
+      const line = { number, at, end: walker.end, indent: columns(m.text, walker.start, at), afterBlank }
+      const last = units.at(-1)
+      if (last !== undefined && last.start >= from) last.cut = cutBefore(line)
+      addSpan(m, units, { start: at, end: walker.end, cut: cut.block, flow: 0 })
+    }
+    afterBlank = at === walker.end
+  }
+}
+
+/** Adds a table as its rows; the first stays with its head. */
+export const addTable = (m: Measure, units: Array<Unit>, start: number, end: number): void =>
+  addLines(m, units, [start, end], ({ number }) => (number <= 2 ? cut.heading : cut.line))
+
+/** Adds a block of code as its lines, to be cut rather at blank lines and where nesting is least. */
+export const addCode = (m: Measure, units: Array<Unit>, start: number, end: number): void => {
+  const fenced = fenceLength(m.text, start, end, true) > 0
+  const outermost = leastIndent(m.text, start, end)
+  addLines(m, units, [start, end], ({ afterBlank, at, end, indent, number }) =>
+    fenced && (number === 1 || fenceLength(m.text, at, end, false) > 0)
+      ? cut.heading
+      : lineCut(indent - outermost, afterBlank, closes(m.text, at, end))
+  )
+}
+
+/** Of the lines after the first, whose white space is not part of the block. */
+const leastIndent = (text: string, start: number, end: number): number => {
+  const line = new LineWalker(text, start, end)
+  let least = Infinity
+  for (line.next(); line.next();) {
+    const at = skipSpace(text, line.start, line.end)
+    if (at < line.end) least = Math.min(least, columns(text, line.start, at))
+  }
+  return least
+}
+
+/** Levels of nesting beyond which places to cut are all alike. */
+const deepest = 5
+
+/** What it costs to cut before a line of code so many columns deeper than its surroundings; `together`: with the last. */
+export const lineCut = (columns: number, afterBlank: boolean, together: boolean): number =>
+  (together ? cut.clause : afterBlank ? cut.item : cut.sentence / 2) +
+  cut.nesting * Math.max(0, Math.min(deepest, columns / 2))
+
+const closing = /^(?:[\])}]|\*\/|<\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|fi|done|esac)\b)/i
+
+/** Whether a line of code belongs to the one above it: a closing bracket, an `else`. */
+export const closes = (text: string, at: number, end: number): boolean =>
+  "])}*<eEcCfFrRdD".includes(text.charAt(at)) && closing.test(text.slice(at, Math.min(end, at + 10)))

@@ -1,0 +1,144 @@
+import { plainHeading } from "./headings.ts"
+import { addCode, addTable } from "./lineUnits.ts"
+import { type Block, type Heading, scanMarkdown } from "./markdown.ts"
+import type { Measure } from "./measure.ts"
+import type { PassageSink } from "./passages.ts"
+import { addSpan } from "./pieces.ts"
+import { addProse, eachParagraph } from "./prose.ts"
+import { append, cut, fits, type Unit } from "./unit.ts"
+
+/** What stands under one heading, up to the next one of any level. */
+interface Section {
+  /** 0: before the first heading. */
+  readonly level: number
+  /** Headings down to its own. */
+  readonly path: ReadonlyArray<string>
+  readonly units: Array<Unit>
+  /** Whether anything but headings is in it. */
+  hasBody: boolean
+}
+
+const tokensOf = (units: ReadonlyArray<Unit>): number => units.reduce((sum, unit) => sum + unit.tokens, 0)
+
+/**
+ * Cuts Markdown by its headings. Each section makes its own passages, under its own heading path, with these exceptions:
+ * - a heading without text of its own goes with the next section, whose path the passage has;
+ * - a section of less than an eighth of a passage is joined with the next ones, beside or below it, while they stay
+ *   within half a passage; the path is then what theirs have in common.
+ */
+export const addMarkdown = (m: Measure, from: number, sink: PassageSink): void => {
+  let group: Section = { level: 0, path: [], units: [], hasBody: false }
+  let section = group
+
+  const flush = () => {
+    const { path, units } = group
+    sink.add(units, () => path)
+  }
+  const finish = () => {
+    if (section === group) return
+    const joined = join(m, group, section)
+    if (joined === undefined) flush()
+    group = joined ?? section
+    section = group
+  }
+  const writer = blockWriter(m)
+  const path: Array<{ readonly level: number; readonly title: string }> = []
+
+  scanMarkdown(m.text, from, {
+    block: (block) => {
+      writer.write(section.units, block)
+      section.hasBody = true
+    },
+    heading: (heading) => {
+      finish()
+      while ((path.at(-1)?.level ?? 0) >= heading.level) path.pop()
+      path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
+      section = { level: heading.level, path: titles(path), units: [], hasBody: false }
+      writer.heading(section.units, heading)
+      return false
+    }
+  })
+  finish()
+  flush()
+}
+
+const titles = (path: ReadonlyArray<{ readonly title: string }>): ReadonlyArray<string> =>
+  path.map(({ title }) => title).filter((title) => title !== "")
+
+const join = (m: Measure, group: Section, next: Section): Section | undefined => {
+  if (group.units.length === 0) return next
+  if (!group.hasBody) return { ...next, units: concat(m, group.units, next.units) }
+  if (!next.hasBody || next.level < group.level) return undefined
+  const tokens = tokensOf(group.units)
+  if (tokens >= m.size / 8 || tokens + tokensOf(next.units) > m.size / 2) return undefined
+  return {
+    level: group.level,
+    path: group.level === 0 ? next.path : common(group.path, next.path),
+    units: concat(m, group.units, next.units),
+    hasBody: true
+  }
+}
+
+const concat = (m: Measure, units: Array<Unit>, more: ReadonlyArray<Unit>): Array<Unit> => {
+  for (const unit of more) append(m, units, unit)
+  return units
+}
+
+const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const differ = a.findIndex((title, i) => title !== b[i])
+  return differ < 0 ? a : a.slice(0, differ)
+}
+
+/** Turns blocks into units. Neighbouring paragraphs are one flow, everything else stands for itself. */
+const blockWriter = (m: Measure) => {
+  let flow = 1
+  let last: Block["kind"] | "heading" = "heading"
+  let pending = 0
+
+  const whole = (units: Array<Unit>, { end, start }: Block): boolean => {
+    if (end - start > m.width) return false
+    const tokens = m.count(start, end)
+    if (!fits(m, tokens + pending, start, end)) return false
+    addSpan(m, units, { start, end, cut: cut.block, flow: 0, tokens })
+    return true
+  }
+
+  return {
+    heading: (units: Array<Unit>, { end, start }: Heading) => {
+      addSpan(m, units, { start, end, cut: cut.heading, flow: 0 })
+      pending = last === "heading" ? pending + tokensOf(units) : tokensOf(units)
+      last = "heading"
+    },
+    write: (units: Array<Unit>, block: Block) => {
+      const { depth, end, kind, start } = block
+      const above = units.at(-1)
+      if (above !== undefined && last === "item" && above.cut < cut.introduction)
+        if (kind === "item") above.cut = cut.item + cut.nesting * depth
+        else if (depth > 0) above.cut = cut.sentence / 2
+      if (kind !== "paragraph" || last !== "paragraph") flow++
+      switch (kind) {
+        case "paragraph":
+          addProse(m, units, { start, end, flow, before: pending })
+          break
+        case "item":
+          addProse(m, units, { start, end, flow, before: pending, cut: introduces(m.text, end) })
+          break
+        case "text":
+          eachParagraph(m.text, start, end, (start, end) => addProse(m, units, { start, end, flow, before: pending }))
+          break
+        case "rule":
+          addSpan(m, units, { start, end, cut: cut.introduction, flow: 0 })
+          break
+        case "code":
+          if (!whole(units, block)) addCode(m, units, start, end)
+          break
+        case "table":
+          if (!whole(units, block)) addTable(m, units, start, end)
+      }
+      last = kind
+      pending = 0
+    }
+  }
+}
+
+const introduces = (text: string, end: number): number => (text.charAt(end - 1) === ":" ? cut.introduction : cut.block)

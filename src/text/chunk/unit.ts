@@ -1,0 +1,83 @@
+import type { Measure } from "./measure.ts"
+
+/** What it costs to end a passage at a place; beside these, a passage half empty costs a quarter. */
+export const cut = {
+  /** Between paragraphs and other blocks. */
+  block: 0,
+  /** Before an item of a list, and for each level it is nested. */
+  item: 0.1,
+  nesting: 0.15,
+  line: 0.3,
+  /** After what introduces the next block: "as follows:", a short line without a full stop. */
+  introduction: 0.8,
+  sentence: 1,
+  /** From here on a sentence is cut. */
+  clause: 2,
+  word: 3,
+  character: 6,
+  /** After a heading, and between the head of a table and its rows. */
+  heading: 50
+} as const
+
+/** A stretch of the document that no passage boundary falls into. Trimmed of white space, never empty. */
+export interface Unit {
+  readonly start: number
+  readonly end: number
+  readonly tokens: number
+  /** Beyond its length, what it takes of a passage's width. */
+  readonly extra: number
+  /** What it costs to end a passage after it. */
+  cut: number
+  /** Units of one flow are running prose, and passages cut out of it overlap; 0 is none. */
+  readonly flow: number
+  /** It may hold several sentences. */
+  readonly several: boolean
+}
+
+/** What is known of a unit before it is measured. */
+export interface Draft {
+  readonly start: number
+  readonly end: number
+  readonly cut: number
+  readonly flow: number
+  readonly several?: boolean
+  readonly tokens?: number
+}
+
+/** Whether a passage can hold the span. */
+export const fits = (m: Measure, tokens: number, start: number, end: number): boolean =>
+  tokens <= m.size && end - start <= m.width && end - start + m.extra(start, end) <= m.width
+
+/**
+ * Adds a unit that fits. One so short that no passage would care to end after it is joined with the next: this bounds
+ * how many units a passage has, and so the time to choose its end.
+ */
+export const append = (m: Measure, units: Array<Unit>, unit: Unit): void => {
+  const last = units.at(-1)
+  if (last === undefined || !joins(m, last, unit)) {
+    units.push(unit)
+    return
+  }
+  units[units.length - 1] = {
+    start: last.start,
+    end: unit.end,
+    tokens: last.tokens + unit.tokens,
+    extra: last.extra + unit.extra,
+    cut: unit.cut,
+    flow: last.flow === unit.flow ? unit.flow : 0,
+    several: true
+  }
+}
+
+const joins = (m: Measure, last: Unit, next: Unit): boolean =>
+  last.end - last.start < (last.cut < cut.line ? m.size / 16 : m.size / 4) &&
+  // Only counts of pieces that white space parts can be added.
+  last.end < next.start &&
+  next.end - last.start <= m.size &&
+  last.tokens + next.tokens <= m.size / 4
+
+/** Whether two neighbours of `units[from]` to `units[to - 1]` have no white space between them. */
+export const hasTightJoint = (units: ReadonlyArray<Unit>, from: number, to: number): boolean => {
+  for (let at = from + 1; at < to; at++) if (units[at]?.start === units[at - 1]?.end) return true
+  return false
+}
