@@ -1,0 +1,77 @@
+/** A candidate of one leg with the leg's own score. */
+export interface Ranked<K> {
+  readonly key: K
+  readonly score: number
+}
+
+/** One leg's candidates, best first, each key once. */
+export interface Leg<K> {
+  readonly ranked: ReadonlyArray<Ranked<K>>
+  /** The leg's score of a candidate that only the other leg found; undefined, as when it is not given, is 0. */
+  readonly scoreOf?: ((key: K) => number | undefined) | undefined
+}
+
+export interface FusionOptions<K> {
+  /** Weight of the vector leg, 0 to 1; a leg of weight 0 brings no candidates. */
+  readonly alpha: number
+  /** By reciprocal ranks, or by scores divided by their maximum. */
+  readonly method: "rrf" | "score"
+  /** RRF's constant, 60 unless given. */
+  readonly k?: number | undefined
+  /** Order of candidates with equal scores. */
+  readonly tieOrder: (a: K, b: K) => number
+}
+
+/** A leg's place for a candidate: rank from 1, and the leg's own score. */
+export interface Place {
+  readonly rank: number
+  readonly score: number
+}
+
+/** A fused candidate; a place is missing where the leg did not rank it. */
+export interface Fused<K> {
+  readonly key: K
+  readonly score: number
+  readonly vector: Place | undefined
+  readonly keyword: Place | undefined
+}
+
+const placesOf = <K>(leg: Leg<K>): Map<K, Place> =>
+  new Map(leg.ranked.map(({ key, score }, i) => [key, { rank: i + 1, score }]))
+
+const reciprocal = <K>(places: ReadonlyMap<K, Place>, k: number) => (key: K): number => {
+  const place = places.get(key)
+  return place === undefined ? 0 : (k + 1) / (k + place.rank)
+}
+
+/** Scores over their maximum; where none is positive they stay as they are, since dividing would turn their order. */
+const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterable<K>) => {
+  const scores = new Map<K, number>()
+  let max = 0
+  for (const key of keys) {
+    const score = places.get(key)?.score ?? leg.scoreOf?.(key) ?? 0
+    scores.set(key, score)
+    if (score > max) max = score
+  }
+  return (key: K): number => (scores.get(key) as number) / (max === 0 ? 1 : max)
+}
+
+/**
+ * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), a leg
+ * that did not rank it adding nothing, times k + 1, so that first in both is 1 (Cormack, Clarke and Büttcher 2009,
+ * weighted). `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over all candidates.
+ */
+export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<K>): ReadonlyArray<Fused<K>> => {
+  const { alpha, k = 60, method, tieOrder } = options
+  const vectorPlaces = alpha > 0 ? placesOf(vector) : new Map<K, Place>()
+  const keywordPlaces = alpha < 1 ? placesOf(keyword) : new Map<K, Place>()
+  const keys = new Set([...vectorPlaces.keys(), ...keywordPlaces.keys()])
+  const vectorScore = method === "rrf" ? reciprocal(vectorPlaces, k) : normalised(vector, vectorPlaces, keys)
+  const keywordScore = method === "rrf" ? reciprocal(keywordPlaces, k) : normalised(keyword, keywordPlaces, keys)
+  return Array.from(keys, (key) => ({
+    key,
+    score: alpha * vectorScore(key) + (1 - alpha) * keywordScore(key),
+    vector: vectorPlaces.get(key),
+    keyword: keywordPlaces.get(key)
+  })).sort((a, b) => b.score - a.score || tieOrder(a.key, b.key))
+}
