@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Chunker } from "./Chunker.ts"
 import { Embedders } from "./Embedders.ts"
+import { nextTurn, turnMs } from "./EventLoop.ts"
 import { derivedId, fingerprint } from "./Indexer/identity.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
@@ -102,9 +103,12 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       const drafts = batch.flatMap(({ draft, status }) => (status === "unchanged" ? [] : [draft]))
       if (drafts.length === 0) return { batch, documents: [] } satisfies Prepared
       const cut: Array<ReadonlyArray<Passage>> = []
+      let until = performance.now() + turnMs
       for (const next of drafts) {
         cut.push(yield* chunker.chunk(next.content, next.format, languageOf(next)))
-        yield* Effect.yieldNow()
+        if (performance.now() < until) continue
+        yield* nextTurn
+        until = performance.now() + turnMs
       }
       const embedder = yield* embedders.forCollection(collection)
       const vectors = yield* embedder.embedPassages(

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 import * as path from "node:path"
 import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
+import { nextTurn, turnMs } from "../EventLoop.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import { packagedDimensions, packagedModel, packagedModelFolder } from "../packagedModel.ts"
@@ -38,15 +39,6 @@ const loadPackaged = Effect.gen(function* () {
 const loadFolder = (folder: string) =>
   Effect.map(open(folder), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
 
-/** How long texts are embedded before timers and sockets get their turn, in milliseconds. */
-const turn = 5
-
-/** Effect.yieldNow lets other fibers run, but not the event loop. */
-const nextTurn = Effect.async<void>((resume) => {
-  const waiting = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(waiting))
-})
-
 const embedAll = Effect.fn("Builtin.embedPassages")(function* (
   { embed }: StaticModel,
   prefix: string,
@@ -54,7 +46,7 @@ const embedAll = Effect.fn("Builtin.embedPassages")(function* (
 ) {
   const vectors: Array<Option.Option<Vector>> = []
   while (vectors.length < texts.length) {
-    const until = performance.now() + turn
+    const until = performance.now() + turnMs
     do vectors.push(Option.fromNullable(embed(prefix + texts[vectors.length]!)))
     while (vectors.length < texts.length && performance.now() < until)
     if (vectors.length < texts.length) yield* nextTurn

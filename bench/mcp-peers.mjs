@@ -1,0 +1,203 @@
+// Checks `clew mcp` with clients that nobody here wrote: the inspector's CLI, the Python SDK and the TypeScript SDK.
+// By hand, after `npm run build`: node bench/mcp-peers.mjs [inspector|python|typescript]...
+// The first two are fetched from their registries into a temporary folder; the third is the SDK in node_modules.
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const here = dirname(fileURLToPath(import.meta.url))
+const bin = process.env.TEST_BIN ?? join(here, "..", "dist", "bin.js")
+const folder = process.env.PEERS_DIR ?? mkdtempSync(join(tmpdir(), "clew-peers-"))
+const db = join(mkdtempSync(join(tmpdir(), "clew-peers-db-")), "index.db")
+const server = [process.execPath, bin, "mcp", "--db", db]
+process.env.CLEW_EMBEDDING_BACKEND ??= "builtin"
+
+let failed = 0
+const check = (peer, what, holds, seen) => {
+  if (!holds) failed++
+  console.log(
+    `${holds ? "ok  " : "FAIL"} ${peer}: ${what}${holds ? "" : `\n     ${JSON.stringify(seen)?.slice(0, 600)}`}`
+  )
+}
+
+const documents = [
+  {
+    content: "# Tides\n\nThe moon pulls the sea, and tides rise twice a day.\n",
+    metadata: { source: "docs/sea.md", title: "Sea" }
+  },
+  { content: "Bread needs flour, water, salt and time.", metadata: { source: "notes/bread.txt" } }
+]
+
+const seed = () =>
+  new Promise((resolve, reject) => {
+    const child = spawn(server[0], server.slice(1), { stdio: ["pipe", "pipe", "inherit"] })
+    child.stdout.once("data", () => child.stdin.end())
+    child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`the server ended with ${code}`))))
+    child.stdin.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "index_documents", arguments: { documents } } })}\n`
+    )
+  })
+
+const inspector = () => {
+  const name = "@modelcontextprotocol/inspector-cli"
+  const home = join(folder, "inspector")
+  const path = join(home, "node_modules", name, "build", "index.js")
+  if (!existsSync(path))
+    execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", home, name], {
+      stdio: "inherit"
+    })
+  // Published alone, it still looks for its version in the repository it was built in.
+  writeFileSync(
+    join(home, "node_modules", "@modelcontextprotocol", "package.json"),
+    JSON.stringify({ name: "inspector", version: "0.0.0" })
+  )
+  const cli = existsSync(path) ? [process.execPath, path] : ["npx", "--prefix", home, "mcp-inspector-cli"]
+  const ask = (method, ...args) => {
+    const { stderr, stdout } = spawnSync(cli[0], [...cli.slice(1), ...server, "--method", method, ...args], {
+      encoding: "utf8",
+      env: process.env
+    })
+    try {
+      return JSON.parse(stdout)
+    } catch {
+      return { stdout, stderr }
+    }
+  }
+  const tools = ask("tools/list")
+  check("inspector", "tools/list", tools.tools?.length === 6, tools)
+  const call = (tool, ...args) => ask("tools/call", "--tool-name", tool, ...args.flatMap((arg) => ["--tool-arg", arg]))
+  const found = call("search", "query=tides", "top_k=1")
+  check(
+    "inspector",
+    "tools/call search",
+    found.structuredContent?.results?.[0]?.metadata?.source === "docs/sea.md",
+    found
+  )
+  const prompt = call("get_prompt", "query=tides")
+  check("inspector", "tools/call get_prompt", prompt.structuredContent?.prompt?.includes("Question: tides"), prompt)
+  const document = call("get_document", "source=docs/sea.md")
+  check("inspector", "tools/call get_document", document.structuredContent?.text === documents[0].content, document)
+  const sources = call("list_sources")
+  check("inspector", "tools/call list_sources", sources.structuredContent?.sources?.length === 2, sources)
+  const info = call("collection_info")
+  check("inspector", "tools/call collection_info", info.structuredContent?.documents === 2, info)
+  const indexed = call("index_documents", `documents=${JSON.stringify([documents[0]])}`)
+  check("inspector", "tools/call index_documents", indexed.structuredContent?.unchanged === 1, indexed)
+  const wrong = call("search", "query=tides", "top_k=500")
+  check(
+    "inspector",
+    "an argument out of range",
+    JSON.stringify(wrong).includes("top_k must be between 1 and 100"),
+    wrong
+  )
+  const resources = ask("resources/list")
+  check("inspector", "resources/list", resources.resources?.length === 3, resources)
+  const templates = ask("resources/templates/list")
+  check("inspector", "resources/templates/list", templates.resourceTemplates?.length === 2, templates)
+  const stats = ask("resources/read", "--uri", "service://index/stats")
+  check("inspector", "resources/read", stats.contents?.[0]?.text?.includes('"chunks"'), stats)
+  const prompts = ask("prompts/list")
+  check("inspector", "prompts/list", prompts.prompts?.length === 2, prompts)
+  const rag = ask("prompts/get", "--prompt-name", "rag_answer", "--prompt-args", "query=tides")
+  check("inspector", "prompts/get", rag.messages?.[0]?.content?.text?.includes("[1]"), rag)
+  const level = ask("logging/setLevel", "--log-level", "debug")
+  check("inspector", "logging/setLevel", JSON.stringify(level) === "{}", level)
+}
+
+const python = () => {
+  const venv = join(folder, "venv")
+  const interpreter = join(venv, "bin", "python")
+  if (!existsSync(interpreter)) {
+    execFileSync("python3", ["-m", "venv", venv], { stdio: "inherit" })
+    execFileSync(interpreter, ["-m", "pip", "install", "--quiet", "mcp"], { stdio: "inherit" })
+  }
+  const { stderr, stdout } = spawnSync(
+    interpreter,
+    [join(here, "mcp-peers.py"), JSON.stringify(documents), ...server],
+    {
+      encoding: "utf8",
+      env: process.env
+    }
+  )
+  const results = stdout
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line) => JSON.parse(line))
+  for (const { holds, seen, what } of results) check("python", what, holds, seen)
+  check("python", "ran to its end", results.at(-1)?.what === "end", stderr.slice(-800))
+}
+
+const typescript = async () => {
+  const { Client } = await import("@modelcontextprotocol/sdk/client/index.js")
+  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js")
+  const client = new Client({ name: "peer", version: "1" }, { capabilities: {} })
+  const faults = []
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  client.onerror = (error) => faults.push(error.message)
+  const started = performance.now()
+  await client.connect(
+    new StdioClientTransport({ command: server[0], args: server.slice(1), env: process.env, stderr: "ignore" })
+  )
+  console.log(`     connected in ${Math.round(performance.now() - started)} ms`)
+  const { tools } = await client.listTools()
+  check("typescript", "listTools", tools.length === 6, tools)
+  const progress = []
+  const indexed = await client.callTool(
+    { name: "index_documents", arguments: { documents: [documents[1]] } },
+    undefined,
+    { onprogress: (step) => progress.push(step) }
+  )
+  check(
+    "typescript",
+    "callTool, structured content held against its schema",
+    indexed.structuredContent.unchanged === 1,
+    indexed
+  )
+  check("typescript", "progress", progress.at(-1)?.progress === 1, progress)
+  for (const [name, args] of [
+    ["search", { query: "tides" }],
+    ["get_prompt", { query: "tides" }],
+    ["get_document", { source: "docs/sea.md" }],
+    ["list_sources", {}],
+    ["collection_info", {}]
+  ]) {
+    const result = await client.callTool({ name, arguments: args })
+    check("typescript", `callTool ${name}`, result.structuredContent !== undefined && result.isError !== true, result)
+  }
+  const wrong = await client.callTool({ name: "search", arguments: { query: "" } }).catch((error) => error)
+  check("typescript", "an error with its code", wrong.code === -32602, wrong)
+  const { resources } = await client.listResources()
+  check("typescript", "listResources", resources.length === 3, resources)
+  check("typescript", "listResourceTemplates", (await client.listResourceTemplates()).resourceTemplates.length === 2)
+  check("typescript", "readResource", (await client.readResource({ uri: resources[1].uri })).contents.length === 1)
+  check("typescript", "listPrompts", (await client.listPrompts()).prompts.length === 2)
+  check("typescript", "getPrompt", (await client.getPrompt({ name: "summarize_index" })).messages.length === 1)
+  const { completion } = await client.complete({
+    ref: { type: "ref/prompt", name: "rag_answer" },
+    argument: { name: "top_k", value: "" }
+  })
+  check("typescript", "complete", completion.values.length > 0, completion)
+  await client.setLoggingLevel("debug")
+  await client.ping()
+  const cancelled = new AbortController()
+  const pending = client
+    .callTool({ name: "search", arguments: { query: "sea" } }, undefined, { signal: cancelled.signal })
+    .catch((error) => error)
+  cancelled.abort("enough")
+  check("typescript", "cancel", (await pending) instanceof Error)
+  await client.close()
+  // An answer that was on its way when the request was cancelled.
+  const unexpected = faults.filter((fault) => !fault.includes("unknown message ID"))
+  check("typescript", "no faults", unexpected.length === 0, unexpected)
+}
+
+const peers = { inspector, python, typescript }
+const asked = process.argv.slice(2)
+await seed()
+for (const [name, run] of Object.entries(peers)) if (asked.length === 0 || asked.includes(name)) await run()
+rmSync(dirname(db), { recursive: true, force: true })
+if (process.env.PEERS_DIR === undefined) rmSync(folder, { recursive: true, force: true })
+console.log(failed === 0 ? "All hold" : `${failed} do not hold`)
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,46 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { selectTools, toolNames } from "../mcp/toolNames.ts"
+import { version } from "../version.ts"
+import { define, group } from "./command.ts"
+import { Engine } from "./engine.ts"
+import * as flags from "./mcp/flags.ts"
+import { install } from "./mcp/install.ts"
+import { UsageError } from "./UsageError.ts"
+
+const serve = define(
+  {
+    name: "mcp",
+    summary: "Serve MCP on standard input and output",
+    flags: { ...flags },
+    examples: ["clew mcp --db notes.db", "clew mcp --db notes.db --filter search,get_document --read-only"],
+    details: [
+      `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
+      "Ends when standard input does."
+    ]
+  },
+  ({ filter, readOnly }) =>
+    Effect.gen(function* () {
+      const tools = yield* Either.mapLeft(
+        selectTools(filter, readOnly),
+        (detail) => new UsageError({ detail, command: "clew mcp" })
+      )
+      const engine = yield* Engine
+      const config = Effect.map(engine.settings, ({ log, search, server }) => ({
+        topK: search.topK,
+        readOnly: readOnly || server.readOnly,
+        logLevel: log.level
+      }))
+      const opened = Layer.unwrapEffect(
+        Effect.map(config, (decided) =>
+          engine.open(decided.readOnly ? "readonly" : tools.includes("index_documents") ? "write" : "read")
+        )
+      )
+      // Loaded here, since no other command needs the SDK.
+      const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
+      yield* run({ version, tools, config, engine: opened })
+    })
+)
+
+export const mcp = group(serve, [install(selectTools)])

@@ -1,0 +1,171 @@
+import * as path from "node:path"
+import { formats, type Format } from "./formats.ts"
+
+/** Where the program runs, as far as clients' files depend on it. */
+export interface Machine {
+  readonly platform: NodeJS.Platform
+  readonly home: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** How the server is started. */
+export interface Start {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+}
+
+/** An MCP client: its configuration file, and how an entry in it looks. */
+export interface Client {
+  readonly title: string
+  readonly file: (machine: Machine) => string
+  readonly format: Format
+  /** The key that holds the servers. */
+  readonly section: string
+  readonly entry: (start: Start) => Readonly<Record<string, unknown>>
+  /** What to do for the client to notice. */
+  readonly next: string
+}
+
+const plain = ({ args, command }: Start) => ({ command, args })
+const typed = (type: string) => (start: Start) => ({ type, ...plain(start) })
+
+const inHome =
+  (...parts: ReadonlyArray<string>) =>
+  ({ home }: Machine) =>
+    path.join(home, ...parts)
+
+/** The folder where the platform keeps programs' settings. */
+const settings = ({ env, home, platform }: Machine): string =>
+  platform === "darwin"
+    ? path.join(home, "Library", "Application Support")
+    : platform === "win32"
+      ? (env["APPDATA"] ?? path.join(home, "AppData", "Roaming"))
+      : xdg({ env, home })
+
+const xdg = ({ env, home }: Pick<Machine, "env" | "home">): string =>
+  env["XDG_CONFIG_HOME"] || path.join(home, ".config")
+
+export const clients = {
+  "claude-desktop": {
+    title: "Claude Desktop",
+    file: (machine) => path.join(settings(machine), "Claude", "claude_desktop_config.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: plain,
+    next: "Quit Claude Desktop and start it again."
+  },
+  "claude-code": {
+    title: "Claude Code",
+    file: ({ cwd }) => path.join(cwd, ".mcp.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: typed("stdio"),
+    next: "Start `claude` in this folder; it asks once whether to trust the server."
+  },
+  cursor: {
+    title: "Cursor",
+    file: inHome(".cursor", "mcp.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: plain,
+    next: "Switch the server on under Settings, MCP."
+  },
+  vscode: {
+    title: "VS Code",
+    file: (machine) => path.join(settings(machine), "Code", "User", "mcp.json"),
+    format: formats.jsonc,
+    section: "servers",
+    entry: typed("stdio"),
+    next: "Run `MCP: List Servers` to start it."
+  },
+  windsurf: {
+    title: "Windsurf",
+    file: inHome(".codeium", "windsurf", "mcp_config.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: plain,
+    next: "Press refresh in Cascade's MCP panel."
+  },
+  zed: {
+    title: "Zed",
+    file: (machine) =>
+      machine.platform === "win32"
+        ? path.join(settings(machine), "Zed", "settings.json")
+        : path.join(xdg(machine), "zed", "settings.json"),
+    format: formats.jsonc,
+    section: "context_servers",
+    entry: (start) => ({ source: "custom", ...plain(start), env: {} }),
+    next: "Zed notices by itself; the agent panel's settings show the server."
+  },
+  codex: {
+    title: "Codex CLI",
+    file: ({ env, home }) => path.join(env["CODEX_HOME"] || path.join(home, ".codex"), "config.toml"),
+    format: formats.toml,
+    section: "mcp_servers",
+    entry: plain,
+    next: "Start codex anew; /mcp lists the server."
+  },
+  gemini: {
+    title: "Gemini CLI",
+    file: inHome(".gemini", "settings.json"),
+    format: formats.jsonc,
+    section: "mcpServers",
+    entry: plain,
+    next: "Start gemini anew; /mcp lists the server."
+  },
+  copilot: {
+    title: "GitHub Copilot CLI",
+    file: ({ env, home }) => path.join(env["COPILOT_HOME"] || path.join(home, ".copilot"), "mcp-config.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: (start) => ({ ...typed("local")(start), tools: ["*"] }),
+    next: "Start copilot anew; /mcp show lists the server."
+  },
+  opencode: {
+    title: "opencode",
+    file: (machine) => path.join(xdg(machine), "opencode", "opencode.json"),
+    format: formats.jsonc,
+    section: "mcp",
+    entry: ({ args, command }) => ({ type: "local", command: [command, ...args], enabled: true }),
+    next: "Start opencode anew."
+  },
+  goose: {
+    title: "goose",
+    file: (machine) =>
+      machine.platform === "win32"
+        ? path.join(settings(machine), "Block", "goose", "config", "config.yaml")
+        : path.join(xdg(machine), "goose", "config.yaml"),
+    format: formats.yaml,
+    section: "extensions",
+    entry: ({ args, command }) => ({
+      name: "Clew",
+      type: "stdio",
+      cmd: command,
+      args,
+      enabled: true,
+      timeout: 300,
+      envs: {}
+    }),
+    next: "Start goose anew."
+  },
+  "lm-studio": {
+    title: "LM Studio",
+    file: inHome(".lmstudio", "mcp.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: plain,
+    next: "LM Studio notices by itself; switch the server on in the chat's integrations."
+  },
+  kiro: {
+    title: "Kiro",
+    file: inHome(".kiro", "settings", "mcp.json"),
+    format: formats.json,
+    section: "mcpServers",
+    entry: plain,
+    next: "Kiro notices by itself."
+  }
+} as const satisfies Record<string, Client>
+
+export type ClientName = keyof typeof clients
+export const clientNames = Object.keys(clients) as ReadonlyArray<ClientName>

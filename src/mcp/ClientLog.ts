@@ -1,0 +1,68 @@
+import type { LoggingLevel } from "@modelcontextprotocol/sdk/types.js"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import type { LogConfig } from "../Config.ts"
+
+/** A level as the configuration names it. */
+export type OwnLevel = LogConfig["Type"]["level"]
+
+/** MCP's levels, least first, as ours. */
+const levels: Readonly<Record<LoggingLevel, LogLevel.LogLevel>> = {
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  notice: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  critical: LogLevel.Fatal,
+  alert: LogLevel.Fatal,
+  emergency: LogLevel.Fatal
+}
+
+const nameOf = (level: LogLevel.LogLevel): LoggingLevel =>
+  LogLevel.greaterThanEqual(level, LogLevel.Fatal)
+    ? "critical"
+    : LogLevel.greaterThanEqual(level, LogLevel.Error)
+      ? "error"
+      : LogLevel.greaterThanEqual(level, LogLevel.Warning)
+        ? "warning"
+        : LogLevel.greaterThanEqual(level, LogLevel.Info)
+          ? "info"
+          : "debug"
+
+const said = (part: unknown): string =>
+  part instanceof Error ? part.message : typeof part === "string" ? part : (JSON.stringify(part) ?? "")
+
+type Send = (entry: { readonly level: LoggingLevel; readonly logger: string; readonly data: unknown }) => void
+
+/** The log as the client sees it: warnings and worse, until it asks for another level. */
+export const make = () => {
+  let threshold: LogLevel.LogLevel = LogLevel.Warning
+  let send: Send = () => {}
+  let own: LogLevel.LogLevel = LogLevel.Info
+  const logger = Logger.make<unknown, void>(({ cause, logLevel, message }) => {
+    if (!LogLevel.greaterThanEqual(logLevel, threshold)) return
+    const parts = (Array.isArray(message) ? message : [message]).map(said)
+    // Traces are for the log alone.
+    const why = Cause.isEmpty(cause) || Cause.isDie(cause) ? [] : [said(Cause.squash(cause))]
+    send({ level: nameOf(logLevel), logger: "clew", data: [...parts, ...why].join(" ") })
+  })
+  return {
+    layer: Logger.add(logger),
+    setLevel: (level: LoggingLevel) => {
+      threshold = levels[level]
+    },
+    /** What the program's own log takes. */
+    setOwnLevel: (level: OwnLevel) => {
+      own = LogLevel.fromLiteral(`${level.charAt(0).toUpperCase()}${level.slice(1)}` as Capitalize<OwnLevel>)
+    },
+    connect: (to: Send) => {
+      send = to
+    },
+    /** Lets everything through that the client wants to see, also where the program's own log wants less. */
+    within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => Logger.withMinimumLogLevel(effect, LogLevel.lessThan(threshold, own) ? threshold : own))
+  }
+}
+export type ClientLog = ReturnType<typeof make>

@@ -1,0 +1,41 @@
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as SynchronizedRef from "effect/SynchronizedRef"
+import type { Embedders } from "../Embedders.ts"
+import type { Indexer } from "../Indexer.ts"
+import type { Prompt } from "../Prompt.ts"
+import type { Search } from "../Search.ts"
+import type { Store } from "../Store.ts"
+import type { Tokenizer } from "../Tokenizer.ts"
+
+/** What the tools work with. */
+export type Engine = Search | Prompt | Indexer | Store | Embedders | Tokenizer
+
+/**
+ * Builds a layer when it is first used, and keeps it until the scope closes. Where building fails, the next use tries
+ * again: an index that is not there yet may be there at the next call.
+ */
+export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const built = yield* SynchronizedRef.make(Option.none<Context.Context<A>>())
+    const build = Effect.gen(function* () {
+      const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+      return yield* Layer.buildWithScope(layer, own).pipe(
+        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(own, exit)))
+      )
+    })
+    const context = SynchronizedRef.modifyEffect(built, (known) =>
+      Option.match(known, {
+        onSome: (context) => Effect.succeed([context, known] as const),
+        onNone: () => Effect.map(build, (context) => [context, Option.some(context)] as const)
+      })
+    )
+    return <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
+      Effect.flatMap(context, (services) => Effect.provide(effect, services))
+  })

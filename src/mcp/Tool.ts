@@ -1,0 +1,90 @@
+import type { CallToolResult, Tool as Listed } from "@modelcontextprotocol/sdk/types.js"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { decoder } from "./decode.ts"
+import type { Engine } from "./Engine.ts"
+import { type Json, toJsonSchema } from "./jsonSchema.ts"
+import type { RpcError } from "./RpcError.ts"
+
+/** What a tool knows of the call it answers. */
+export interface Call {
+  /** Tells the client how far it is, where it asked to be told. */
+  readonly progress: (done: number, total: number, message: string) => Effect.Effect<void>
+}
+
+/** What the server's start decided. */
+export interface Settings {
+  readonly version: string
+  readonly readOnly: boolean
+  /** Passages that `search` returns where the caller names no number. */
+  readonly topK: number
+  /** Names of the tools served. */
+  readonly tools: ReadonlyArray<string>
+}
+
+export interface Tool {
+  readonly name: string
+  readonly writes: boolean
+  readonly listed: (settings: Settings) => Listed
+  /** Checks the arguments; what comes of it does the work. */
+  readonly call: (
+    args: unknown,
+    settings: Settings,
+    call: Call
+  ) => Effect.Effect<Effect.Effect<CallToolResult, unknown, Engine>, RpcError>
+}
+
+export interface Answer<O> {
+  readonly structured: O
+  /** For a model's eyes; one block each. */
+  readonly text: ReadonlyArray<string>
+}
+
+interface Definition<A, I, O, OI, E> {
+  readonly name: string
+  readonly title: string
+  readonly description: (settings: Settings) => string
+  readonly input: Schema.Schema<A, I>
+  readonly output: Schema.Schema<O, OI>
+  readonly defaults?: (settings: Settings) => Readonly<Record<string, unknown>>
+  readonly writes?: boolean
+  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, Engine>
+}
+
+/** A tool whose schemas on the wire and whose checks come from the same two Schemas. */
+export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): Tool => {
+  const { defaults, description, input, name, output, run, title, writes = false } = definition
+  const inputJson = (settings: Settings): Json => toJsonSchema(input, defaults?.(settings))
+  const decode = decoder(input, toJsonSchema(input))
+  const encode = Schema.encode(output)
+  return {
+    name,
+    writes,
+    listed: (settings) =>
+      ({
+        name,
+        title,
+        description: description(settings),
+        inputSchema: inputJson(settings),
+        outputSchema: toJsonSchema(output),
+        annotations: {
+          title,
+          readOnlyHint: !writes,
+          // Indexing a source that is there replaces what was there; doing so twice changes nothing more.
+          destructiveHint: writes,
+          idempotentHint: true,
+          openWorldHint: false
+        }
+      }) as Listed,
+    call: (args, settings, call) =>
+      Effect.map(decode(args ?? {}), (decoded) =>
+        Effect.gen(function* () {
+          const { structured, text } = yield* run(decoded, settings, call)
+          return {
+            content: text.map((block) => ({ type: "text" as const, text: block })),
+            structuredContent: (yield* Effect.orDie(encode(structured))) as Record<string, unknown>
+          }
+        })
+      )
+  }
+}

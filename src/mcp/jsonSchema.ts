@@ -1,0 +1,97 @@
+import * as JSONSchema from "effect/JSONSchema"
+import type * as Schema from "effect/Schema"
+
+/** A JSON Schema without references. */
+export type Json = { readonly [key: string]: unknown }
+
+const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Titles that only name a check, like `between(1, 100)`, and ids that would collide: of no use to a model. */
+const isNoise = (key: string, value: unknown): boolean =>
+  key === "$id" ||
+  key === "$schema" ||
+  (key === "title" && typeof value === "string" && /^(int|finite|unknown|\w+\(.*\))$/.test(value))
+
+/**
+ * The JSON Schema of what goes over the wire. References are written out, since many clients follow none, and `defaults`
+ * stand beside the properties they are for.
+ */
+export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Record<string, unknown>> = {}): Json => {
+  const { $defs, ...root } = JSONSchema.make(schema as Schema.Schema<unknown, unknown>) as unknown as Json
+  const definitions = isRecord($defs) ? $defs : {}
+
+  const writeOut = (node: unknown, isNames = false): unknown => {
+    if (Array.isArray(node)) return node.map((inner) => writeOut(inner))
+    if (!isRecord(node)) return node
+    const { $ref, ...own } = node
+    const target = typeof $ref === "string" && !isNames ? definitions[$ref.replace("#/$defs/", "")] : undefined
+    const entries = Object.entries(own)
+      .filter(([key, value]) => isNames || !isNoise(key, value))
+      .map(([key, value]) => [
+        key,
+        verbatim.has(key) && !isNames ? value : writeOut(value, key === "properties" && !isNames)
+      ])
+    return { ...(target === undefined ? {} : (writeOut(target) as Json)), ...Object.fromEntries(entries) }
+  }
+
+  const whole = writeOut(root) as Json
+  const properties = isRecord(whole["properties"]) ? whole["properties"] : {}
+  return {
+    ...whole,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => [
+        name,
+        name in defaults && isRecord(property) ? { ...property, default: defaults[name] } : property
+      ])
+    )
+  }
+}
+
+const verbatim = new Set(["examples", "default", "enum", "const", "required"])
+
+const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
+
+/** What a schema allows, in words: "an integer from 1 to 100". */
+export const allowed = (schema: Json): string => {
+  const { enum: values, maximum, maxItems, maxLength, minimum, minItems, minLength, type } = schema
+  if (Array.isArray(values)) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
+  const range = (low: unknown, high: unknown, unit = "") =>
+    low !== undefined && high !== undefined ? ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}` : ""
+  switch (type) {
+    case "integer":
+    case "number":
+      return `${article(type)}${range(minimum, maximum)}`
+    case "string":
+      return `a string${range(minLength, maxLength, " characters")}`
+    case "array":
+      return `an array${range(minItems, maxItems, " items")}`
+    case "boolean":
+      return "true or false"
+    case "object":
+      return "an object"
+    default:
+      return typeof schema["description"] === "string"
+        ? schema["description"].replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+        : "of another kind"
+  }
+}
+
+/** The schema at a path, as far as it is one schema: a choice of several ends the walk. */
+export const schemaAt = (
+  root: Json,
+  path: ReadonlyArray<PropertyKey>
+): { readonly schema: Json; readonly path: ReadonlyArray<PropertyKey> } => {
+  let schema = root
+  for (const [depth, key] of path.entries()) {
+    const { additionalProperties, items, properties } = schema
+    const next =
+      typeof key === "number"
+        ? items
+        : isRecord(properties) && String(key) in properties
+          ? properties[String(key)]
+          : additionalProperties
+    if (!isRecord(next)) return { schema, path: path.slice(0, depth) }
+    schema = next
+  }
+  return { schema, path }
+}

@@ -1,0 +1,111 @@
+import { isUtf8 } from "node:buffer"
+import type { Frame } from "./frames.ts"
+import { type Code, code } from "./RpcError.ts"
+
+export type Id = string | number
+
+export interface Request {
+  readonly _tag: "Request"
+  readonly id: Id
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export interface Notification {
+  readonly _tag: "Notification"
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+/** Something that is no message; the id is null where none can be made out. */
+export interface Invalid {
+  readonly _tag: "Invalid"
+  readonly id: Id | null
+  readonly code: Code
+  readonly message: string
+}
+
+/** An answer to a request of ours; we make none. */
+export interface Response {
+  readonly _tag: "Response"
+}
+
+export type Message = Request | Notification | Response | Invalid
+export type Incoming = Message | { readonly _tag: "Batch"; readonly messages: ReadonlyArray<Message> }
+
+const maxBatch = 1000
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isId = (value: unknown): value is Id =>
+  typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
+
+/** One JSON value as JSON-RPC 2.0 sees it. Members that the protocol does not know are left out. */
+const readValue = (value: unknown): Message => {
+  const id = isObject(value) && isId(value["id"]) ? value["id"] : null
+  const invalid = (message: string, of: Code = code.invalidRequest): Invalid => ({
+    _tag: "Invalid",
+    id,
+    code: of,
+    message
+  })
+  if (!isObject(value)) return invalid("A message must be a JSON object")
+  if (value["jsonrpc"] !== "2.0") return invalid('jsonrpc must be "2.0"')
+  if (!("method" in value) && ("result" in value || "error" in value)) return { _tag: "Response" }
+  const { method, params } = value
+  if (typeof method !== "string") return invalid("method must be a string")
+  if ("id" in value && id === null) return invalid("id must be a string or an integer")
+  if (params !== undefined && params !== null && !isObject(params)) {
+    return invalid("params must be an object", code.invalidParams)
+  }
+  const call = { method, ...(isObject(params) ? { params } : {}) }
+  return id === null ? { _tag: "Notification", ...call } : { _tag: "Request", id, ...call }
+}
+
+const parse = (text: string): { readonly value: unknown } | { readonly error: string } => {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return { error: (error as Error).message.slice(0, 200) }
+  }
+}
+
+const unreadable = (of: Code, message: string, id: Id | null = null): Invalid => ({
+  _tag: "Invalid",
+  id,
+  code: of,
+  message
+})
+
+/** Undefined for a blank line. */
+export const readLine = (bytes: Buffer): Incoming | undefined => {
+  if (!isUtf8(bytes)) return unreadable(code.parse, "The line is not UTF-8")
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "")
+  if (text.trim() === "") return undefined
+  const parsed = parse(text)
+  if ("error" in parsed) return unreadable(code.parse, `The line is not JSON: ${parsed.error}`)
+  const { value } = parsed
+  if (!Array.isArray(value)) return readValue(value)
+  if (value.length === 0) return unreadable(code.invalidRequest, "A batch must not be empty")
+  if (value.length > maxBatch) {
+    return unreadable(code.invalidRequest, `A batch holds at most ${maxBatch} messages, got ${value.length}`)
+  }
+  return { _tag: "Batch", messages: value.map(readValue) }
+}
+
+const idText = String.raw`("(?:[^"\\]|\\.)*"|-?\d+)`
+/** Only where they can belong to nothing but the message itself: right after its first brace, right before its last. */
+const idPlaces = [
+  new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*${idText}\s*,`),
+  new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+]
+
+/** A line that was not kept is answered under its own id where that can be told for sure, so that nobody waits in vain. */
+export const readTooLong = ({ head, tail }: Frame & { readonly _tag: "TooLong" }, maxBytes: number): Invalid => {
+  const found = idPlaces[0]?.exec(head.toString("latin1")) ?? idPlaces[1]?.exec(tail.toString("latin1"))
+  const parsed = found?.[1] === undefined ? undefined : parse(found[1])
+  const id = parsed !== undefined && "value" in parsed && isId(parsed.value) ? parsed.value : null
+  const limit = `${Math.floor(maxBytes / 1024 / 1024)} MiB`
+  return unreadable(code.invalidRequest, `A message must be at most ${limit}; send less at a time`, id)
+}

@@ -1,0 +1,160 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../../model/Collection.ts"
+import { DocumentId, Source } from "../../model/Document.ts"
+import type { StoredDocument } from "../../Store.ts"
+import { fence, oneLine } from "../../text/prompt.ts"
+import { Tokenizer } from "../../Tokenizer.ts"
+import { invalidParams } from "../RpcError.ts"
+import { make } from "../Tool.ts"
+import { defaultMaxTokens } from "./budget.ts"
+import { findDocument } from "./document.ts"
+import { type Lines, linesOf } from "./lines.ts"
+import { maxTokens, optional } from "./request.ts"
+
+const natural = (from: number, description: string) =>
+  Schema.Int.pipe(Schema.between(from, Number.MAX_SAFE_INTEGER)).annotations({
+    description,
+    jsonSchema: { type: "integer", minimum: from, description }
+  })
+
+const DocumentArguments = Schema.Struct({
+  source: Schema.optional(Source),
+  docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id")),
+  startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
+  endLine: Schema.optional(natural(1, "Last line wanted; else to the end")).pipe(Schema.fromKey("end_line")),
+  chunkIndex: Schema.optional(natural(0, "Passage to read around, as search results name it")).pipe(
+    Schema.fromKey("chunk_index")
+  ),
+  context: Schema.optional(natural(0, "Passages before and after chunk_index (default 1)")),
+  offset: Schema.optional(natural(0, "Character to start from: next_offset of the answer before")),
+  collection: Schema.optional(CollectionName),
+  maxTokens
+})
+type DocumentArguments = typeof DocumentArguments.Type
+
+const DocumentAnswer = Schema.Struct({
+  doc_id: Schema.String,
+  source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+  title: Schema.optional(Schema.String),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+    description: "The document's own keys"
+  }),
+  text: Schema.String.annotations({ description: "The part asked for, exactly as it stands in the original" }),
+  start: Schema.Int.annotations({ description: "UTF-16 offset of the text in the document" }),
+  end: Schema.Int.annotations({ description: "UTF-16 offset after the text" }),
+  start_line: Schema.Int,
+  end_line: Schema.Int,
+  lines: Schema.Int.annotations({ description: "Last line of the document" }),
+  chunks: Schema.Int.annotations({ description: "Passages of the document" }),
+  next_offset: Schema.optional(Schema.Int.annotations({ description: "Where to go on: what was left out starts here" }))
+})
+
+const refuse = (path: string, message: string) => invalidParams([{ path, message }])
+
+/** The part asked for, as offsets. */
+const range = (args: DocumentArguments, { content, passages }: StoredDocument, lines: Lines) =>
+  Effect.gen(function* () {
+    const { chunkIndex, context = 1, endLine, offset, startLine } = args
+    const ways = [startLine ?? endLine, chunkIndex, offset].filter((way) => way !== undefined)
+    if (ways.length > 1) {
+      return yield* refuse("chunk_index", "give lines (start_line, end_line), chunk_index or offset, one of the three")
+    }
+    if (chunkIndex !== undefined) {
+      const wanted = passages.filter(({ ordinal }) => Math.abs(ordinal - chunkIndex) <= context)
+      if (!passages.some(({ ordinal }) => ordinal === chunkIndex)) {
+        return yield* refuse(
+          "chunk_index",
+          `chunk_index must be from 0 to ${passages.length - 1} in this document, got ${chunkIndex}`
+        )
+      }
+      return { start: Math.min(...wanted.map(({ start }) => start)), end: Math.max(...wanted.map(({ end }) => end)) }
+    }
+    if (offset !== undefined) {
+      if (offset > content.length) {
+        return yield* refuse("offset", `offset must be from 0 to ${content.length} in this document, got ${offset}`)
+      }
+      return { start: offset, end: content.length }
+    }
+    const first = startLine ?? lines.first
+    const last = endLine ?? lines.last
+    if (first > lines.last || first > last || last < lines.first) {
+      return yield* refuse(
+        first > last ? "end_line" : "start_line",
+        `start_line and end_line must be lines from ${lines.first} to ${lines.last} of this document, in order, got ${first} and ${last}`
+      )
+    }
+    return { start: lines.startOf(first), end: lines.startOf(last + 1) }
+  })
+
+/** As much from the start of a text as fits in the budget, whole lines where there is one; at least one character. */
+const head = (text: string, maxTokens: number, count: (text: string) => number): string => {
+  // A token is at least one byte of text, so most texts need no second look.
+  let high = Math.min(text.length, maxTokens * 16)
+  if (high === text.length && count(text) <= maxTokens) return text
+  let low = 0
+  while (low + 1 < high) {
+    const middle = (low + high) >> 1
+    if (count(text.slice(0, middle)) <= maxTokens) low = middle
+    else high = middle
+  }
+  const line = text.lastIndexOf("\n", low - 1) + 1
+  const cut = Math.max(1, line > 0 ? line : low)
+  return text.slice(0, /[\ud800-\udbff]$/.test(text.slice(0, cut)) ? cut + 1 : cut)
+}
+
+export const getDocument = make({
+  name: "get_document",
+  title: "Read a document",
+  description: () =>
+    "Read an indexed document, or a part of it, exactly as it was indexed. Use it after search, to read on around a passage or to quote more than the passage. " +
+    "Name the document by source or doc_id as a search result shows it, and the part by start_line and end_line, by chunk_index (that passage and `context` passages around it), or not at all for the whole. " +
+    "A text over max_tokens is cut at a line, and the answer says with which offset to go on.",
+  input: DocumentArguments,
+  output: DocumentAnswer,
+  defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
+  run: (args) =>
+    Effect.gen(function* () {
+      const { maxTokens = defaultMaxTokens } = args
+      const document = yield* findDocument(args)
+      const { content, docId, metadata, passages, title } = document
+      const source = document.source ?? docId
+      const lines = linesOf(document)
+      const { end: wantedEnd, start } = yield* range(args, document, lines)
+      const { count } = yield* (yield* Tokenizer).load
+      const text = head(content.slice(start, wantedEnd), maxTokens, count)
+      const end = start + text.length
+      const startLine = lines.lineAt(start)
+      const endLine = lines.lineAt(Math.max(start, end - 1))
+      const next = end < wantedEnd ? end : undefined
+      const marks = fence(text)
+      const where = startLine === endLine ? `line ${startLine}` : `lines ${startLine}-${endLine}`
+      return {
+        structured: {
+          doc_id: docId,
+          source,
+          ...optional("title", title),
+          metadata,
+          text,
+          start,
+          end,
+          start_line: startLine,
+          end_line: endLine,
+          lines: lines.last,
+          chunks: passages.length,
+          ...optional("next_offset", next)
+        },
+        text: [
+          [
+            `${oneLine(source)}${title === undefined ? "" : ` (${oneLine(title)})`}, ${where} of ${lines.last}`,
+            `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
+            ...(next === undefined
+              ? []
+              : [
+                  `Cut to keep to max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Go on with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
+                ])
+          ].join("\n")
+        ]
+      }
+    })
+})

@@ -1,0 +1,87 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { Embedders } from "../../Embedders.ts"
+import { CollectionName, defaultCollection, describeEmbedder, type EmbedderIdentity } from "../../model/Collection.ts"
+import { Store } from "../../Store.ts"
+import type { Settings } from "../Tool.ts"
+import { optional, orEmpty, plural } from "./request.ts"
+
+const count = (description: string) => Schema.Int.annotations({ description })
+
+const Embedding = Schema.Struct({
+  backend: Schema.String,
+  model: Schema.String,
+  dimensions: Schema.Int
+}).annotations({ description: "What makes the vectors" })
+
+export const IndexInfo = Schema.Struct({
+  documents: count("Documents, of the collection where one is named"),
+  chunks: count("Their passages"),
+  database_bytes: count("Size of the database"),
+  model: Schema.optional(Schema.String.annotations({ description: "Name of the embedding model" })),
+  embedding: Schema.optional(Embedding),
+  collections: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      documents: Schema.Int,
+      chunks: Schema.Int,
+      embedding: Embedding,
+      created_at: count("Milliseconds since 1970")
+    })
+  ),
+  read_only: Schema.Boolean,
+  version: Schema.String.annotations({ description: "Clew's version" })
+})
+export type IndexInfo = typeof IndexInfo.Type
+
+const embeddingOf = ({ backend, dimensions, model }: EmbedderIdentity) => ({ backend, model, dimensions })
+
+/** What the index holds, or one collection of it. An embedder that cannot say who it is is left out. */
+export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
+  const store = yield* Store
+  const all = yield* store.collections
+  const stats = yield* orEmpty(collection ?? defaultCollection, {
+    documents: 0,
+    passages: 0,
+    databaseBytes: (yield* store.stats()).databaseBytes
+  })(store.stats(collection))
+  const recorded = all.find(({ name }) => name === (collection ?? defaultCollection))?.embedder
+  const configured = yield* Effect.either((yield* Embedders).configured.identity)
+  const embedder = recorded ?? (Either.isRight(configured) ? configured.right : undefined)
+  return {
+    documents: stats.documents,
+    chunks: stats.passages,
+    database_bytes: stats.databaseBytes,
+    ...optional("model", embedder?.model),
+    ...optional("embedding", embedder === undefined ? undefined : embeddingOf(embedder)),
+    collections: all.map(({ createdAt, documents, embedder, name, passages }) => ({
+      name,
+      documents,
+      chunks: passages,
+      embedding: embeddingOf(embedder),
+      created_at: createdAt
+    })),
+    read_only: settings.readOnly,
+    version: settings.version,
+    describe: embedder === undefined ? "not available now" : describeEmbedder(embedder)
+  }
+})
+
+const sizeText = (bytes: number): string =>
+  bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+
+export const infoText = (info: Effect.Effect.Success<ReturnType<typeof indexInfo>>, collection?: string): string =>
+  [
+    `${collection === undefined ? "The index" : `Collection ${collection}`} holds ${plural(info.documents, "document")} in ${plural(info.chunks, "passage")}; the database takes ${sizeText(info.database_bytes)}.`,
+    `Embedder: ${info.describe}.`,
+    ...(info.collections.length === 0
+      ? ["There is no collection yet; `default` is made with the first document."]
+      : [
+          "Collections:",
+          ...info.collections.map(
+            ({ chunks, documents, name }) => `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
+          )
+        ]),
+    ...(info.read_only ? ["The index is open read-only."] : [])
+  ].join("\n")

@@ -1,0 +1,192 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
+import { dirname, join } from "node:path"
+import { parse as parseToml } from "smol-toml"
+import { parse as parseYaml } from "yaml"
+import { parse } from "../../src/cli/mcp/jsonc.ts"
+import { bin, cleanEnv, type Json, temporaryFolder } from "./client.ts"
+
+const install = (home: string, ...args: ReadonlyArray<string>) =>
+  new Promise<{ readonly status: unknown; readonly stderr: string; readonly stdout: string }>((resolve) =>
+    execFile(
+      process.execPath,
+      [bin, "mcp", "install", ...args],
+      { cwd: home, env: cleanEnv(home) },
+      (error, stdout, stderr) => resolve({ status: error === null ? 0 : error.code, stderr, stdout })
+    )
+  )
+
+const put = (file: string, text: string) => {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  return file
+}
+
+const backups = (file: string) => readdirSync(dirname(file)).filter((name) => name.endsWith(".bak"))
+
+describe("clew mcp install", () => {
+  it("writes each client's own file in its own form, and the entry starts a server", async () => {
+    const home = temporaryFolder()
+    const db = join(home, "my index.db")
+    const args = [bin, "mcp", "--db", db]
+    const start = { command: process.execPath, args }
+    const cases: ReadonlyArray<readonly [string, string, (text: string) => Json, Json]> = [
+      ["claude-code", ".mcp.json", JSON.parse, { mcpServers: { clew: { type: "stdio", ...start } } }],
+      ["cursor", ".cursor/mcp.json", JSON.parse, { mcpServers: { clew: start } }],
+      ["windsurf", ".codeium/windsurf/mcp_config.json", JSON.parse, { mcpServers: { clew: start } }],
+      ["codex", ".codex/config.toml", parseToml, { mcp_servers: { clew: start } }],
+      ["gemini", ".gemini/settings.json", JSON.parse, { mcpServers: { clew: start } }],
+      [
+        "copilot",
+        ".copilot/mcp-config.json",
+        JSON.parse,
+        { mcpServers: { clew: { type: "local", ...start, tools: ["*"] } } }
+      ],
+      ["lm-studio", ".lmstudio/mcp.json", JSON.parse, { mcpServers: { clew: start } }],
+      [
+        "opencode",
+        ".config/opencode/opencode.json",
+        JSON.parse,
+        { mcp: { clew: { type: "local", command: [process.execPath, ...args], enabled: true } } }
+      ],
+      [
+        "goose",
+        ".config/goose/config.yaml",
+        parseYaml,
+        {
+          extensions: {
+            clew: { name: "Clew", type: "stdio", cmd: process.execPath, args, enabled: true, timeout: 300, envs: {} }
+          }
+        }
+      ]
+    ]
+    for (const [client, path, read, wanted] of cases) {
+      const file = join(home, path)
+      const done = await install(home, "--client", client, "--db", db)
+      assert.strictEqual(done.status, 0, done.stderr)
+      assert.deepStrictEqual(JSON.parse(JSON.stringify(read(readFileSync(file, "utf8")))), wanted, client)
+      assert.deepStrictEqual(backups(file), [])
+    }
+    assert.isFalse(existsSync(db))
+  })
+
+  it("with --print writes nothing, and says it is done where it is", async () => {
+    const home = temporaryFolder()
+    const printed = await install(home, "--client", "codex", "--db", "x.db", "--print")
+    const { mcp_servers } = parseToml(printed.stdout) as Json
+    assert.deepStrictEqual(mcp_servers.clew.args.slice(1), ["mcp", "--db", join(home, "x.db")])
+    assert.include(printed.stderr, join(home, ".codex", "config.toml"))
+    assert.deepStrictEqual(readdirSync(home), [])
+    await install(home, "--client", "cursor", "--db", "x.db")
+    assert.include((await install(home, "--client", "cursor", "--db", "x.db")).stdout, "set up already")
+    assert.deepStrictEqual(backups(join(home, ".cursor", "mcp.json")), [])
+  })
+
+  it("keeps everything else in the file, comments and order too, and a copy of it", async () => {
+    const home = temporaryFolder()
+    const before = `// My settings\n{\n\t"theme": "One", // dark\n\t"context_servers": {\n\t\t// mine\n\t\t"other": { "command": "x", "args": [] }, // keep\n\t},\n\t"z": [1, 2,],\n}\n`
+    const file = put(join(home, ".config", "zed", "settings.json"), before)
+    chmodSync(file, 0o640)
+    const { status, stderr } = await install(
+      home,
+      "--client",
+      "zed",
+      "--db",
+      "x.db",
+      "--filter",
+      "search",
+      "--read-only",
+      "--name",
+      "my-docs"
+    )
+    assert.strictEqual(status, 0, stderr)
+    const after = readFileSync(file, "utf8")
+    for (const kept of ["// My settings", "// dark", "// mine", "// keep", '"z": [1, 2,]']) assert.include(after, kept)
+    const value = parse(after).value as Json
+    assert.deepStrictEqual(Object.keys(value), ["theme", "context_servers", "z"])
+    assert.deepStrictEqual(Object.keys(value.context_servers), ["other", "my-docs"])
+    assert.deepStrictEqual(value.context_servers["my-docs"].args.slice(-3), ["--filter", "search", "--read-only"])
+    assert.strictEqual(statSync(file).mode & 0o777, 0o640)
+    const [backup = ""] = backups(file)
+    assert.strictEqual(readFileSync(join(dirname(file), backup), "utf8"), before)
+  })
+
+  it("adds to what the entry already says, and follows a link", async () => {
+    const home = temporaryFolder()
+    const real = put(
+      join(home, "dotfiles", "mcp.json"),
+      '{"mcpServers":{"clew":{"command":"old","env":{"A":"b"}},"other":{"command":"x"}}}'
+    )
+    const link = join(home, ".cursor", "mcp.json")
+    mkdirSync(dirname(link))
+    symlinkSync(real, link)
+    assert.strictEqual((await install(home, "--client", "cursor", "--db", "x.db")).status, 0)
+    assert.isTrue(lstatSync(link).isSymbolicLink())
+    const { mcpServers } = JSON.parse(readFileSync(real, "utf8"))
+    assert.deepStrictEqual(mcpServers.clew.env, { A: "b" })
+    assert.strictEqual(mcpServers.clew.command, process.execPath)
+    assert.deepStrictEqual(mcpServers.other, { command: "x" })
+  })
+
+  it("keeps a TOML file's comments and tables, and replaces its own", async () => {
+    const home = temporaryFolder()
+    const file = put(
+      join(home, ".codex", "config.toml"),
+      '# mine\nmodel = "x"\n\n[mcp_servers.clew]\ncommand = "old"\nstartup_timeout_sec = 9\n\n[mcp_servers.other]\ncommand = "y" # keep\n'
+    )
+    assert.strictEqual((await install(home, "--client", "codex", "--db", "x.db")).status, 0)
+    const after = readFileSync(file, "utf8")
+    assert.include(after, "# mine")
+    assert.include(after, "# keep")
+    const { mcp_servers } = parseToml(after) as Json
+    assert.strictEqual(mcp_servers.clew.startup_timeout_sec, 9)
+    assert.strictEqual(mcp_servers.clew.command, process.execPath)
+    assert.strictEqual(mcp_servers.other.command, "y")
+  })
+
+  it("leaves a broken file untouched, says where it is broken, and what to add", async () => {
+    const home = temporaryFolder()
+    for (const [client, path, text] of [
+      ["cursor", ".cursor/mcp.json", '{"mcpServers": {,}}'],
+      ["cursor", ".cursor/mcp.json", '{"mcpServers": []}'],
+      ["cursor", ".cursor/mcp.json", "[]"],
+      ["zed", ".config/zed/settings.json", '{ "a": 1 /* open'],
+      ["codex", ".codex/config.toml", "[mcp_servers\n"],
+      ["codex", ".codex/config.toml", "mcp_servers = { other = { command = 'x' } }\n"],
+      ["goose", ".config/goose/config.yaml", "extensions: [\n"]
+    ] as const) {
+      const file = put(join(home, path), text)
+      const { status, stderr } = await install(home, "--client", client, "--db", "x.db")
+      assert.strictEqual(status, 1, `${text}: ${stderr}`)
+      assert.include(stderr, `${file} was left untouched`)
+      assert.include(stderr, "clew")
+      assert.strictEqual(readFileSync(file, "utf8"), text)
+      assert.deepStrictEqual(backups(file), [])
+    }
+  })
+
+  it("writes nothing unless it is told for whom", async () => {
+    const home = temporaryFolder()
+    for (const args of [
+      [],
+      ["--client", "notepad"],
+      ["--client", "cursor", "--filter", "serch"],
+      ["--client", "cursor", "--name", "a b"]
+    ]) {
+      const { status, stderr } = await install(home, ...args)
+      assert.strictEqual(status, 2, stderr)
+    }
+    assert.deepStrictEqual(readdirSync(home), [])
+  })
+})

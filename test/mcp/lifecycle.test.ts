@@ -1,0 +1,178 @@
+import { assert, describe, it } from "@effect/vitest"
+import { spawn } from "node:child_process"
+import { existsSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { bin, cleanEnv, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+
+const isRpc = (line: string) => JSON.parse(line).jsonrpc === "2.0"
+
+describe("start", () => {
+  it("answers initialize and lists its tools before it touches the index", async () => {
+    const client = await connect()
+    await client.result("tools/list")
+    assert.isFalse(existsSync(join(client.folder, "index.db")))
+    await client.call("collection_info")
+    assert.isTrue(existsSync(join(client.folder, "index.db")))
+  })
+
+  it("refuses an unknown name in --filter, and says which names there are", async () => {
+    const client = new Client({ args: ["--filter", "search,get_promt"] })
+    const { code } = await client.exited
+    assert.strictEqual(code, 2)
+    assert.include(client.stderr, "get_promt")
+    assert.include(client.stderr, "did you mean get_prompt")
+    assert.include(client.stderr, "collection_info")
+    assert.deepStrictEqual(client.lines, [])
+  })
+
+  it("refuses a filter that is empty, or that wants to write read-only", async () => {
+    for (const args of [
+      ["--filter", ","],
+      ["--filter", "search,,get_prompt"],
+      ["--read-only", "--filter", "index_documents"]
+    ]) {
+      const client = new Client({ args })
+      assert.strictEqual((await client.exited).code, 2, args.join(" "))
+      assert.include(client.stderr, "--filter")
+    }
+  })
+
+  it("answers every call with what is wrong with the configuration", async () => {
+    const client = await connect({ env: { CLEW_SEARCH_TOP_K: "1000" } })
+    const error = await client.callError("search", { query: "tides" })
+    assert.strictEqual(error.code, -32603)
+    assert.include(error.message, "CLEW_SEARCH_TOP_K")
+  })
+
+  it("answers with what to do where a read-only server finds no index, and finds it once it is there", async () => {
+    const folder = temporaryFolder()
+    const reader = await connect({ folder, args: ["--read-only"] })
+    const error = await reader.callError("search", { query: "tides" })
+    assert.strictEqual(error.code, -32603)
+    assert.include(error.message, "clew index")
+    await connectWith([sea], { folder })
+    assert.lengthOf((await reader.call("search", { query: "tides" })).structuredContent.results, 1)
+  })
+})
+
+describe("the end", () => {
+  it("comes within a second of the end of input, with an idle engine or none", async () => {
+    for (const client of [await connect(), await connectWith([sea])]) {
+      const { code, ms } = await client.end()
+      assert.strictEqual(code, 0)
+      assert.isBelow(ms, 1000)
+    }
+  })
+
+  it("comes after what was asked is answered", async () => {
+    const client = await connectWith([sea])
+    client.send({
+      jsonrpc: "2.0",
+      id: "last",
+      method: "tools/call",
+      params: { name: "search", arguments: { query: "tides" } }
+    })
+    const { code } = await client.end()
+    assert.strictEqual(code, 0)
+    assert.strictEqual(JSON.parse(client.lines.at(-1) as string).id, "last")
+  })
+
+  it("comes within a second of SIGTERM", async () => {
+    const client = await connectWith([sea])
+    const sent = Date.now()
+    client.child.kill("SIGTERM")
+    const { at, code } = await client.exited
+    assert.strictEqual(code, 143)
+    assert.isBelow(at - sent, 1000)
+  })
+
+  it("comes when the client has gone without closing anything", async () => {
+    // The parent hands its own input on, so that the pipe stays open when it is killed.
+    const folder = temporaryFolder()
+    const parent = spawn(
+      process.execPath,
+      [
+        "-e",
+        `const child = require("node:child_process").spawn(process.execPath, ${JSON.stringify([bin, "mcp", "--db", join(folder, "index.db")])}, { stdio: ["inherit", "pipe", "inherit"] })
+         child.stdout.once("data", () => process.stdout.write(String(child.pid) + "\\n")); setInterval(() => {}, 1000)`
+      ],
+      { stdio: ["pipe", "pipe", "ignore"], env: cleanEnv(folder) }
+    )
+    parent.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    const pid = Number(
+      await new Promise<string>((resolve) => parent.stdout.once("data", (data) => resolve(String(data))))
+    )
+    const alive = () => {
+      try {
+        process.kill(pid, 0)
+        return true
+      } catch {
+        return false
+      }
+    }
+    assert.isTrue(alive())
+    parent.kill("SIGKILL")
+    const killed = Date.now()
+    while (alive() && Date.now() - killed < 5000) await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.isBelow(Date.now() - killed, 1500)
+    parent.stdin.destroy()
+  })
+
+  it("comes when nobody reads any more", async () => {
+    const client = await connectWith([sea])
+    client.child.stdout.destroy()
+    const gone = Date.now()
+    client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" })
+    const { at } = await new Promise<{ at: number }>((resolve) =>
+      client.child.once("exit", () => resolve({ at: Date.now() }))
+    )
+    assert.isBelow(at - gone, 1500)
+  })
+})
+
+describe("standard output", () => {
+  const preload = (text: string) => {
+    const folder = temporaryFolder()
+    const file = join(folder, "preload.cjs")
+    writeFileSync(file, text)
+    return ["--require", file]
+  }
+
+  it("carries JSON-RPC alone while everything in the process prints and warns", async () => {
+    const nodeArgs = preload(`
+      const { isMainThread, Worker } = require("node:worker_threads")
+      if (isMainThread) process.on("SIGUSR2", () => {
+        setInterval(() => {
+          console.log("log"); console.info("info"); console.table([1]); console.dir({}); console.error("error")
+          process.stdout.write("written\\n"); process.emitWarning("a warning")
+        }, 1)
+        new Worker('setInterval(() => console.log("from a worker"), 1)', { eval: true }).unref()
+      })
+    `)
+    const client = await connect({ nodeArgs })
+    client.child.kill("SIGUSR2")
+    for (let i = 0; i < 5; i++)
+      await client.call("index_documents", { documents: [{ ...sea, content: `${sea.content}${i}` }] })
+    await client.call("search", { query: "tides" })
+    assert.isTrue(client.lines.every(isRpc))
+    for (const said of ["log", "written", "from a worker", "a warning"]) assert.include(client.stderr, said)
+  })
+
+  it("carries JSON-RPC alone when the process dies", async () => {
+    for (const death of [
+      'throw new Error("boom")',
+      "process.abort()",
+      "const a = []; for (;;) a.push(new Array(1e5).fill({}))"
+    ]) {
+      const client = new Client({
+        nodeArgs: ["--max-old-space-size=64", ...preload(`process.on("SIGUSR2", () => { ${death} })`)]
+      })
+      await client.initialize()
+      client.child.kill("SIGUSR2")
+      const { code, signal } = await client.exited
+      assert.isFalse(code === 0 && signal === null, death)
+      assert.isTrue(client.lines.every(isRpc), death)
+      assert.notStrictEqual(client.stderr, "", death)
+    }
+  })
+})

@@ -1,0 +1,35 @@
+import { assert, describe, it } from "@effect/vitest"
+import { bread, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+
+describe("several servers on one index", () => {
+  it("see at their next call what one of them indexes, and wait for each other to write", async () => {
+    const folder = temporaryFolder()
+    const [writer, other, reader] = await Promise.all([
+      connectWith([sea], { folder }),
+      connect({ folder }),
+      connect({ folder, args: ["--filter", "search,collection_info"] })
+    ])
+    const found = async (query: string) =>
+      (await reader.call("search", { query, alpha: 0 })).structuredContent.results.map(
+        (result: { metadata: { source: string } }) => result.metadata.source
+      )
+    assert.deepStrictEqual(await found("tides"), ["docs/sea.md"])
+
+    const documents = (name: string) =>
+      Array.from({ length: 50 }, (_, index) => ({
+        content: `${name} number ${index}`,
+        metadata: { source: `${name}/${index}` }
+      }))
+    await Promise.all([
+      writer.call("index_documents", { documents: documents("zebrafish") }),
+      other.call("index_documents", { documents: documents("quagga") })
+    ])
+    assert.strictEqual((await reader.call("collection_info")).structuredContent.documents, 101)
+
+    await other.call("index_documents", { documents: [bread] })
+    assert.deepStrictEqual(await found("flour"), ["notes/bread.txt"])
+    await writer.call("index_documents", { documents: [{ ...bread, content: "Bread is gone; there is rye." }] })
+    assert.deepStrictEqual(await found("flour"), [])
+    assert.deepStrictEqual(await found("rye"), ["notes/bread.txt"])
+  })
+})
