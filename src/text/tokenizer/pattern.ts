@@ -1,17 +1,42 @@
-import { type Behavior, type Pattern } from "./TokenizerJson.ts"
+import type { Behavior, Pattern } from "./TokenizerJson.ts"
 import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 
 const escaped = (literal: string): string => literal.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
 
-/** Oniguruma's classes are Unicode's, JavaScript's are not. `\w` and `\s` need no brackets inside a class. */
-const classes: Record<string, string> = {
-  s: String.raw`\p{White_Space}`,
-  S: String.raw`\P{White_Space}`,
-  d: String.raw`\p{Nd}`,
-  D: String.raw`\P{Nd}`,
-  w: String.raw`\p{L}\p{M}\p{N}\p{Pc}`
+/** What Oniguruma's `\w` holds; it fits between the brackets of a class. */
+const word = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe`
+const inWord = `(?<=[${word}])`
+const wordAhead = `(?=[${word}])`
+
+/** What means something else in JavaScript, or only ASCII. */
+const escapes = new Map([
+  ["s", String.raw`\p{White_Space}`],
+  ["S", String.raw`\P{White_Space}`],
+  ["d", String.raw`\p{Nd}`],
+  ["D", String.raw`\P{Nd}`],
+  ["w", `[${word}]`],
+  ["W", `[^${word}]`],
+  ["b", `(?:${inWord}(?!${wordAhead})|(?!${inWord})${wordAhead})`],
+  ["B", `(?:${inWord}${wordAhead}|(?!${inWord})(?!${wordAhead}))`]
+])
+const lineMarks = new Map([
+  ["^", String.raw`(?<![^\n])`],
+  ["$", String.raw`(?![^\n])`],
+  [".", String.raw`[^\n]`]
+])
+
+/** An escape that means the same, or a character that needs none: JavaScript's u mode forbids escaping it. */
+const otherEscape = (c: string, inClass: boolean): string =>
+  /[\w\\^$.*+?()[\]{}|/]|[^\0-\x7f]/.test(c) || (inClass && c === "-") ? `\\${c}` : c
+
+const escapeInClass = (c: string): string => {
+  if (c === "w") return word
+  if (/[sSdD]/.test(c)) return escapes.get(c)!
+  if (/[WbB]/.test(c)) throw new SyntaxError(`\\${c} in a class`)
+  return otherEscape(c, true)
 }
 
+/** Oniguruma's syntax, as far as JavaScript has it. What it has not is a SyntaxError here or when it is compiled. */
 const translated = (source: string): string => {
   let out = ""
   let inClass = false
@@ -20,16 +45,15 @@ const translated = (source: string): string => {
     const next = source[i + 1]
     if (c === "\\" && next !== undefined) {
       i++
-      const replacement = classes[next]
-      if (replacement !== undefined) out += inClass || next !== "w" ? replacement : `[${replacement}]`
-      else if (next === "W" && !inClass) out += `[^${classes["w"]}]`
-      // An escaped character that needs no escape is an error in JavaScript's u mode.
-      else out += /[\w\\^$.*+?()[\]{}|/]|[^\0-\x7f]/.test(next) || (inClass && next === "-") ? c + next : next
-      continue
+      out += inClass ? escapeInClass(next) : (escapes.get(next) ?? otherEscape(next, false))
+    } else if (inClass) {
+      if (c === "&" && next === "&") throw new SyntaxError("an intersection of classes")
+      if (c === "]") inClass = false
+      out += c
+    } else {
+      if (c === "[") inClass = true
+      out += lineMarks.get(c) ?? c
     }
-    if (c === "[") inClass = true
-    if (c === "]") inClass = false
-    out += c
   }
   return out
 }

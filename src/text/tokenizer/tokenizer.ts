@@ -23,7 +23,7 @@ export interface Tokenizer {
   /** The same, appended to a list that is used again. */
   readonly encodeInto: (text: string, out: TokenIds) => void
   /**
-   * How many tokens the text has, where what the vocabulary does not know counts one for every four UTF-16 units of it.
+   * How many tokens the text has, where what the vocabulary does not know counts one for every four of its characters.
    * With a BERT tokenizer (the packaged one), counts of parts that are split at space, tab or line break add up exactly
    * to the count of the whole.
    */

@@ -1,0 +1,68 @@
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import type { Embedder } from "../Embedder.ts"
+import { call, type OllamaError } from "../Ollama.ts"
+import type { Prefixes } from "./prefixes.ts"
+import { makeRemote, RequestFailed } from "./remote.ts"
+
+export interface OllamaOptions {
+  readonly url: string
+  readonly model: string
+  /** Narrower vectors than the model's own, where it can. */
+  readonly dimensions?: number | undefined
+  readonly prefixes: Prefixes
+  readonly batchSize: number
+  /** One for each request that may be under way at once. */
+  readonly permits: Effect.Semaphore
+  readonly timeoutMs: number
+}
+
+/** Texts cut to a model's window since the process started. */
+export const truncated = Metric.counter("clew_embedding_truncated_total", {
+  description: "Texts that were longer than the embedding model takes and were cut to its window",
+  incremental: true
+})
+
+const tooLong = /exceeds? (?:the )?(?:maximum )?context length|input length/i
+
+/** Embeddings by Ollama's `/api/embed`. A text longer than the model's window is cut to it, and counted in the log. */
+export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Service> => {
+  const { dimensions, model, url } = options
+
+  const request = (input: ReadonlyArray<string>, truncate: boolean) =>
+    Effect.map(
+      call(url, model, (ollama) =>
+        ollama.embed({ model, input: [...input], truncate, ...(dimensions === undefined ? {} : { dimensions }) })
+      ),
+      ({ embeddings }) => embeddings
+    )
+
+  /** One by one, so that only what is too long is cut. */
+  const oneByOne = (texts: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      let cut = 0
+      const vectors = yield* Effect.forEach(texts, (text) =>
+        Effect.catchIf(request([text], false), isTooLong, () => {
+          cut++
+          return request([text], true)
+        })
+      )
+      yield* Metric.incrementBy(truncated, cut)
+      yield* Effect.logWarning(`${cut} of ${texts.length} texts were longer than ${model} takes and were cut to its window`)
+      return vectors.flat()
+    })
+
+  const failed = (error: OllamaError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
+
+  return makeRemote({
+    ...options,
+    backend: "ollama",
+    embed: (texts) =>
+      request(texts, false).pipe(
+        Effect.catchIf(isTooLong, () => oneByOne(texts)),
+        Effect.mapError(failed)
+      )
+  })
+}
+
+const isTooLong = (error: OllamaError): boolean => error.status === 400 && tooLong.test(error.reason)

@@ -1,0 +1,50 @@
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Embedder } from "../Embedder.ts"
+import { type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
+import type { Prefixes } from "./prefixes.ts"
+import { makeRemote, RequestFailed } from "./remote.ts"
+
+export interface OpenAiOptions extends OpenAiServer {
+  readonly model: string
+  /** Narrower vectors than the model's own, where it can. */
+  readonly dimensions?: number | undefined
+  readonly prefixes: Prefixes
+  readonly batchSize: number
+  /** One for each request that may be under way at once. */
+  readonly permits: Effect.Semaphore
+  readonly timeoutMs: number
+}
+
+const Embeddings = Schema.Struct({
+  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Schema.Array(Schema.Number) }))
+})
+
+/** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
+export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient> =>
+  Effect.flatMap(HttpClient.HttpClient, (http) => {
+    const { dimensions, model } = options
+    const failed = (error: OpenAiError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
+    return makeRemote({
+      ...options,
+      backend: "openai",
+      embed: (input) =>
+        post(options, "embeddings", {
+          model,
+          input,
+          encoding_format: "float",
+          ...(dimensions === undefined ? {} : { dimensions })
+        }).pipe(
+          Effect.mapError(failed),
+          Effect.flatMap((response) =>
+            Effect.mapError(HttpClientResponse.schemaBodyJson(Embeddings)(response), () =>
+              new RequestFailed({ reason: "the answer is no list of embeddings", retryable: false })
+            )
+          ),
+          Effect.map(({ data }) => [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding)),
+          Effect.provideService(HttpClient.HttpClient, http)
+        )
+    })
+  })

@@ -1,0 +1,25 @@
+/** What a model wants before a query and before a passage. */
+export interface Prefixes {
+  readonly query: string
+  readonly passage: string
+}
+
+const represent = "Represent this sentence for searching relevant passages: "
+
+/** As the models' own cards give them, by the beginning of the model's name. */
+const known: ReadonlyArray<readonly [RegExp, Prefixes]> = [
+  [/nomic-embed-text/, { query: "search_query: ", passage: "search_document: " }],
+  [/mxbai-embed|snowflake-arctic-embed(?!2)|bge-(?:small|base|large)-en/, { query: represent, passage: "" }],
+  [/snowflake-arctic-embed2/, { query: "query: ", passage: "" }],
+  [/(?:^|[/-])e5-/, { query: "query: ", passage: "passage: " }],
+  [/embeddinggemma/, { query: "task: search result | query: ", passage: "title: none | text: " }]
+]
+
+/** The prefixes given, else those that the model's card names, else none. */
+export const prefixesOf = (
+  model: string,
+  given: { readonly queryPrefix?: string | undefined; readonly passagePrefix?: string | undefined }
+): Prefixes => {
+  const usual = known.find(([pattern]) => pattern.test(model))?.[1] ?? { query: "", passage: "" }
+  return { query: given.queryPrefix ?? usual.query, passage: given.passagePrefix ?? usual.passage }
+}

@@ -1,0 +1,121 @@
+import * as Arr from "effect/Array"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
+import type { EmbedderIdentity } from "../model/Collection.ts"
+import type { Vector } from "../model/Passage.ts"
+import type { Prefixes } from "./prefixes.ts"
+
+/** A request that a server did not answer as it should. `retryable`: the same request may succeed later. */
+export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
+  reason: Schema.String,
+  retryable: Schema.Boolean
+}) {}
+
+export interface RemoteOptions {
+  readonly backend: string
+  readonly model: string
+  readonly prefixes: Prefixes
+  /** Texts in one request. */
+  readonly batchSize: number
+  /** One for each request under way at once, of all callers together. */
+  readonly permits: Effect.Semaphore
+  readonly timeoutMs: number
+  /** As many vectors as texts, in their order. */
+  readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
+}
+
+/** More attempts, later each time and at random moments, so that callers do not come back all at once. */
+const attempts = (more: number) =>
+  Schedule.exponential(Duration.millis(200), 2.5).pipe(Schedule.jittered, Schedule.intersect(Schedule.recurs(more)))
+
+/** About two seconds more for passages; a query has somebody waiting, who may be answered by keywords instead. */
+const patience = { passages: attempts(3), query: attempts(1) }
+
+type Patience = ReturnType<typeof attempts>
+
+/** L2-normalised; none where the model gave no direction. */
+const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
+  const norm = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
+  return norm > 0 ? Option.some(Float32Array.from(values, (value) => value / norm)) : Option.none()
+}
+
+/** An embedder behind a network: in batches, a few at once, with retries of what can be retried. */
+export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service> =>
+  Effect.sync(() => {
+    const { backend, batchSize, model, permits, prefixes, timeoutMs } = options
+    const unavailable = (reason: string) => new EmbedderUnavailable({ reason: `${backend} ${model}: ${reason}` })
+
+    const request = Effect.fn("Embedder.request")((texts: ReadonlyArray<string>, schedule: Patience) =>
+      options.embed(texts).pipe(
+        Effect.timeoutFail({
+          duration: Duration.millis(timeoutMs),
+          onTimeout: () => new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false })
+        }),
+        Effect.filterOrFail(
+          (vectors) => vectors.length === texts.length && vectors.every((vector) => vector.every(Number.isFinite)),
+          (vectors) =>
+            new RequestFailed({
+              reason: `gave ${vectors.length} vectors for ${texts.length} texts, or values that are no numbers`,
+              retryable: false
+            })
+        ),
+        permits.withPermits(1),
+        Effect.retry({ schedule, while: (error) => error.retryable }),
+        Effect.mapError((error) => unavailable(error.reason))
+      )
+    )
+
+    const identify = Effect.map(request(["width"], patience.query), ([vector]): EmbedderIdentity => ({
+      backend,
+      model,
+      dimensions: vector!.length,
+      queryPrefix: prefixes.query,
+      passagePrefix: prefixes.passage
+    }))
+    let known: EmbedderIdentity | undefined
+    let asking: Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable> | undefined
+
+    /** The width shows in a vector only: asked for once, and again after a failure. Who comes meanwhile waits along. */
+    const identity = Effect.suspend(() => {
+      if (known !== undefined) return Effect.succeed(known)
+      if (asking !== undefined) return Deferred.await(asking)
+      const answer = Deferred.unsafeMake<EmbedderIdentity, EmbedderUnavailable>(FiberId.none)
+      asking = answer
+      return identify.pipe(
+        Effect.tap((found) => Effect.sync(() => (known = found))),
+        Effect.onExit(() => Effect.sync(() => (asking = undefined))),
+        Effect.intoDeferred(answer),
+        // Not the first caller's own: others wait for it too when that one goes.
+        Effect.forkDaemon,
+        Effect.zipRight(Deferred.await(answer))
+      )
+    })
+
+    const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, schedule: Patience) {
+      const { dimensions } = yield* identity
+      const ask = (part: ReadonlyArray<string>) => request(part, schedule)
+      const answers = yield* Effect.forEach(Arr.chunksOf(texts, batchSize), ask, { concurrency: "unbounded" })
+      const vectors = answers.flat()
+      const other = vectors.find((vector) => vector.length !== dimensions)
+      if (other !== undefined) {
+        return yield* unavailable(`gave vectors of ${other.length} dimensions where it gave ${dimensions} before`)
+      }
+      return vectors.map(toVector)
+    })
+
+    return {
+      identity,
+      embedQuery: (text) =>
+        text.trim() === ""
+          ? Effect.succeedNone
+          : Effect.map(embed([prefixes.query + text], patience.query), ([vector]) => Option.flatten(Option.fromNullable(vector))),
+      embedPassages: (texts) =>
+        texts.length === 0 ? Effect.succeed([]) : embed(texts.map((text) => prefixes.passage + text), patience.passages)
+    }
+  })
