@@ -6,10 +6,10 @@ const Bound = Schema.Union(Schema.String, Schema.Finite)
 
 /** Both ends of a range compare like with like: numbers with numbers, strings by code point. */
 export const Range = Schema.Struct({
-  gte: Schema.optional(Bound),
-  lte: Schema.optional(Bound),
-  gt: Schema.optional(Bound),
-  lt: Schema.optional(Bound)
+  gte: Schema.optional(Bound.annotations({ description: "At least" })),
+  lte: Schema.optional(Bound.annotations({ description: "At most" })),
+  gt: Schema.optional(Bound.annotations({ description: "More than" })),
+  lt: Schema.optional(Bound.annotations({ description: "Less than" }))
 }).pipe(
   Schema.filter((range) => Object.keys(range).length > 0 || "a range needs at least one of gte, lte, gt, lt"),
   Schema.annotations({ identifier: "Range", parseOptions: { onExcessProperty: "error" } })

@@ -26,8 +26,8 @@ export interface Hit {
 export const ResultMetadata = Schema.Struct(
   {
     source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
-    doc_id: Schema.String,
-    title: Schema.optional(Schema.String),
+    doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
+    title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
     chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
     heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
     start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
@@ -42,17 +42,17 @@ export const SearchResult = Schema.Struct({
   text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
   metadata: ResultMetadata
-}).annotations({ identifier: "SearchResult" })
+}).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
 export const SearchResponse = Schema.Struct({
-  results: Schema.Array(SearchResult),
-  query_time_ms: Schema.Int,
+  results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
+  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
   mode: Mode,
   degraded: Schema.optional(
     Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })
   )
-}).annotations({ identifier: "SearchResponse" })
+}).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 
 export const headingPath = (heading: ReadonlyArray<string>): string => heading.join(" > ")

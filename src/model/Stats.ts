@@ -9,13 +9,13 @@ export const Embedding = Schema.Struct({
 
 /** What is in an index, as GET /stats and `info --json` say it. */
 export const Stats = Schema.Struct({
-  documents: Schema.Int,
+  documents: Schema.Int.annotations({ description: "Documents, of one collection where one is named" }),
   chunks: Schema.Int.annotations({ description: "Passages" }),
-  collections: Schema.Int,
-  database_bytes: Schema.Int,
+  collections: Schema.Int.annotations({ description: "Collections" }),
+  database_bytes: Schema.Int.annotations({ description: "Size of the database" }),
   embedding: Embedding,
-  read_only: Schema.Boolean,
-  version: Schema.String,
-  uptime_seconds: Schema.Int
+  read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
+  version: Schema.String.annotations({ description: "Clew's version" }),
+  uptime_seconds: Schema.Int.annotations({ description: "Since the process started" })
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type

@@ -1,0 +1,58 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { ServerConfig } from "../Config.ts"
+import { RateLimiter, TooManyRequests } from "../RateLimiter.ts"
+
+interface Bucket {
+  tokens: number
+  /** When `tokens` held, in milliseconds since the epoch. */
+  at: number
+}
+
+export interface Options {
+  /** Tokens that come back each second, and the most a bucket holds. */
+  readonly perSecond: number
+  /** Buckets kept; beyond it the one longest unused goes, and starts full if its key comes back. */
+  readonly capacity: number
+}
+
+const make = ({ capacity, perSecond }: Options) => {
+  // In order of use: a Map lists its keys as they were set.
+  const buckets = new Map<string, Bucket>()
+
+  const bucketOf = (key: string, now: number): Bucket => {
+    const known = buckets.get(key)
+    if (known === undefined) {
+      if (buckets.size >= capacity) buckets.delete(buckets.keys().next().value!)
+      return { tokens: perSecond, at: now }
+    }
+    buckets.delete(key)
+    // A clock that was set back gives nothing.
+    known.tokens = Math.min(perSecond, known.tokens + (Math.max(0, now - known.at) / 1000) * perSecond)
+    known.at = now
+    return known
+  }
+
+  return RateLimiter.of({
+    take: (key) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const bucket = bucketOf(key, now)
+        buckets.set(key, bucket)
+        if (bucket.tokens < 1) {
+          const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
+          return new TooManyRequests({ retryAfterSeconds, perSecond })
+        }
+        bucket.tokens--
+        return Effect.void
+      })
+  })
+}
+
+/** Buckets in this process's memory, which is bounded. */
+export const layer = (options: Options): Layer.Layer<RateLimiter> => Layer.sync(RateLimiter, () => make(options))
+
+/** As `rate_limit_per_second` says, for 10,000 clients at once. */
+export const layerConfig: Layer.Layer<RateLimiter, never, ServerConfig> = Layer.unwrapEffect(
+  Effect.map(ServerConfig, ({ rateLimitPerSecond }) => layer({ perSecond: rateLimitPerSecond, capacity: 10_000 }))
+)

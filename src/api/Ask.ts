@@ -1,0 +1,116 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { limits } from "../model/Limits.ts"
+import { SearchRequest } from "../model/Query.ts"
+import * as failures from "./failures.ts"
+import { Authorization } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+export const ModelName = Schema.NonEmptyString.pipe(
+  Schema.maxLength(200),
+  Schema.annotations({
+    identifier: "ModelName",
+    description: "Model to answer instead of the configured one (llm.model)"
+  })
+)
+
+export const Temperature = Schema.Finite.pipe(
+  Schema.between(limits.temperature.min, limits.temperature.max, {
+    message: ({ actual }) =>
+      `temperature must be between ${limits.temperature.min} and ${limits.temperature.max}, got ${String(actual)}`
+  }),
+  Schema.annotations({
+    identifier: "Temperature",
+    description: "0 is nearly the same answer each time, higher is freer; llm.temperature (0.2) unless given"
+  })
+)
+
+export const AskRequest = Schema.Struct({
+  ...SearchRequest.fields,
+  hybrid: Schema.optionalWith(
+    Schema.Boolean.annotations({
+      description: "Search by words and by meaning, fused; else by meaning only",
+      default: true
+    }),
+    { default: () => true }
+  ),
+  model: Schema.optional(ModelName),
+  temperature: Schema.optional(Temperature),
+  verify: Schema.optionalWith(
+    Schema.Boolean.annotations({
+      description: "Check every [n] of the answer; a citations event before done says which hold",
+      default: false
+    }),
+    { default: () => false }
+  )
+}).annotations({
+  ...strict,
+  identifier: "AskRequest",
+  title: "Ask",
+  description: "The question, where to search for its answer, and how to write it",
+  examples: [{ query: "how are documents chunked?", topK: 5, hybrid: true, temperature: 0.2, verify: true }]
+})
+export type AskRequest = typeof AskRequest.Type
+
+/** Data of a `source` event. */
+export const SourceEvent = Schema.Struct({
+  index: Schema.Int.annotations({ description: "The number that the answer cites it by, from 1" }),
+  source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+  score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
+  text: Schema.String.annotations({ description: "The passage" })
+}).annotations({ identifier: "SourceEvent", description: "Data of a source event: a passage that was found" })
+export type SourceEvent = typeof SourceEvent.Type
+
+/** Data of a `citations` event. */
+export const CitationsEvent = Schema.Struct({
+  citations: Schema.Array(
+    Schema.Struct({
+      index: Schema.Int.annotations({ description: "The passage's number, as in [1]" }),
+      start: Schema.Int.annotations({ description: "UTF-16 offset of the mark in the answer" }),
+      end: Schema.Int.annotations({ description: "UTF-16 offset after the mark" }),
+      sentence: Schema.String.annotations({ description: "The sentence that the mark stands at" }),
+      exists: Schema.Boolean.annotations({ description: "Whether there is a passage of this number" }),
+      support: Schema.Finite.annotations({ description: "How far the passage says what the sentence says, 0 to 1" }),
+      supported: Schema.Boolean.annotations({ description: "Whether that is enough for the citation to hold" })
+    }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
+  ).annotations({ description: "Every mark of the answer, in order" })
+}).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
+export type CitationsEvent = typeof CitationsEvent.Type
+
+/** Data of an `error` event. */
+export const ErrorEvent = Schema.Struct({
+  message: Schema.String.annotations({ description: "What went wrong, and what to do about it" })
+}).annotations({ identifier: "ErrorEvent", description: "Data of an error event, which ends the stream" })
+export type ErrorEvent = typeof ErrorEvent.Type
+
+const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
+  description:
+    "Server-sent events: every source (SourceEvent), then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open."
+})
+
+export class AskGroup extends HttpApiGroup.make("ask")
+  .add(
+    HttpApiEndpoint.post("ask", "/ask")
+      .setPayload(AskRequest)
+      .addSuccess(Events)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Ask",
+          description:
+            "Answers a question from the index, streamed: the passages found, then the answer, which cites them by number."
+        })
+      )
+  )
+  .addError(failures.InvalidRequest)
+  .addError(failures.MalformedBody)
+  .addError(failures.CollectionNotFound)
+  .addError(failures.EmbedderMismatch)
+  .addError(failures.PayloadTooLarge)
+  .addError(failures.UnsupportedMediaType)
+  .addError(failures.EmbedderUnavailable)
+  .addError(failures.StoreUnavailable)
+  .middlewareEndpoints(Authorization)
+  .annotateContext(OpenApi.annotations({ title: "Ask", description: "Answers from the index." })) {}

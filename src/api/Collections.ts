@@ -1,0 +1,94 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import { Embedding } from "../model/Stats.ts"
+import { DeleteResponse } from "./Documents.ts"
+import * as failures from "./failures.ts"
+import { Authorization, StatsAuthorization, Writing } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+const collection = {
+  name: Schema.String.annotations({ description: "The collection's name" }),
+  documents: Schema.Int.annotations({ description: "Its documents" }),
+  chunks: Schema.Int.annotations({ description: "Their passages" }),
+  embedding: Embedding,
+  created_at: Schema.Int.annotations({ description: "When it was made, in milliseconds since 1970" })
+}
+
+export const CollectionInfo = Schema.Struct(collection).annotations({
+  identifier: "Collection",
+  description: "A named set of documents with one embedder"
+})
+export type CollectionInfo = typeof CollectionInfo.Type
+
+const Created = Schema.Struct(collection).annotations({
+  ...HttpApiSchema.annotations({ status: 201 }),
+  identifier: "CreatedCollection",
+  description: "The collection that was made"
+})
+
+export const CollectionsResponse = Schema.Struct({
+  collections: Schema.Array(CollectionInfo).annotations({ description: "By name" })
+}).annotations({ identifier: "CollectionsResponse", description: "All collections" })
+
+export const CreateCollection = Schema.Struct({ name: CollectionName }).annotations({
+  ...strict,
+  identifier: "CreateCollection",
+  title: "Create a collection",
+  description: "The collection to make",
+  examples: [{ name: CollectionName.make("papers") }]
+})
+
+const name = HttpApiSchema.param("name", CollectionName)
+
+export class CollectionsGroup extends HttpApiGroup.make("collections")
+  .add(
+    HttpApiEndpoint.get("listCollections", "/collections")
+      .addSuccess(CollectionsResponse)
+      .middleware(StatsAuthorization)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "List collections",
+          description: "Every collection with its size and the embedder that makes its vectors."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("createCollection", "/collections")
+      .setPayload(CreateCollection)
+      .addSuccess(Created)
+      .addError(failures.InvalidRequest)
+      .addError(failures.MalformedBody)
+      .addError(failures.CollectionExists)
+      .addError(failures.PayloadTooLarge)
+      .addError(failures.UnsupportedMediaType)
+      .addError(failures.EmbedderUnavailable)
+      .middleware(Writing)
+      .middleware(Authorization)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Create a collection",
+          description: "Makes an empty collection with the configured embedder, which it keeps."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.del("dropCollection")`/collections/${name}`
+      .addSuccess(DeleteResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.CollectionNotFound)
+      .addError(failures.CollectionProtected)
+      .middleware(Writing)
+      .middleware(Authorization)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Drop a collection",
+          description: "Deletes a collection with all its documents. The default one can only be emptied."
+        })
+      )
+  )
+  .addError(failures.StoreUnavailable)
+  .annotateContext(OpenApi.annotations({ title: "Collections", description: "Named sets of documents." })) {}

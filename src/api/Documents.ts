@@ -1,0 +1,175 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
+import * as failures from "./failures.ts"
+import { Authorization, Writing } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+export const IndexRequest = Schema.Struct({
+  documents: Schema.NonEmptyArray(DocumentInput).annotations({
+    description: "1 to limits.max_batch (1000) documents; one whose source or doc_id is there already is replaced"
+  }),
+  collection: Schema.optional(CollectionName)
+}).annotations({
+  ...strict,
+  identifier: "IndexRequest",
+  title: "Index",
+  description: "Documents to index, and the collection they go into",
+  examples: [
+    {
+      documents: [
+        { content: "Clew leads every answer back to its source.", metadata: { source: "about.md", title: "About" } }
+      ]
+    }
+  ]
+})
+export type IndexRequest = typeof IndexRequest.Type
+
+const count = (description: string) => Schema.Int.annotations({ description })
+
+export const IndexResponse = Schema.Struct({
+  indexed: count("Documents that were new or changed"),
+  unchanged: count("Documents that were there already, as they are"),
+  chunks: count("Passages of the documents that were new or changed"),
+  documents: Schema.Array(
+    Schema.Struct({
+      doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
+      source: Schema.optional(Schema.String.annotations({ description: "The document's source, if it has one" })),
+      status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What became of it" }),
+      chunks: count("Its passages")
+    }).annotations({ identifier: "IndexedDocument", description: "What became of one document" })
+  ).annotations({ description: "What became of each document, in the request's order" }),
+  index_time_ms: count("How long indexing took")
+}).annotations({ identifier: "IndexResponse", description: "What was indexed" })
+export type IndexResponse = typeof IndexResponse.Type
+
+export const DeleteResponse = Schema.Struct({
+  deleted_documents: count("Documents deleted"),
+  deleted_chunks: count("Their passages")
+}).annotations({ identifier: "DeleteResponse", description: "What was deleted" })
+export type DeleteResponse = typeof DeleteResponse.Type
+
+const bySource = {
+  source: Schema.optional(Source.annotations({ description: "Source of the documents to delete, matched exactly" })),
+  collection: Schema.optional(CollectionName)
+}
+
+export const DeleteBody = Schema.Struct(bySource).annotations({
+  ...strict,
+  identifier: "DeleteRequest",
+  title: "Delete by source",
+  description: "Which documents to delete; either here or in the query string",
+  examples: [{ source: "docs/old.md" }]
+})
+
+export const DeleteParams = Schema.Struct(bySource).annotations(strict)
+
+/** A document's id as a path segment: the router decodes it, so only a client has to encode it. */
+const DocumentPath = Schema.transform(Schema.String, Schema.typeSchema(DocumentId), {
+  strict: false,
+  decode: (segment) => segment,
+  encode: (id) => encodeURIComponent(id)
+}).annotations({
+  identifier: "DocumentPath",
+  jsonSchema: { type: "string", minLength: 1, maxLength: 1000, description: "The document's doc_id, percent-encoded" }
+})
+
+const docId = HttpApiSchema.param("doc_id", DocumentPath)
+
+const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
+
+export const PassageSpan = Schema.Struct({
+  chunk_index: count("The passage's place in its document, from 0"),
+  heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
+  start: count("UTF-16 offset of the passage in the original"),
+  end: count("UTF-16 offset after the passage's last character"),
+  start_line: count("First line, from 1"),
+  end_line: count("Last line, from 1")
+}).annotations({ identifier: "PassageSpan", description: "Where a passage stands in its document" })
+
+export const DocumentResponse = Schema.Struct({
+  doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
+  content: Schema.String.annotations({ description: "The document's text, as it was indexed" }),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+    description: "The document's metadata, source and title among them"
+  }),
+  passages: Schema.Array(PassageSpan).annotations({ description: "Its passages, in order" }),
+  indexed_at: count("When it was indexed, in milliseconds since 1970")
+}).annotations({ identifier: "DocumentResponse", description: "A document with its passages' places" })
+export type DocumentResponse = typeof DocumentResponse.Type
+
+export class DocumentsGroup extends HttpApiGroup.make("documents")
+  .add(
+    HttpApiEndpoint.post("index", "/index")
+      .setPayload(IndexRequest)
+      .addSuccess(IndexResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.MalformedBody)
+      .addError(failures.DocumentConflict)
+      .addError(failures.EmbedderMismatch)
+      .addError(failures.PayloadTooLarge)
+      .addError(failures.UnsupportedMediaType)
+      .addError(failures.EmbedderUnavailable)
+      .middleware(Writing)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Index documents",
+          description:
+            "Adds documents, or replaces those whose source or doc_id is there already. Each document is replaced at once: a search sees its old passages or its new ones. What did not change is not embedded again. The collection is made if it is not there."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.del("deleteBySource", "/documents")
+      .setPayload(DeleteBody)
+      .setUrlParams(DeleteParams)
+      .addSuccess(DeleteResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.MalformedBody)
+      .addError(failures.PayloadTooLarge)
+      .addError(failures.UnsupportedMediaType)
+      .middleware(Writing)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Delete documents by source",
+          description:
+            "Deletes what came from a source, named in the body or in the query string. Deleting nothing is not an error.",
+          transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("getDocument")`/documents/${docId}`
+      .setUrlParams(InCollection)
+      .addSuccess(DocumentResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.DocumentNotFound)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get a document",
+          description: "The document with its metadata and its passages' places, so that a citation can be opened."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.del("deleteDocument")`/documents/${docId}`
+      .setUrlParams(InCollection)
+      .addSuccess(DeleteResponse)
+      .addError(failures.InvalidRequest)
+      .addError(failures.DocumentNotFound)
+      .middleware(Writing)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Delete a document",
+          description: "Deletes one document with all its passages."
+        })
+      )
+  )
+  .addError(failures.CollectionNotFound)
+  .addError(failures.StoreUnavailable)
+  .middlewareEndpoints(Authorization)
+  .annotateContext(OpenApi.annotations({ title: "Documents", description: "Index, read and delete documents." })) {}

@@ -1,0 +1,103 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Schema from "effect/Schema"
+
+/** One field that is wrong; `path` as in `documents.0.content`, empty for the body itself. */
+export const FieldError = Schema.Struct({
+  path: Schema.String.annotations({ description: "Where the field stands, as in documents.0.content" }),
+  message: Schema.String.annotations({ description: "What is wrong with it" })
+}).annotations({ identifier: "FieldError", description: "One field that is wrong" })
+export type FieldError = typeof FieldError.Type
+
+export const problemType = "application/problem+json"
+
+const about = {
+  type: Schema.String.annotations({ description: "Always about:blank: the status and _tag say what it is" }),
+  title: Schema.String.annotations({ description: "The status in words" }),
+  detail: Schema.String.annotations({ description: "What went wrong, and how to put it right where that is known" })
+}
+
+/** Every error on the wire, as RFC 9457 has it, with the typed error's name. */
+export const ProblemBody = Schema.Struct({
+  ...about,
+  status: Schema.Int.annotations({ description: "The HTTP status" }),
+  _tag: Schema.String.annotations({ description: "The error's name" }),
+  errors: Schema.optional(
+    Schema.Array(FieldError).annotations({ description: "The fields that are wrong, for an invalid request" })
+  )
+}).annotations({ identifier: "Problem", description: "An error, as RFC 9457 has it" })
+export type ProblemBody = typeof ProblemBody.Type
+
+type Wire<Tag extends string> = Omit<ProblemBody, "_tag"> & { readonly _tag: Tag }
+
+/** What a handler fails with and a client catches: any error with this name. */
+export interface Failure<Tag extends string> {
+  readonly _tag: Tag
+  readonly message: string
+}
+
+/** A problem as a client gets it, made from the answer's body. */
+export class Problem<Tag extends string = string> extends Error implements Failure<Tag> {
+  readonly _tag: Tag
+  readonly status: number
+  readonly errors: ReadonlyArray<FieldError>
+
+  constructor(body: Wire<Tag>) {
+    super(body.detail)
+    this.name = body._tag
+    this._tag = body._tag
+    this.status = body.status
+    this.errors = body.errors ?? []
+  }
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  426: "Upgrade Required",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable"
+}
+
+/** The one place where an error becomes its wire form. */
+export const problemBody = (error: {
+  readonly _tag: string
+  readonly status: number
+  readonly detail: string
+  readonly errors?: ReadonlyArray<FieldError> | undefined
+}): ProblemBody => ({
+  type: "about:blank",
+  title: titles[error.status] ?? "Error",
+  status: error.status,
+  detail: error.detail,
+  _tag: error._tag,
+  ...(error.errors === undefined ? {} : { errors: error.errors })
+})
+
+/**
+ * Declares an error of an endpoint: a handler fails with any error of that name, the wire carries SPEC's problem object,
+ * a client gets a `Problem`.
+ */
+export const failure = <const Tag extends string>(tag: Tag, status: number, description: string) => {
+  const wire = Schema.Struct({
+    ...about,
+    status: Schema.Literal(status).annotations({ description: "The HTTP status" }),
+    _tag: Schema.Literal(tag).annotations({ description: "The error's name" }),
+    ...(tag === "InvalidRequest" ? { errors: ProblemBody.fields.errors } : {})
+  }).annotations({ identifier: tag, description }) as unknown as Schema.Schema<Wire<Tag>>
+  const isFailure = (value: unknown): value is Failure<Tag> =>
+    typeof value === "object" && value !== null && "_tag" in value && value._tag === tag
+  return Schema.transform(wire, Schema.declare(isFailure), {
+    strict: true,
+    decode: (body): Failure<Tag> => new Problem(body),
+    encode: (_, error) => ({ ...problemBody({ _tag: tag, status, detail: error.message }), _tag: tag })
+  }).annotations(HttpApiSchema.annotations({ status }))
+}

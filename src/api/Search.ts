@@ -1,0 +1,94 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Mode, SearchRequest } from "../model/Query.ts"
+import { SearchResponse } from "../model/SearchResult.ts"
+import * as failures from "./failures.ts"
+import { Authorization } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+/** Over HTTP and WebSocket a search is hybrid only where the caller says so. */
+const fields = {
+  ...SearchRequest.fields,
+  hybrid: Schema.optionalWith(
+    Schema.Boolean.annotations({
+      description: "Search by words and by meaning, fused; else by meaning only",
+      default: false
+    }),
+    { default: () => false }
+  )
+}
+
+export const QueryRequest = Schema.Struct(fields).annotations({
+  ...strict,
+  identifier: "QueryRequest",
+  title: "Query",
+  description: "What to search for; top_k is search.top_k (5) unless given",
+  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "docs/*" } }]
+})
+export type QueryRequest = typeof QueryRequest.Type
+
+export const MaxTokens = Schema.Int.pipe(
+  Schema.between(1, 1_000_000),
+  Schema.annotations({
+    identifier: "MaxTokens",
+    description: "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it"
+  })
+)
+
+export const PromptRequest = Schema.Struct({
+  ...fields,
+  maxTokens: Schema.optional(MaxTokens).pipe(Schema.fromKey("max_tokens"))
+}).annotations({
+  ...strict,
+  identifier: "PromptRequest",
+  title: "Prompt",
+  description: "What to search for and how long the prompt may be",
+  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, maxTokens: 2000 }]
+})
+export type PromptRequest = typeof PromptRequest.Type
+
+export const PromptResponse = Schema.Struct({
+  prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
+  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
+  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+  mode: Mode,
+  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
+  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
+}).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
+export type PromptResponse = typeof PromptResponse.Type
+
+export class SearchGroup extends HttpApiGroup.make("search")
+  .add(
+    HttpApiEndpoint.post("query", "/query")
+      .setPayload(QueryRequest)
+      .addSuccess(SearchResponse)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Search",
+          description: "Finds the passages that answer best, each with its score and where it stands in its document."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("prompt", "/prompt")
+      .setPayload(PromptRequest)
+      .addSuccess(PromptResponse)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Search and write a prompt",
+          description: "Writes what was found as a prompt for a language model, its entries numbered to be cited."
+        })
+      )
+  )
+  .addError(failures.InvalidRequest)
+  .addError(failures.MalformedBody)
+  .addError(failures.CollectionNotFound)
+  .addError(failures.EmbedderMismatch)
+  .addError(failures.PayloadTooLarge)
+  .addError(failures.UnsupportedMediaType)
+  .addError(failures.EmbedderUnavailable)
+  .addError(failures.StoreUnavailable)
+  .middlewareEndpoints(Authorization)
+  .annotateContext(OpenApi.annotations({ title: "Search", description: "Find passages, and prompts made of them." })) {}

@@ -1,0 +1,87 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Mode } from "../model/Query.ts"
+import { SearchResult } from "../model/SearchResult.ts"
+import * as failures from "./failures.ts"
+import { ProblemBody } from "./Problem.ts"
+import { PromptRequest, QueryRequest } from "./Search.ts"
+import { strict } from "./strict.ts"
+
+/** What a client calls a message by, to tell the answers apart. */
+export const MessageId = Schema.Union(Schema.String.pipe(Schema.maxLength(200)), Schema.Finite).annotations({
+  identifier: "MessageId",
+  description: "Echoed with every answer to the message"
+})
+export type MessageId = typeof MessageId.Type
+
+const id = { id: Schema.optional(MessageId) }
+
+const message = <const T extends string, F extends Schema.Struct.Fields>(type: T, fields: F, description: string) =>
+  Schema.Struct({ type: Schema.Literal(type), ...id, ...fields }).annotations({ ...strict, description })
+
+/** Every message that a client may send, by its type. */
+export const clientMessages = {
+  search: message("search", QueryRequest.fields, "Searches; answered by result messages, then done"),
+  prompt: message(
+    "prompt",
+    PromptRequest.fields,
+    "Searches and writes a prompt; answered by prompt messages, then done"
+  ),
+  ping: message("ping", {}, "Answered by pong")
+}
+
+export const ClientMessage = Schema.Union(...Object.values(clientMessages)).annotations({
+  identifier: "ClientMessage",
+  description: "What a client sends over /ws"
+})
+export type ClientMessage = typeof ClientMessage.Type
+
+const answer = <const T extends string, F extends Schema.Struct.Fields>(type: T, fields: F, description: string) =>
+  Schema.Struct({ type: Schema.Literal(type), ...id, ...fields }).annotations({ description })
+
+export const ServerMessage = Schema.Union(
+  answer("result", { index: Schema.Int.annotations({ description: "From 1" }), result: SearchResult }, "One result"),
+  answer(
+    "prompt",
+    { text: Schema.String.annotations({ description: "The next part of the prompt" }) },
+    "A part of a prompt"
+  ),
+  answer(
+    "done",
+    {
+      count: Schema.Int.annotations({ description: "Results sent, or passages in the prompt" }),
+      query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+      mode: Mode,
+      degraded: Schema.optional(
+        Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })
+      ),
+      omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))
+    },
+    "The end of an answer"
+  ),
+  answer("pong", {}, "The answer to ping"),
+  answer("error", { error: ProblemBody }, "What went wrong; the connection stays open")
+).annotations({ identifier: "ServerMessage", description: "What the server sends over /ws" })
+export type ServerMessage = typeof ServerMessage.Type
+
+export class SocketGroup extends HttpApiGroup.make("socket")
+  .add(
+    HttpApiEndpoint.get("socket", "/ws")
+      .addSuccess(HttpApiSchema.Empty(101))
+      .addError(failures.InvalidRequest)
+      .addError(failures.Unauthorized)
+      .addError(failures.UpgradeRequired)
+      .addError(failures.TooManySockets)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Search over a WebSocket",
+          description:
+            "Upgrades to a WebSocket that carries JSON text messages: ClientMessage from the client, ServerMessage from the server. A browser, which cannot set a header, offers the subprotocol `bearer.<base64url of the key>`, and `clew` beside it.",
+          override: { security: [{ bearer: [] }] }
+        })
+      )
+  )
+  .annotateContext(OpenApi.annotations({ title: "WebSocket", description: "Search with one connection." })) {}

@@ -1,0 +1,95 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import { Stats } from "../model/Stats.ts"
+import * as failures from "./failures.ts"
+import { StatsAuthorization } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+export const HealthResponse = Schema.Struct({
+  status: Schema.Literal("ok").annotations({ description: "Always ok" }),
+  version: Schema.String.annotations({ description: "Clew's version" })
+}).annotations({ identifier: "HealthResponse", description: "The process answers" })
+
+const Check = Schema.Union(
+  Schema.Struct({ status: Schema.Literal("ok") }),
+  Schema.Struct({
+    status: Schema.Literal("failed"),
+    reason: Schema.String.annotations({ description: "What is wrong" })
+  })
+).annotations({ identifier: "Check", description: "How one part is doing" })
+export type Check = typeof Check.Type
+
+const checks = Schema.Struct({ store: Check, embedder: Check }).annotations({ description: "How each part is doing" })
+
+export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks }).annotations({
+  identifier: "Ready",
+  description: "The server can answer queries"
+})
+
+export const NotReady = Schema.Struct({ status: Schema.Literal("unavailable"), checks }).annotations({
+  ...HttpApiSchema.annotations({ status: 503 }),
+  identifier: "NotReady",
+  description: "The server cannot answer queries now"
+})
+
+export const StatsParams = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
+
+export class SystemGroup extends HttpApiGroup.make("system")
+  .add(
+    HttpApiEndpoint.get("health", "/health")
+      .addSuccess(HealthResponse)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Is the process alive?",
+          description: "Answers as long as the process does; touches nothing. Never needs the key, never rate-limited."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("ready", "/ready")
+      .addSuccess(Ready)
+      .addSuccess(NotReady)
+      .addError(failures.Forbidden)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Can the server answer queries?",
+          description: "Checks the index and the embedder. Never needs the key, never rate-limited."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("stats", "/stats")
+      .setUrlParams(StatsParams)
+      .addSuccess(Stats)
+      .addError(failures.InvalidRequest)
+      .addError(failures.CollectionNotFound)
+      .addError(failures.StoreUnavailable)
+      .addError(failures.EmbedderUnavailable)
+      .addError(failures.Forbidden)
+      .addError(failures.TooManyRequests)
+      .middleware(StatsAuthorization)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Index statistics",
+          description: "What the index holds, in all or in one collection. Open to everybody with public_stats."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("metrics", "/metrics")
+      .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
+      .addError(failures.Forbidden)
+      .addError(failures.TooManyRequests)
+      .middleware(StatsAuthorization)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Prometheus metrics",
+          description: "Metrics in Prometheus text format. Open to everybody with public_stats."
+        })
+      )
+  )
+  .annotateContext(OpenApi.annotations({ title: "System", description: "How the server is doing." })) {}

@@ -1,0 +1,160 @@
+import { problemType } from "./Problem.ts"
+
+type Json = Record<string, any>
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const mapValues = (value: Json, f: (inner: any, key: string) => unknown): Json =>
+  Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, f(inner, key)]))
+
+/** What 3.0 has no word for and what says nothing without its companion. */
+const dropped = new Set(["$schema", "$id", "$comment", "$defs", "contentMediaType", "contentSchema", "propertyNames"])
+
+const isNull = (schema: Json): boolean =>
+  schema["type"] === "null" ||
+  (Array.isArray(schema["enum"]) && schema["enum"].length === 1 && schema["enum"][0] === null)
+
+/** In 3.0 a bound is exclusive by a flag beside it. */
+const bound = (schema: Json, out: Json, plain: "minimum" | "maximum", exclusive: string): void => {
+  if (typeof schema[exclusive] !== "number") return
+  out[plain] = schema[exclusive]
+  out[exclusive] = true
+}
+
+/** Alternatives without null, which becomes `nullable`. */
+const alternatives = (key: "anyOf" | "oneOf", members: ReadonlyArray<Json>): Json => {
+  const rest = members.filter((member) => !isNull(member)).map(schema30)
+  const nullable = rest.length < members.length ? { nullable: true } : {}
+  if (rest.length === 1) return "$ref" in rest[0]! ? { allOf: rest, ...nullable } : { ...rest[0], ...nullable }
+  return { [key]: rest, ...nullable }
+}
+
+const types = (type: unknown): Json => {
+  if (type === "null") return { nullable: true, enum: [null] }
+  if (!Array.isArray(type)) return { type }
+  const rest = type.filter((name) => name !== "null")
+  const nullable = rest.length < type.length ? { nullable: true } : {}
+  return rest.length === 1
+    ? { type: rest[0], ...nullable }
+    : { anyOf: rest.map((name) => ({ type: name })), ...nullable }
+}
+
+const ref = (name: string): string => `#/components/schemas/${name}`
+
+/** Components of Effect's own that are better read where they stand. */
+const plainTypes: Readonly<Record<string, Json>> = {
+  [ref("Int")]: { type: "integer" },
+  [ref("Finite")]: { type: "number" },
+  [ref("NonEmptyString")]: { type: "string", minLength: 1 }
+}
+
+/** A JSON Schema of draft 2020-12, as far as Effect writes it, in the words of OpenAPI 3.0.3. */
+export const schema30 = (schema: any): Json => {
+  if (!isObject(schema)) return schema
+  const { $ref, ...beside } = schema
+  if (typeof $ref === "string") {
+    const plain = plainTypes[$ref]
+    if (plain !== undefined) return { ...plain, ...schema30(beside) }
+    // Beside a $ref, 3.0 reads nothing.
+    const rest = schema30(beside)
+    return Object.keys(rest).length === 0 ? { $ref } : { allOf: [{ $ref }], ...rest }
+  }
+  const out: Json = {}
+  for (const [key, value] of Object.entries(schema)) {
+    // Effect titles a refinement by its function: "between(1, 100)".
+    if (dropped.has(key) || (key === "title" && typeof value === "string" && /^[a-z]/.test(value))) continue
+    if (key === "type") Object.assign(out, types(value))
+    else if (key === "const") out["enum"] = [value]
+    else if (key === "examples") {
+      if (Array.isArray(value) && value.length > 0) out["example"] = value[0]
+    } else if (key === "exclusiveMinimum") bound(schema, out, "minimum", key)
+    else if (key === "exclusiveMaximum") bound(schema, out, "maximum", key)
+    else if (key === "properties") out["properties"] = mapValues(value, schema30)
+    else if (key === "patternProperties") out["additionalProperties"] = schema30(Object.values(value)[0])
+    else if (key === "items" || key === "not") out[key] = schema30(value)
+    else if (key === "additionalProperties") out[key] = isObject(value) ? schema30(value) : value
+    else if (key === "allOf") out["allOf"] = value.map(schema30)
+    else if (key === "anyOf" || key === "oneOf") Object.assign(out, alternatives(key, value))
+    else if (key !== "required" || value.length > 0) out[key] = value
+  }
+  return out
+}
+
+/** HttpApi's own decode error goes out as InvalidRequest. */
+const replaced = "HttpApiDecodeError"
+const internal = new Set([replaced, "Issue", "PropertyKey", "Int", "Finite", "NonEmptyString"])
+
+const members = (schema: Json): ReadonlyArray<Json> => (Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema])
+
+/** Every error is the problem object, one schema for each name that an endpoint can answer with at this status. */
+const problem = (response: Json): Json => {
+  const contents: ReadonlyArray<Json> = Object.values(response["content"] ?? {})
+  const all = contents.flatMap((content) => members(schema30(content["schema"])))
+  const own = all.filter((schema) => schema["$ref"] !== ref(replaced))
+  const schema = own.length === 1 ? own[0] : { anyOf: own }
+  return { content: { [problemType]: { schema } } }
+}
+
+const headers: Readonly<Record<string, Json>> = {
+  "401": { "WWW-Authenticate": { description: "Always Bearer", schema: { type: "string" } } },
+  "429": { "Retry-After": { description: "Seconds to wait", schema: { type: "integer", minimum: 1 } } }
+}
+
+const describe = (status: string, response: Json, schemas: Json): Json => {
+  const isProblem = Number(status) >= 400 && !JSON.stringify(response).includes("#/components/schemas/NotReady")
+  if (!isProblem) {
+    return { ...response, ...(response["content"] ? { content: mapValues(response["content"], content) } : {}) }
+  }
+  const { content: contents } = problem(response)
+  const names = members(contents[problemType].schema).map((schema) => String(schema["$ref"]).split("/").at(-1) ?? "")
+  const description = names.map((name) => `${name}: ${schemas[name]?.description ?? ""}`).join(". ")
+  return { description, ...(headers[status] ? { headers: headers[status] } : {}), content: contents }
+}
+
+const content = (value: Json): Json => ({ ...value, schema: schema30(value["schema"]) })
+
+const parameter30 = (parameter: Json, schemas: Json): Json => {
+  const schema = schema30(parameter["schema"])
+  const named =
+    schemas[
+      String(schema["$ref"] ?? "")
+        .split("/")
+        .at(-1) ?? ""
+    ]
+  return { ...parameter, description: parameter["description"] ?? named?.description, schema }
+}
+
+const operation30 = (operation: Json, schemas: Json): Json => {
+  const { operationId, parameters, requestBody, responses, security, ...rest } = operation
+  const answers = Object.entries<Json>(responses).filter(
+    // Declared for the whole API by HttpApi; an endpoint that decodes nothing cannot answer it.
+    ([status, response]) =>
+      status !== "400" || (problem(response)["content"][problemType].schema.anyOf ?? [1]).length > 0
+  )
+  return {
+    ...rest,
+    // Without its group: the names are unique.
+    operationId: String(operationId).split(".").at(-1),
+    security,
+    ...(parameters.length > 0 ? { parameters: parameters.map((it: Json) => parameter30(it, schemas)) } : {}),
+    ...(requestBody ? { requestBody: { ...requestBody, content: mapValues(requestBody.content, content) } } : {}),
+    responses: Object.fromEntries(answers.map(([status, response]) => [status, describe(status, response, schemas)]))
+  }
+}
+
+/** The OpenAPI 3.1 document that @effect/platform writes, as 3.0.3 that says the same. */
+export const toOpenApi30 = (spec: Json): Json => {
+  const { summary: _, ...info } = spec["info"]
+  const { security: __, ...rest } = spec
+  const schemas: Json = {}
+  for (const [name, schema] of Object.entries<Json>(spec["components"].schemas)) {
+    if (!internal.has(name)) schemas[name] = schema30(schema)
+  }
+  return {
+    ...rest,
+    openapi: "3.0.3",
+    info,
+    paths: mapValues(spec["paths"], (item: Json) => mapValues(item, (operation) => operation30(operation, schemas))),
+    components: { ...spec["components"], schemas }
+  }
+}

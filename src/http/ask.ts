@@ -1,0 +1,90 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { randomUUID } from "node:crypto"
+import { Answer, type Answering, type Verdict } from "../Answer.ts"
+import { Api } from "../api/Api.ts"
+import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { Listener } from "./Listener.ts"
+import { errorOf, render } from "./respond.ts"
+import * as sse from "./sse.ts"
+
+const source = ({ document, passage, score }: Hit, position: number): string =>
+  sse.event(
+    "source",
+    JSON.stringify({ index: position + 1, source: document.source, score, text: passage.text } satisfies SourceEvent)
+  )
+
+const citations = (verdicts: ReadonlyArray<Verdict>): string =>
+  sse.event(
+    "citations",
+    JSON.stringify({
+      citations: verdicts.map(({ end, exists, n, sentence, start, support, supported }) => ({
+        index: n,
+        start,
+        end,
+        sentence,
+        exists,
+        support,
+        supported
+      }))
+    } satisfies CitationsEvent)
+  )
+
+const done = sse.event("done", "{}")
+
+/** What failed as the event that ends the stream, logged once. */
+const failed = (cause: Cause.Cause<unknown>): Stream.Stream<string> =>
+  Option.match(errorOf(cause), {
+    // Interrupted: the client has gone.
+    onNone: () => Stream.failCause(cause) as Stream.Stream<never>,
+    onSome: (error) => {
+      const { body, defect } = render(error, randomUUID())
+      const logged =
+        defect === undefined
+          ? Effect.logWarning(`POST /ask: ${body.detail}`)
+          : Effect.annotateLogs(Effect.logError("defect", cause), "request_id", defect)
+      return Stream.fromEffect(
+        Effect.as(logged, sse.event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
+      )
+    }
+  })
+
+export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
+  Effect.gen(function* () {
+    const answer = yield* Answer
+    const { closing, grace } = yield* Listener
+    /** A little before connections are cut, so that `done` gets through. */
+    const late = Effect.zipRight(Deferred.await(closing), Effect.sleep(Duration.times(grace, 0.8)))
+
+    const events = ({ generation, hits }: Answering, request: AskRequest): Stream.Stream<string> => {
+      let text = ""
+      const tokens = Stream.unwrap(Effect.map(generation, ({ fragments }) => fragments)).pipe(
+        Stream.map((fragment) => {
+          if (request.verify) text += fragment
+          return sse.event("token", fragment)
+        }),
+        Stream.interruptWhen(late)
+      )
+      const checked = request.verify
+        ? Stream.fromEffect(Effect.suspend(() => Effect.map(answer.verify(text, hits, request), citations)))
+        : Stream.empty
+      return Stream.fromIterable(hits.map(source)).pipe(
+        Stream.concat(tokens),
+        Stream.concat(checked),
+        Stream.concat(Stream.succeed(done)),
+        Stream.catchAllCause(failed)
+      )
+    }
+
+    return handlers.handle("ask", ({ payload }) =>
+      // What fails before anything is sent is answered as by POST /query.
+      Effect.map(answer.ask(payload), (answering) => sse.respond(events(answering, payload)))
+    )
+  })
+)

@@ -1,0 +1,50 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Effect from "effect/Effect"
+import { Api } from "../api/Api.ts"
+import type { CollectionInfo } from "../api/Collections.ts"
+import { CollectionProtected } from "../api/errors.ts"
+import { Embedders } from "../Embedders.ts"
+import { type CollectionSummary, defaultCollection, type EmbedderIdentity } from "../model/Collection.ts"
+import { Store } from "../Store.ts"
+import { toDeleteResponse } from "./documents.ts"
+import * as metrics from "./metrics.ts"
+import { withoutPaths } from "./respond.ts"
+
+/** A model that is a folder goes by its name. */
+export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity) => ({
+  backend,
+  model: withoutPaths(model),
+  dimensions
+})
+
+const toInfo = ({ createdAt, documents, embedder, name, passages }: CollectionSummary): CollectionInfo => ({
+  name,
+  documents,
+  chunks: passages,
+  embedding: toEmbedding(embedder),
+  created_at: createdAt
+})
+
+export const layer = HttpApiBuilder.group(Api, "collections", (handlers) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const embedders = yield* Embedders
+
+    return handlers
+      .handle("listCollections", () => Effect.map(store.collections, (all) => ({ collections: all.map(toInfo) })))
+      .handle("createCollection", ({ payload: { name } }) =>
+        embedders.configured.identity.pipe(
+          Effect.flatMap((identity) => store.createCollection(name, identity)),
+          Effect.map((collection) => toInfo({ ...collection, documents: 0, passages: 0 }))
+        )
+      )
+      .handle("dropCollection", ({ path: { name } }) =>
+        name === defaultCollection
+          ? new CollectionProtected()
+          : store.dropCollection(name).pipe(
+              Effect.tap(({ documents }) => metrics.deleted(documents)),
+              Effect.map(toDeleteResponse)
+            )
+      )
+  })
+)

@@ -1,0 +1,33 @@
+import type * as Headers from "@effect/platform/Headers"
+
+const exposed = "x-request-id, retry-after, www-authenticate, allow"
+
+/** Whether any page may call. */
+export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")
+
+/** What a browser has to read on every answer; nothing for a page that may not call. */
+export const corsHeaders = (
+  origins: ReadonlyArray<string>,
+  request: Headers.Headers
+): Readonly<Record<string, string>> => {
+  if (isPermissive(origins)) return { "access-control-allow-origin": "*", "access-control-expose-headers": exposed }
+  const origin = request["origin"]
+  if (origin === undefined || !origins.includes(origin)) return { vary: "Origin" }
+  return { vary: "Origin", "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
+}
+
+/** The answer's headers to a browser that asks whether it may. */
+export const preflightHeaders = (
+  origins: ReadonlyArray<string>,
+  request: Headers.Headers,
+  methods: ReadonlyArray<string>
+): Readonly<Record<string, string>> => {
+  const granted = corsHeaders(origins, request)
+  if (granted["access-control-allow-origin"] === undefined) return granted
+  return {
+    ...granted,
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers": "authorization, content-type, x-request-id",
+    "access-control-max-age": "600"
+  }
+}

@@ -1,0 +1,128 @@
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { randomUUID } from "node:crypto"
+import { MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
+import { LogConfig, ServerConfig } from "../Config.ts"
+import { RateLimiter } from "../RateLimiter.ts"
+import { Access } from "./Access.ts"
+import { withJsonBody } from "./body.ts"
+import { corsHeaders, preflightHeaders } from "./cors.ts"
+import { clientOf } from "./loopback.ts"
+import * as metrics from "./metrics.ts"
+import { errorOf, render, respond } from "./respond.ts"
+import { type Route, routeOf } from "./routes.ts"
+
+/** What monitors ask for however often they like. */
+const unlimited = new Set(["/health", "/ready"])
+
+const methods = new Set(["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
+const bodied = new Set(["POST", "DELETE"])
+
+const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => {
+  const given = headers["x-request-id"]
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+/** Who asks, as far as the rate limit is concerned. A proxy adds who asked it at the end of the list. */
+export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
+  const forwarded = trustProxy ? request.headers["x-forwarded-for"]?.split(",").at(-1)?.trim() : undefined
+  return clientOf(forwarded || Option.getOrElse(request.remoteAddress, () => ""))
+}
+
+interface Entry {
+  readonly request_id: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+}
+
+/** A line for each request: one to read, or one with fields for programs. */
+const accessLog = (format: "pretty" | "json") => (entry: Entry) =>
+  format === "json"
+    ? Effect.annotateLogs(Effect.logInfo("request"), { ...entry })
+    : Effect.logInfo(`${entry.method} ${entry.route} ${entry.status} ${entry.ms} ms ${entry.request_id}`)
+
+/** What every request goes through: guards before the routes; the error's form, the log and the metrics after them. */
+const make = Effect.gen(function* () {
+  const access = yield* Access
+  const limiter = yield* RateLimiter
+  const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
+  const log = accessLog((yield* LogConfig).format)
+
+  const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
+    Effect.zipRight(
+      route?.template === "/health" ? Effect.void : access.checkHost(request),
+      route !== undefined && unlimited.has(route.template)
+        ? Effect.void
+        : Effect.tapError(limiter.take(clientKey(request, trustProxy)), () => metrics.rateLimited)
+    )
+
+  const direct = (
+    app: HttpApp.Default<unknown>,
+    request: HttpServerRequest.HttpServerRequest,
+    route: Route | undefined
+  ): HttpApp.Default<unknown> => {
+    if (route === undefined) return new RouteNotFound()
+    if (request.method === "OPTIONS") {
+      const headers =
+        request.headers["access-control-request-method"] === undefined
+          ? { allow: route.methods.join(", ") }
+          : preflightHeaders(corsOrigins, request.headers, route.methods)
+      return Effect.succeed(HttpServerResponse.empty({ headers }))
+    }
+    if (!route.methods.includes(request.method)) return new MethodNotAllowed({ allowed: route.methods })
+    return bodied.has(request.method)
+      ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, withJsonBody(request, maxBodyBytes))
+      : app
+  }
+
+  return (app: HttpApp.Default<unknown>): HttpApp.Default =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const started = performance.now()
+      const id = requestId(request)
+      const route = routeOf(request.url)
+      const cors = corsHeaders(corsOrigins, request.headers)
+
+      const account = (status: number) => {
+        const took = performance.now() - started
+        const template = route?.template ?? "unmatched"
+        const method = methods.has(request.method) ? request.method : "other"
+        metrics.answered(template, method, status, took / 1000)
+        return log({ request_id: id, method, route: template, status, ms: Math.round(took * 10) / 10 })
+      }
+
+      const finish = (response: HttpServerResponse.HttpServerResponse) =>
+        Effect.as(
+          account(response.status),
+          HttpServerResponse.setHeaders(response, { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" })
+        )
+
+      const failed = (cause: Cause.Cause<unknown>) => {
+        const error = errorOf(cause)
+        // The client has gone, which nginx calls 499: there is nobody to answer.
+        if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
+          return Effect.zipRight(account(499), Effect.failCause(cause) as Effect.Effect<never>)
+        }
+        // Something was interrupted, but not this request: as bad as any defect.
+        const rendered = render(
+          Option.getOrElse(error, () => cause),
+          id
+        )
+        const logged = rendered.defect === undefined ? Effect.void : Effect.logError("defect", cause)
+        return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
+      }
+
+      return Effect.zipRight(admit(request, route), direct(app, request, route)).pipe(
+        Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
+      )
+    })
+})
+
+export const layer = HttpApiBuilder.middleware(make)

@@ -1,0 +1,33 @@
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as Effect from "effect/Effect"
+import { type WebSocket, WebSocketServer } from "ws"
+import { InvalidRequest } from "../api/errors.ts"
+import type { Upgrade } from "./Listener.ts"
+
+/** A browser that offers subprotocols wants one of them back; the one that carries the key only where there is no other. */
+const choose = (offered: Set<string>): string | false =>
+  offered.has("clew") ? "clew" : ([...offered].find((name) => name.startsWith("bearer.")) ?? false)
+
+/** Makes WebSockets of upgrade requests; a message of more than `maxPayload` bytes closes its connection with 1009. */
+export const makeHandshake = (maxPayload: number) =>
+  Effect.sync(() => {
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload,
+      handleProtocols: choose
+    })
+    const refused = new WeakMap<object, (error: Error) => void>()
+    server.on("wsClientError", (error, socket) => refused.get(socket)?.(error))
+
+    return (request: HttpServerRequest.HttpServerRequest, { head, release, socket }: Upgrade) =>
+      Effect.async<WebSocket, InvalidRequest>((resume) => {
+        refused.set(socket, ({ message }) => resume(new InvalidRequest({ errors: [{ path: "", message }] })))
+        server.handleUpgrade(NodeHttpServerRequest.toIncomingMessage(request), socket, head, (webSocket) => {
+          release()
+          resume(Effect.succeed(webSocket))
+        })
+      })
+  })

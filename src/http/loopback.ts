@@ -1,0 +1,32 @@
+/** The name in a Host header or an address, without its port and brackets. */
+export const nameOf = (host: string): string => {
+  const lower = host.toLowerCase()
+  if (lower.startsWith("[")) return lower.slice(1, lower.indexOf("]") === -1 ? undefined : lower.indexOf("]"))
+  const colon = lower.lastIndexOf(":")
+  return colon === -1 || lower.indexOf(":") !== colon ? lower : lower.slice(0, colon)
+}
+
+/** An address that only this machine reaches. */
+export const isLoopback = (host: string): boolean => {
+  const name = nameOf(host)
+  return name === "localhost" || name === "::1" || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(name)
+}
+
+/** A name that a browser takes for this machine without asking a name server. */
+export const isLoopbackName = (name: string): boolean => isLoopback(name) || name.endsWith(".localhost")
+
+/** Who a request counts for: an IPv4 address, or the /64 that one IPv6 host commonly has to itself. */
+export const clientOf = (address: string): string => {
+  const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1]
+  if (v4 !== undefined) return v4
+  if (!address.includes(":")) return address
+  const [head = "", tail] = address.split("%")[0]!.split("::")
+  const first = head === "" ? [] : head.split(":")
+  const last = tail === undefined || tail === "" ? [] : tail.split(":")
+  const groups =
+    tail === undefined ? first : [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill("0"), ...last]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.padStart(4, "0"))
+    .join(":")}::/64`
+}

@@ -1,0 +1,100 @@
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricLabel from "effect/MetricLabel"
+import * as Tracer from "effect/Tracer"
+
+const seconds = MetricBoundaries.fromIterable([
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
+])
+
+const counter = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
+
+const requests = counter("clew_http_requests_total", "HTTP requests answered, by route, method and status")
+const durations = Metric.histogram("clew_http_request_duration_seconds", seconds, "Time to answer HTTP requests")
+
+const known = new Map<string, (tookSeconds: number) => void>()
+
+/** Counts an answered request. Every label comes from a fixed set: callers can make up no series. */
+export const answered = (route: string, method: string, status: number, tookSeconds: number): void => {
+  const key = `${route} ${method} ${status}`
+  let update = known.get(key)
+  if (update === undefined) {
+    const labels = [
+      MetricLabel.make("route", route),
+      MetricLabel.make("method", method),
+      MetricLabel.make("status", String(status))
+    ]
+    const count = Metric.taggedWithLabels(requests, labels)
+    const duration = Metric.taggedWithLabels(durations, labels)
+    update = (took) => {
+      count.unsafeUpdate(1, [])
+      duration.unsafeUpdate(took, [])
+    }
+    known.set(key, update)
+  }
+  update(tookSeconds)
+}
+
+const unauthorizedTotal = counter("clew_http_unauthorized_total", "Requests whose API key was missing or wrong")
+const rateLimitedTotal = counter("clew_http_rate_limited_total", "Requests and WebSocket messages over the rate limit")
+
+export const unauthorized = Metric.increment(unauthorizedTotal)
+export const rateLimited = Metric.increment(rateLimitedTotal)
+
+const messagesTotal = counter("clew_websocket_messages_total", "WebSocket messages received, by type")
+const socketsOpen = Metric.gauge("clew_websocket_connections", { description: "WebSocket connections open" })
+
+export const socketMessage = (type: "search" | "prompt" | "ping" | "invalid") =>
+  Metric.increment(Metric.tagged(messagesTotal, "type", type))
+export const socketOpened = Metric.incrementBy(socketsOpen, 1)
+export const socketClosed = Metric.incrementBy(socketsOpen, -1)
+
+const indexedDocuments = counter(
+  "clew_indexed_documents_total",
+  "Documents handed to POST /index, by what became of them"
+)
+const indexedPassages = counter("clew_indexed_passages_total", "Passages stored by POST /index")
+const deletedDocuments = counter("clew_deleted_documents_total", "Documents deleted over HTTP")
+
+export const indexed = (statuses: Readonly<Record<"created" | "updated" | "unchanged", number>>, passages: number) =>
+  Effect.all(
+    [
+      ...Object.entries(statuses).map(([status, count]) =>
+        Metric.incrementBy(Metric.tagged(indexedDocuments, "status", status), count)
+      ),
+      Metric.incrementBy(indexedPassages, passages)
+    ],
+    { discard: true }
+  )
+
+export const deleted = (documents: number) => Metric.incrementBy(deletedDocuments, documents)
+
+const stageDurations = Metric.histogram("clew_query_stage_duration_seconds", seconds, "Time queries spend, by stage")
+const stage = (name: string) => Metric.tagged(stageDurations, "stage", name)
+
+/** The spans that are stages of a query. */
+const stages = new Map([
+  ["Search.embed", stage("embed")],
+  ["Store.rank", stage("rank")],
+  ["Store.vector", stage("vector")],
+  ["Store.keyword", stage("keyword")],
+  ["Store.fuse", stage("fuse")]
+])
+
+/** The same tracer, with the time that each stage of a query took going into a histogram. */
+export const measured = (tracer: Tracer.Tracer): Tracer.Tracer =>
+  Tracer.make({
+    context: tracer.context,
+    span: (name, parent, context, links, startTime, kind, options) => {
+      const span = tracer.span(name, parent, context, links, startTime, kind, options)
+      const histogram = stages.get(name)
+      if (histogram === undefined) return span
+      const end = span.end.bind(span)
+      span.end = (endTime, exit) => {
+        histogram.unsafeUpdate(Number(endTime - startTime) / 1e9, [])
+        end(endTime, exit)
+      }
+      return span
+    }
+  })

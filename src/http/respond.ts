@@ -1,0 +1,78 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Cause from "effect/Cause"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import { InternalError, InvalidRequest } from "../api/errors.ts"
+import { type FieldError, type ProblemBody, problemBody, problemType } from "../api/Problem.ts"
+
+/** An error whose class says which status it goes out with. */
+interface StatusError {
+  readonly _tag: string
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly errors?: ReadonlyArray<FieldError>
+}
+
+const statuses = new WeakMap<object, number>()
+
+/** The status annotated on the error's class; 0 where there is none. */
+const statusOf = (error: object): number => {
+  const known = statuses.get(error.constructor)
+  if (known !== undefined) return known
+  const status = Schema.isSchema(error.constructor) ? HttpApiSchema.getStatus(error.constructor.ast, 0) : 0
+  statuses.set(error.constructor, status)
+  return status
+}
+
+const isStatusError = (error: unknown): error is StatusError =>
+  Predicate.hasProperty(error, "_tag") && error instanceof Error && statusOf(error) > 0
+
+/** Where the server keeps its files is nobody's business: of an absolute path only the last part goes out. */
+export const withoutPaths = (text: string): string =>
+  text.replace(/(?<![\w:/.])(?:\/[^\s/'"`,;:()]+)+\/([^\s/'"`,;:()]+)/g, "$1")
+
+const longest = 300
+const short = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
+
+interface Issue {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly message: string
+}
+
+/** What a schema found wrong; that a field might also be left out is not worth a line of its own. */
+export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
+  const errors = issues.map(({ message, path }) => ({ path: path.map(String).join("."), message: short(message) }))
+  const telling = errors.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
+  return new InvalidRequest({ errors: telling.length > 0 ? telling : errors })
+}
+
+export interface Rendered {
+  readonly body: ProblemBody
+  readonly headers: Readonly<Record<string, string>>
+  /** Set when it is a defect, which the log should have. */
+  readonly defect?: string
+}
+
+/** Any error as the problem it is on the wire; what is not one of ours is a defect, known by the given id. */
+export const render = (error: unknown, id: string): Rendered => {
+  const known: unknown = Predicate.isTagged(error, "HttpApiDecodeError")
+    ? fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
+    : error
+  const ours: StatusError = isStatusError(known) ? known : new InternalError({ id })
+  const body = problemBody({
+    _tag: ours._tag,
+    status: statusOf(ours),
+    detail: withoutPaths(ours.message),
+    errors: ours.errors
+  })
+  return { body, headers: ours.headers ?? {}, ...(ours === known ? {} : { defect: id }) }
+}
+
+/** The first failure, else the first defect; none where the request was only interrupted. */
+export const errorOf = (cause: Cause.Cause<unknown>): Option.Option<unknown> =>
+  Option.orElse(Cause.failureOption(cause), () => Cause.dieOption(cause))
+
+export const respond = ({ body, headers }: Rendered): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(JSON.stringify(body), { status: body.status, contentType: problemType, headers })

@@ -1,0 +1,43 @@
+import * as HttpApi from "@effect/platform/HttpApi"
+import { Api } from "../api/Api.ts"
+
+/** An address as the metrics and the log know it, and the methods it answers. */
+export interface Route {
+  readonly template: string
+  readonly methods: ReadonlyArray<string>
+}
+
+const collect = (): ReadonlyMap<string, Set<string>> => {
+  const found = new Map<string, Set<string>>([
+    ["/openapi.json", new Set(["GET"])],
+    ["/docs", new Set(["GET"])]
+  ])
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      found.set(endpoint.path, (found.get(endpoint.path) ?? new Set()).add(endpoint.method))
+    }
+  })
+  return found
+}
+
+const withImplied = (methods: ReadonlySet<string>): ReadonlyArray<string> => [
+  ...methods,
+  ...(methods.has("GET") ? ["HEAD"] : []),
+  "OPTIONS"
+]
+
+const routes = [...collect()].map(([template, methods]): Route & { readonly pattern: RegExp } => ({
+  template,
+  methods: withImplied(methods),
+  pattern: new RegExp(`^${template.replace(/[.]/g, "\\.").replace(/:\w+/g, "[^/]+")}$`)
+}))
+const fixed = new Map(routes.filter(({ template }) => !template.includes(":")).map((route) => [route.template, route]))
+const open = routes.filter(({ template }) => template.includes(":"))
+
+/** The route of a URL's path, whatever the method. */
+export const routeOf = (url: string): Route | undefined => {
+  const end = url.indexOf("?")
+  const path = end === -1 ? url : url.slice(0, end)
+  return fixed.get(path) ?? open.find(({ pattern }) => pattern.test(path))
+}

@@ -1,0 +1,37 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Effect from "effect/Effect"
+import { Api } from "../api/Api.ts"
+import type { PromptResponse } from "../api/Search.ts"
+import { type SearchResponse, toSearchResult } from "../model/SearchResult.ts"
+import { Prompt, type PromptOutcome } from "../Prompt.ts"
+import { Search, type SearchOutcome } from "../Search.ts"
+import { withoutPaths } from "./respond.ts"
+
+/** How an answer came about, as every door over HTTP says it. */
+export const provenance = ({ degraded, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
+  query_time_ms: queryTimeMs,
+  mode,
+  ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) })
+})
+
+export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
+  results: outcome.hits.map(toSearchResult),
+  ...provenance(outcome)
+})
+
+export const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({
+  prompt: outcome.prompt,
+  sources: outcome.hits.map(({ document }) => document.source),
+  ...provenance(outcome),
+  ...(outcome.omitted === 0 ? {} : { omitted: outcome.omitted })
+})
+
+export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
+  Effect.gen(function* () {
+    const search = yield* Search
+    const prompt = yield* Prompt
+    return handlers
+      .handle("query", ({ payload }) => Effect.map(search.run(payload), toSearchResponse))
+      .handle("prompt", ({ payload }) => Effect.map(prompt.run(payload), toPromptResponse))
+  })
+)

@@ -1,0 +1,69 @@
+import * as Headers from "@effect/platform/Headers"
+import * as HttpServer from "@effect/platform/HttpServer"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Answer } from "../Answer.ts"
+import { type LimitsConfig, type LogConfig, ServerConfig, TelemetryConfig } from "../Config.ts"
+import type { Embedders } from "../Embedders.ts"
+import type { Indexer } from "../Indexer.ts"
+import type { Prompt } from "../Prompt.ts"
+import type { RateLimiter } from "../RateLimiter.ts"
+import type { Search } from "../Search.ts"
+import type { Store } from "../Store.ts"
+import { isPermissive } from "./cors.ts"
+import * as Listener from "./Listener.ts"
+import { isLoopback } from "./loopback.ts"
+import * as server from "./server.ts"
+import * as telemetry from "./telemetry.ts"
+
+type Engine = Search | Answer | Prompt | Indexer | Embedders | Store | LimitsConfig | LogConfig | TelemetryConfig
+
+export interface Options<E, E2> {
+  readonly allowUnauthenticated: boolean
+  /** What answers; closed when the last request is done. */
+  readonly engine: Layer.Layer<Engine, E>
+  readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
+}
+
+/** What should be said at the start of a server that needs no key. */
+const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host }) => {
+  if (Option.isSome(apiKey)) return Effect.void
+  if (!isLoopback(host)) {
+    return Effect.logWarning(`No SERVICE_API_KEY: everybody who reaches ${host} can read and change the index`)
+  }
+  return isPermissive(corsOrigins)
+    ? Effect.logWarning(
+        "No SERVICE_API_KEY: a web page open in a browser here could read the index; set a key or server.cors_origins"
+      )
+    : Effect.void
+})
+
+const announce = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { readOnly } = yield* ServerConfig
+    const { address } = yield* HttpServer.HttpServer
+    if (address._tag !== "TcpAddress") return
+    const host = address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname
+    yield* warning
+    yield* Effect.logInfo(`Listening on http://${host}:${address.port}${readOnly ? ", read-only" : ""}`)
+  })
+)
+
+const traced = Layer.unwrapEffect(
+  Effect.map(TelemetryConfig, ({ otlpEndpoint }) =>
+    Layer.provide(server.layer({ traced: otlpEndpoint !== undefined }), telemetry.layer(otlpEndpoint))
+  )
+)
+
+/** Serves until it is interrupted; then lets what is running finish before the engine closes. */
+export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) =>
+  Layer.launch(
+    announce.pipe(
+      Layer.provideMerge(traced),
+      Layer.provideMerge(Listener.layer({ allowUnauthenticated })),
+      Layer.provide(engine),
+      Layer.provide(serving)
+    )
+    // A browser's WebSocket carries the key in its subprotocol, which must not get into a trace.
+  ).pipe(Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, "sec-websocket-protocol"]))

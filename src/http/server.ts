@@ -1,0 +1,44 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpRouter from "@effect/platform/HttpRouter"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Api } from "../api/Api.ts"
+import { Access, layerMiddleware } from "./Access.ts"
+import * as ask from "./ask.ts"
+import * as collections from "./collections.ts"
+import * as docs from "./docs.ts"
+import * as documents from "./documents.ts"
+import * as edge from "./edge.ts"
+import { Indexing } from "./indexing.ts"
+import { measured } from "./metrics.ts"
+import * as search from "./search.ts"
+import * as socket from "./socket.ts"
+import * as system from "./system.ts"
+
+const groups = Layer.mergeAll(search.layer, ask.layer, documents.layer, collections.layer, system.layer, socket.layer)
+
+const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitive: true, ignoreTrailingSlash: false })
+
+/** The tracer in force, made to measure the stages of queries too. */
+const stages = Layer.unwrapEffect(Effect.map(Effect.tracer, (tracer) => Layer.setTracer(measured(tracer))))
+
+/**
+ * The production routes with everything around them, on whatever server is provided. `traced` makes a span of each
+ * request, which costs time that is well spent only where somebody collects them.
+ */
+export const layer = (options: { readonly traced: boolean }) => {
+  const served = HttpApiBuilder.serve().pipe(
+    Layer.provide(edge.layer),
+    Layer.provide(docs.layer),
+    Layer.provide(HttpApiBuilder.api(Api)),
+    Layer.provide(groups),
+    Layer.provide(layerMiddleware),
+    Layer.provide(Layer.merge(Access.Default, Indexing.Default)),
+    Layer.provide(NodeHttpServer.layerContext),
+    Layer.provide(stages),
+    Layer.provide(config)
+  )
+  return options.traced ? served : HttpMiddleware.withTracerDisabledWhen(served, () => true)
+}

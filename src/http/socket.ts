@@ -1,0 +1,112 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import type { RawData, WebSocket } from "ws"
+import { Api } from "../api/Api.ts"
+import { TooManySockets, UpgradeRequired } from "../api/errors.ts"
+import type { ServerMessage } from "../api/Socket.ts"
+import { ServerConfig } from "../Config.ts"
+import { Access } from "./Access.ts"
+import { type Incoming, makeAnswer } from "./conversation.ts"
+import { clientKey } from "./edge.ts"
+import { makeHandshake } from "./handshake.ts"
+import { Listener } from "./Listener.ts"
+import * as metrics from "./metrics.ts"
+
+const mebibyte = 1024 * 1024
+
+/** Messages that wait for an answer before the client is kept from sending more. */
+const waiting = 16
+
+/** How often a silent client is asked whether it is there; it has as long to answer. */
+const heartbeat = Duration.seconds(30)
+
+/** How long a message may be worked on, and a closing handshake may take, once the server shuts down. */
+const patience = { answer: Duration.seconds(10), goodbye: Duration.seconds(1) }
+
+/** Waits until the network took the message, so that a slow reader slows down who writes to it. */
+const sendTo =
+  (webSocket: WebSocket) =>
+  (message: ServerMessage): Effect.Effect<void> =>
+    Effect.async((resume) => webSocket.send(JSON.stringify(message), () => resume(Effect.void)))
+
+const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket) {
+  const inbox = yield* Queue.unbounded<Incoming>()
+  const closed = yield* Deferred.make<void>()
+  let alive = true
+  const onMessage = (data: RawData, isBinary: boolean) => {
+    if (inbox.unsafeSize().pipe(Option.getOrElse(() => 0)) >= waiting) webSocket.pause()
+    inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
+  }
+  const pulse = setInterval(() => {
+    if (!alive && !webSocket.isPaused) return webSocket.terminate()
+    alive = false
+    webSocket.ping()
+  }, Duration.toMillis(heartbeat))
+  webSocket.on("message", onMessage)
+  webSocket.on("pong", () => (alive = true))
+  // What went wrong is followed by close.
+  webSocket.on("error", () => {})
+  webSocket.on("close", () => {
+    clearInterval(pulse)
+    Deferred.unsafeDone(closed, Effect.void)
+  })
+  const take = Effect.tap(Queue.take(inbox), () => Effect.sync(() => webSocket.resume()))
+  return { take, closed: Deferred.await(closed) }
+})
+
+export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
+  Effect.gen(function* () {
+    const access = yield* Access
+    const answer = yield* makeAnswer
+    const { closing, upgradeOf } = yield* Listener
+    const { maxBodyBytes, maxSockets, trustProxy } = yield* ServerConfig
+    const handshake = yield* makeHandshake(Math.min(maxBodyBytes, mebibyte))
+    let open = 0
+
+    /** Until the client goes or the server shuts down, which lets the message in hand be answered. */
+    const converse = Effect.fnUntraced(function* (webSocket: WebSocket, client: string) {
+      const { closed, take } = yield* listenTo(webSocket)
+      const send = sendTo(webSocket)
+      const shutdown = Effect.as(Deferred.await(closing), undefined)
+      const work = Effect.gen(function* () {
+        while (true) {
+          const message = yield* Effect.raceFirst(take, shutdown)
+          if (message === undefined) return
+          const answered = answer(message, client, send)
+          const late = Effect.zipRight(shutdown, Effect.sleep(patience.answer))
+          yield* Effect.raceFirst(answered, late)
+        }
+      })
+      yield* Effect.raceFirst(work, closed)
+      webSocket.close(1001, "The server is shutting down")
+      yield* Effect.timeoutOption(closed, patience.goodbye)
+      webSocket.terminate()
+    })
+
+    return handlers.handle("socket", () =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        yield* access.authorizeSocket
+        const upgrade = upgradeOf(request)
+        if (upgrade === undefined) return yield* new UpgradeRequired()
+        yield* access.checkOrigin(request)
+        if (open >= maxSockets) return yield* new TooManySockets({ limit: maxSockets })
+        open++
+        const leave = Effect.zipRight(
+          metrics.socketClosed,
+          Effect.sync(() => open--)
+        )
+        const webSocket = yield* Effect.onError(handshake(request, upgrade), () => Effect.sync(() => open--))
+        yield* metrics.socketOpened
+        yield* Effect.forkDaemon(Effect.ensuring(converse(webSocket, clientKey(request, trustProxy)), leave))
+        return HttpServerResponse.empty({ status: 101 })
+      })
+    )
+  })
+)

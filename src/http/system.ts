@@ -1,0 +1,106 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { Api } from "../api/Api.ts"
+import type { Check } from "../api/System.ts"
+import { Embedders } from "../Embedders.ts"
+import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { Store } from "../Store.ts"
+import { version } from "../version.ts"
+import { Access } from "./Access.ts"
+import { toEmbedding } from "./collections.ts"
+import { processSamples } from "./process.ts"
+import { prometheus, type Sample } from "./prometheus.ts"
+import { withoutPaths } from "./respond.ts"
+
+const patience = Duration.seconds(2)
+
+/** How a part is doing; one that takes too long is failing. */
+const check = <A, R>(part: Effect.Effect<A, { readonly message: string }, R>): Effect.Effect<Check, never, R> =>
+  part.pipe(
+    Effect.disconnect,
+    Effect.timeoutFail({
+      duration: patience,
+      onTimeout: () => ({ message: `no answer within ${Duration.toSeconds(patience)} s` })
+    }),
+    Effect.match({
+      onSuccess: (): Check => ({ status: "ok" }),
+      onFailure: ({ message }): Check => ({ status: "failed", reason: withoutPaths(message) })
+    })
+  )
+
+export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const embedders = yield* Embedders
+    const { readOnly } = yield* Access
+    const processFigures = yield* processSamples
+
+    const identity = (name: CollectionName) => {
+      const recorded = Effect.map(store.collection(name), ({ embedder }) => embedder)
+      // The default collection's is settled with its first document.
+      return name === defaultCollection
+        ? Effect.catchTag(recorded, "CollectionNotFound", () => embedders.configured.identity)
+        : recorded
+    }
+
+    const statsOf = (name: CollectionName | undefined) =>
+      name === defaultCollection
+        ? Effect.catchTag(store.stats(name), "CollectionNotFound", () =>
+            Effect.map(store.stats(), (all) => ({ ...all, documents: 0, passages: 0 }))
+          )
+        : store.stats(name)
+
+    /** Of the default collection once there is one, else the embedder that it would get. */
+    const embedder = Effect.flatMap(Effect.option(store.collection(defaultCollection)), (found) =>
+      Option.isSome(found)
+        ? Effect.flatMap(embedders.forCollection(found.value), (its) => its.identity)
+        : embedders.configured.identity
+    )
+
+    /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
+    const checks = yield* Effect.cachedWithTTL(
+      Effect.forkDaemon(Effect.all({ store: check(store.stats()), embedder: check(embedder) }, { concurrency: 2 })),
+      "1 second"
+    )
+
+    const stored = Effect.match(store.stats(), {
+      onFailure: (): ReadonlyArray<Sample> => [],
+      onSuccess: ({ collections, databaseBytes, documents, passages }): ReadonlyArray<Sample> => [
+        { name: "clew_documents", type: "gauge", help: "Documents in the index", value: documents },
+        { name: "clew_passages", type: "gauge", help: "Passages in the index", value: passages },
+        { name: "clew_collections", type: "gauge", help: "Collections in the index", value: collections },
+        { name: "clew_database_bytes", type: "gauge", help: "Size of the database", value: databaseBytes }
+      ]
+    })
+
+    return handlers
+      .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
+      .handle("ready", () =>
+        Effect.map(Effect.flatMap(checks, Fiber.join), (checks) => {
+          const ready = Object.values(checks).every(({ status }) => status === "ok")
+          return ready ? { status: "ready" as const, checks } : { status: "unavailable" as const, checks }
+        })
+      )
+      .handle("stats", ({ urlParams: { collection } }) =>
+        Effect.gen(function* () {
+          const stats = yield* statsOf(collection)
+          return {
+            documents: stats.documents,
+            chunks: stats.passages,
+            collections: stats.collections,
+            database_bytes: stats.databaseBytes,
+            embedding: toEmbedding(yield* identity(collection ?? defaultCollection)),
+            read_only: readOnly,
+            version,
+            uptime_seconds: Math.floor(process.uptime())
+          }
+        })
+      )
+      .handle("metrics", () =>
+        Effect.flatMap(Effect.zip(stored, processFigures), ([index, figures]) => prometheus([...index, ...figures]))
+      )
+  })
+)

@@ -1,0 +1,84 @@
+import { assert, it } from "@effect/vitest"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as Effect from "effect/Effect"
+import { readFileSync } from "node:fs"
+import * as Client from "../src/client.ts"
+import { start } from "./http/server.ts"
+
+const page = readFileSync(new URL("../docs/client.md", import.meta.url), "utf8")
+const [promises = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!)
+
+/** A page's example as a function of what it imports and of `url`, that gives back some of its names. */
+const example = (code: string, names: string): ((scope: object) => Promise<any>) => {
+  const body = code.replace(/^import .*$/gm, "")
+  // oxlint-disable-next-line no-new-func
+  return new Function("scope", `with (scope) { return (async () => { ${body}\nreturn { ${names} } })() }`) as never
+}
+
+it.scopedLive("does as docs/client.md says, with promises", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start({ apiKey: "secret" })
+    const logged: Array<unknown> = []
+    const console = { log: (...args: ReadonlyArray<unknown>) => logged.push(...args) }
+    const run = example(promises, "found, document, clew")
+    const { clew, document, found } = yield* Effect.promise(() => run({ ...Client, url, console }))
+    assert.strictEqual(found.metadata.source, "bread.md")
+    assert.strictEqual(document.metadata.title, "Bread")
+    assert.deepStrictEqual(logged, [404, "CollectionNotFound"])
+    assert.deepInclude(yield* Effect.promise(() => clew.stats()), { documents: 1 })
+  })
+)
+
+it.scopedLive("does as docs/client.md says, with Effect", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start({ apiKey: "secret" })
+    const connected = Client.connect({ url, apiKey: "secret" })
+    yield* Effect.promise(() => connected.index({ documents: [{ content: "bake the bread" }] }))
+    const { program } = yield* Effect.promise(() =>
+      example(effects, "program")({ Clew: Client, Effect, FetchHttpClient, url })
+    )
+    assert.lengthOf(yield* program as Effect.Effect<ReadonlyArray<unknown>>, 1)
+  })
+)
+
+it.scopedLive("has every operation, and types what goes wrong", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start()
+    const clew = Client.connect({ url })
+    const client = yield* Effect.provide(Client.make({ url }), FetchHttpClient.layer)
+    const promise = <A>(run: () => Promise<A>) => Effect.promise(run)
+
+    assert.strictEqual((yield* promise(clew.health)).status, "ok")
+    assert.strictEqual((yield* promise(() => clew.createCollection("papers"))).name, "papers")
+    const documents = [{ content: "a document", doc_id: "a/b c?%", metadata: { source: "s" } }] as const
+    assert.strictEqual((yield* promise(() => clew.index({ documents, collection: "papers" }))).indexed, 1)
+    assert.strictEqual((yield* promise(() => clew.getDocument("a/b c?%", "papers"))).content, "a document")
+    assert.include(
+      (yield* promise(() => clew.prompt({ query: "document", collection: "papers" }))).prompt,
+      "a document"
+    )
+    assert.deepStrictEqual(
+      (yield* promise(clew.collections)).map(({ documents, name }) => [name, documents]),
+      [["papers", 1]]
+    )
+    assert.strictEqual((yield* promise(() => clew.deleteDocument("a/b c?%", "papers"))).deleted_documents, 1)
+    assert.strictEqual((yield* promise(() => clew.dropCollection("papers"))).deleted_documents, 0)
+    const ready = yield* client.system.ready({})
+    assert.strictEqual(ready.status, "ready")
+
+    const missing = yield* client.documents
+      .getDocument({ path: { doc_id: "nope" as never }, urlParams: {} })
+      .pipe(Effect.catchTag("DocumentNotFound", (error) => Effect.succeed(error)))
+    assert.instanceOf(missing, Client.Problem)
+    assert.deepInclude({ ...(missing as Client.Problem) }, { _tag: "DocumentNotFound", status: 404 })
+
+    // What cannot be right is not even sent.
+    const wrong = yield* Effect.promise(() =>
+      clew.query({ query: "", top_k: 5 }).then(
+        () => undefined,
+        (error: Error) => error
+      )
+    )
+    assert.include(wrong?.message, "query must not be empty")
+  })
+)

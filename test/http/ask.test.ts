@@ -1,0 +1,284 @@
+import { assert, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { createParser, type EventSourceMessage } from "eventsource-parser"
+import * as Http from "node:http"
+import { type Llm, LlmUnavailable } from "../../src/Llm.ts"
+import * as Ollama from "../../src/Llm/Ollama.ts"
+import { event } from "../../src/http/sse.ts"
+import { eventually, startOllama } from "../ollama.ts"
+import { ask, type Given, start } from "./server.ts"
+
+const documents = Array.from({ length: 8 }, (_, n) => ({
+  content: `The maze has turning ${n}, and a thread leads out of it.`,
+  metadata: { source: `docs/m${n}.md` }
+}))
+
+const filled = (given: Given = {}) =>
+  Effect.gen(function* () {
+    const server = yield* start(given)
+    yield* ask(server.port, "POST", "/index", { body: { documents } })
+    return server
+  })
+
+const saying = (fragments: Stream.Stream<string, LlmUnavailable>): Llm["Type"] => ({
+  identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
+  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments })
+})
+
+/** As `eventsource-parser` reads the stream, with its comments. */
+const read = (text: string) => {
+  const events: Array<EventSourceMessage> = []
+  const comments: Array<string> = []
+  const errors: Array<Error> = []
+  const parser = createParser({
+    onEvent: (event) => events.push(event),
+    onComment: (comment) => comments.push(comment),
+    onError: (error) => errors.push(error)
+  })
+  parser.feed(text)
+  assert.isEmpty(errors)
+  return { events, comments, names: events.map(({ event }) => event) }
+}
+
+const asked = (port: number, body: object) =>
+  Effect.map(ask(port, "POST", "/ask", { body: { query: "where is the thread in the maze", ...body } }), (answer) => ({
+    ...answer,
+    ...read(answer.text)
+  }))
+
+const ollamaAt = (url: string, timeoutMs = 5000) =>
+  Ollama.make({ url, model: "small", temperature: 0.2, maxTokens: 64, contextTokens: 4096, timeoutMs })
+
+it.scopedLive("sends all sources, then the tokens, then done", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(["A thread", " leads out\n", "\n of it", " [1].", "  two  "])
+    const { port } = yield* filled({ llm: ollamaAt(ollama.url) })
+    const { comments, events, headers, names, status } = yield* asked(port, { top_k: 3 })
+    assert.strictEqual(status, 200)
+    assert.strictEqual(headers["content-type"], "text/event-stream")
+    assert.include(headers["cache-control"], "no-cache")
+    assert.strictEqual(headers["x-accel-buffering"], "no")
+    assert.lengthOf(comments, 1)
+    assert.deepStrictEqual(names, [...Array(3).fill("source"), ...Array(5).fill("token"), "done"])
+    const query = yield* ask(port, "POST", "/query", {
+      body: { query: "where is the thread in the maze", top_k: 3, hybrid: true }
+    })
+    assert.deepStrictEqual(
+      events.slice(0, 3).map(({ data }) => JSON.parse(data)),
+      query.json.results.map(({ metadata, score, text }: any, at: number) => ({
+        index: at + 1,
+        source: metadata.source,
+        score,
+        text
+      }))
+    )
+    assert.deepStrictEqual(
+      events.slice(3, -1).map(({ data }) => data),
+      ["A thread", " leads out\n", "\n of it", " [1].", "  two  "]
+    )
+    assert.strictEqual(events.at(-1)!.data, "{}")
+    const prompt: string = ollama.asked[0]!.body.messages[0].content
+    assert.include(prompt, "\n\n[1] (score:")
+    assert.include(prompt, "Question: where is the thread in the maze")
+  })
+)
+
+it.scopedLive("a request chooses the model and the temperature, and no address", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama()
+    const { port } = yield* filled({ llm: ollamaAt(ollama.url) })
+    yield* asked(port, { model: "small:latest", temperature: 2 })
+    assert.deepInclude(ollama.asked[0]!.body, { model: "small:latest" })
+    assert.strictEqual(ollama.asked[0]!.body.options.temperature, 2)
+    const wrong = [
+      [{ url: "http://elsewhere" }, "url"],
+      [{ temperature: 2.1 }, "temperature"],
+      [{ temperature: "hot" }, "temperature"],
+      [{ model: "" }, "model"],
+      [{ top_k: 0 }, "top_k"],
+      [{ verify: "yes" }, "verify"]
+    ] as const
+    for (const [body, field] of wrong) {
+      const { json, status } = yield* ask(port, "POST", "/ask", { body: { query: "x", ...body } })
+      assert.strictEqual(status, 400, field)
+      assert.strictEqual(json.errors[0].path, field)
+    }
+    assert.strictEqual((yield* ask(port, "POST", "/ask", { body: {} })).status, 400)
+    assert.strictEqual((yield* ask(port, "GET", "/ask")).status, 405)
+    assert.strictEqual((yield* ask(port, "POST", "/ask", { body: { query: "x", collection: "nope" } })).status, 404)
+  })
+)
+
+it.scopedLive("needs the key", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ apiKey: "secret" })
+    assert.strictEqual((yield* ask(port, "POST", "/ask", { body: { query: "x" } })).status, 401)
+    const let_in = yield* ask(port, "POST", "/ask", {
+      body: { query: "x" },
+      headers: { authorization: "Bearer secret" }
+    })
+    assert.strictEqual(let_in.status, 200)
+    assert.deepStrictEqual(read(let_in.text).names.at(-1), "done")
+  })
+)
+
+it.scopedLive("a failing model ends the stream with one error that says what to do", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(["one", "two", "three"])
+    const { port } = yield* filled({ llm: ollamaAt(ollama.url, 300) })
+    const sources = Array(2).fill("source")
+    const tell = (body: object) =>
+      Effect.map(asked(port, { top_k: 2, verify: true, ...body }), ({ events, names }) => ({
+        names,
+        message: JSON.parse(events.at(-1)!.data).message as string
+      }))
+
+    const missing = yield* tell({ model: "absent" })
+    assert.deepStrictEqual(missing.names, [...sources, "error"])
+    assert.include(missing.message, "`ollama pull absent`")
+
+    ollama.faults.cutAfter = 2
+    const cut = yield* tell({})
+    assert.deepStrictEqual(cut.names, [...sources, "token", "token", "error"])
+    assert.include(cut.message, "broke off")
+    delete ollama.faults.cutAfter
+
+    ollama.faults.rubbishAt = { fragment: 1, line: "<html>" }
+    const rubbish = yield* tell({})
+    assert.deepStrictEqual(rubbish.names, [...sources, "token", "error"])
+    assert.include(rubbish.message, "<html>")
+    delete ollama.faults.rubbishAt
+
+    ollama.faults.silent = true
+    const silent = yield* tell({})
+    assert.deepStrictEqual(silent.names, [...sources, "error"])
+    assert.include(silent.message, "llm.timeout_ms")
+
+    yield* ollama.stop
+    const down = yield* tell({})
+    assert.deepStrictEqual(down.names, [...sources, "error"])
+    assert.include(down.message, "`ollama serve`")
+  })
+)
+
+it.scopedLive("a defect of ours ends the stream with an error too, and keeps its secrets", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled({
+      llm: saying(Stream.concat(Stream.succeed("a"), Stream.die(new Error("at /home/me"))))
+    })
+    const { events, names } = yield* asked(port, { top_k: 1 })
+    assert.deepStrictEqual(names, ["source", "token", "error"])
+    assert.notInclude(events.at(-1)!.data, "/home/me")
+  })
+)
+
+it.scopedLive("with verify, says before done which citations hold", () =>
+  Effect.gen(function* () {
+    const answer =
+      "The maze has turning 3, and a thread leads out of it [1]. Bread is baked in hot ovens daily [1]. Lava [7]."
+    const { port } = yield* filled({ llm: saying(Stream.fromIterable(answer.match(/.{1,7}/g)!)) })
+    const { events, names } = yield* asked(port, { top_k: 2, verify: true })
+    assert.deepStrictEqual(names.slice(-2), ["citations", "done"])
+    const { citations } = JSON.parse(events.at(-2)!.data)
+    assert.deepStrictEqual(
+      citations.map(({ exists, index, supported }: any) => [index, exists, supported]),
+      [
+        [1, true, true],
+        [1, true, false],
+        [7, false, false]
+      ]
+    )
+    assert.strictEqual(answer.slice(citations[0].start, citations[0].end), "[1]")
+    const without = yield* asked(port, { top_k: 2 })
+    assert.notInclude(without.names, "citations")
+  })
+)
+
+/** Opens a stream and gives its first bytes, and what makes it go away. */
+const open = (port: number, body: object) =>
+  Effect.async<{ readonly first: string; readonly response: Http.IncomingMessage }>((resume) => {
+    const text = JSON.stringify({ query: "thread in the maze", ...body })
+    const request = Http.request(
+      {
+        host: "127.0.0.1",
+        port,
+        method: "POST",
+        path: "/ask",
+        agent: false,
+        headers: { "content-type": "application/json" }
+      },
+      (response) => {
+        response.on("error", () => {})
+        response.once("data", (chunk: Buffer) => resume(Effect.succeed({ first: String(chunk), response })))
+      }
+    )
+    request.on("error", () => {})
+    request.end(text)
+  })
+
+it.scopedLive("stops the model when the client goes away, also when the model is silent", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(Array.from({ length: 10_000 }, () => "word "))
+    const { port } = yield* filled({ llm: ollamaAt(ollama.url, 60_000) })
+    for (const fault of [{ slowMs: 5 }, { slowMs: 60_000 }, { silent: true }]) {
+      Object.assign(ollama.faults, fault)
+      const { closed } = ollama.state
+      const { first, response } = yield* open(port, {})
+      assert.match(first, /^: clew\n\n/)
+      yield* eventually("the model was asked", () => ollama.state.inFlight === 1)
+      response.destroy()
+      yield* eventually("the model's connection is closed", () => ollama.state.closed === closed + 1)
+    }
+  })
+)
+
+it.scopedLive("a reader that does not read holds the model back", () =>
+  Effect.gen(function* () {
+    let made = 0
+    const fragment = "x".repeat(10_000)
+    const endless = Stream.repeatEffect(Effect.sync(() => (made++, fragment)))
+    const { port } = yield* filled({ llm: saying(endless) })
+    const { response } = yield* open(port, {})
+    response.pause()
+    yield* Effect.sleep("400 millis")
+    const before = made
+    yield* Effect.sleep("400 millis")
+    assert.strictEqual(made, before)
+    assert.isBelow(made, 2000)
+    response.destroy()
+  })
+)
+
+it.scopedLive("ends what is under way with done when the server shuts down", () =>
+  Effect.gen(function* () {
+    const llm = saying(Stream.concat(Stream.succeed("begun"), Stream.never))
+    const { port, stop } = yield* filled({ llm, grace: Duration.millis(500) })
+    const stream = yield* Effect.fork(asked(port, { top_k: 1 }))
+    yield* Effect.sleep("150 millis")
+    yield* Effect.fork(stop)
+    assert.deepStrictEqual((yield* Fiber.join(stream)).names, ["source", "token", "done"])
+  })
+)
+
+it("any fragment comes out of a parser as it went in, but for the kinds of line ends", () => {
+  for (const text of [
+    "",
+    " ",
+    "\n",
+    "a\n",
+    "\n\nb",
+    "data: x",
+    ": c",
+    "event: done\n\n",
+    "a\r\nb\rc",
+    "é漢😀",
+    " lead"
+  ]) {
+    const { events } = read(event("token", text))
+    assert.lengthOf(events, 1)
+    assert.strictEqual(events[0]!.data, text.replace(/\r\n|\r/g, "\n"))
+  }
+})

@@ -1,0 +1,239 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { ask, start } from "./server.ts"
+
+const documents = [
+  {
+    content: "# Thread\n\nThe clew leads out of the maze.",
+    metadata: { source: "docs/maze.md", title: "The maze", year: 2020 }
+  },
+  { content: "Bees make honey.", metadata: { source: "docs/bees.md", lang: ["en", "de"] }, doc_id: "bees" },
+  { content: "No source here, but words." }
+]
+
+const filled = Effect.gen(function* () {
+  const server = yield* start()
+  const indexed = yield* ask(server.port, "POST", "/index", { body: { documents } })
+  return { ...server, indexed }
+})
+
+it.scopedLive("says what became of each document", () =>
+  Effect.gen(function* () {
+    const { indexed, port } = yield* filled
+    assert.strictEqual(indexed.status, 200)
+    const { index_time_ms, ...rest } = indexed.json
+    assert.isTrue(Number.isInteger(index_time_ms))
+    const derived = rest.documents[2].doc_id
+    assert.deepStrictEqual(rest, {
+      indexed: 3,
+      unchanged: 0,
+      chunks: 3,
+      documents: [
+        { doc_id: rest.documents[0].doc_id, source: "docs/maze.md", status: "created", chunks: 1 },
+        { doc_id: "bees", source: "docs/bees.md", status: "created", chunks: 1 },
+        { doc_id: derived, status: "created", chunks: 1 }
+      ]
+    })
+    const again = yield* ask(port, "POST", "/index", {
+      body: { documents: [documents[0], { ...documents[1], content: "Bees make honey and wax." }] }
+    })
+    assert.deepStrictEqual(
+      again.json.documents.map((it: { status: string }) => it.status),
+      ["unchanged", "updated"]
+    )
+    assert.deepInclude(again.json, { indexed: 1, unchanged: 1, chunks: 1 })
+  })
+)
+
+it.scopedLive("finds passages with their place and the document's own keys", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { json, status } = yield* ask(port, "POST", "/query", { body: { query: "leads out of the maze", top_k: 1 } })
+    assert.strictEqual(status, 200)
+    assert.strictEqual(json.mode, "vector")
+    assert.isTrue(Number.isInteger(json.query_time_ms))
+    assert.lengthOf(json.results, 1)
+    const [{ metadata, score, text }] = json.results
+    assert.isAbove(score, 0)
+    const original = documents[0]!.content
+    assert.strictEqual(original.slice(metadata.start, metadata.end), text)
+    assert.deepInclude(metadata, {
+      source: "docs/maze.md",
+      title: "The maze",
+      year: 2020,
+      chunk_index: 0,
+      heading: "Thread"
+    })
+    assert.isString(metadata.doc_id)
+    assert.isAtLeast(metadata.start_line, 1)
+    assert.isAtLeast(metadata.end_line, metadata.start_line)
+  })
+)
+
+it.scopedLive("searches as the request says", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const query = (body: object) => Effect.map(ask(port, "POST", "/query", { body }), ({ json }) => json)
+    const hybrid = yield* query({ query: "honey", hybrid: true })
+    assert.strictEqual(hybrid.mode, "hybrid")
+    assert.strictEqual(hybrid.results[0].metadata.doc_id, "bees")
+    const keyword = yield* query({ query: "honey", hybrid: true, alpha: 0 })
+    assert.strictEqual(keyword.mode, "keyword")
+    assert.lengthOf(keyword.results, 1)
+    for (const filter of [{ source: "docs/b*" }, { lang: "de" }, { lang: ["fr", "en"] }]) {
+      const { results } = yield* query({ query: "anything", filter })
+      assert.deepStrictEqual(
+        results.map((it: { metadata: { doc_id: string } }) => it.metadata.doc_id),
+        ["bees"]
+      )
+    }
+    const ranged = yield* query({ query: "anything", filter: { year: { gte: 2020, lt: 2021 } } })
+    assert.lengthOf(ranged.results, 1)
+    const all = yield* query({ query: "anything", filter: {} })
+    assert.lengthOf(all.results, 3)
+    assert.strictEqual(all.results.find((it: any) => it.text.startsWith("No source")).metadata.source.length, 32)
+  })
+)
+
+it.scopedLive("writes a prompt, and says what a budget leaves out", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const prompt = (body: object) => Effect.map(ask(port, "POST", "/prompt", { body }), ({ json }) => json)
+    const whole = yield* prompt({ query: "honey", top_k: 2 })
+    assert.include(whole.prompt, "Context:")
+    assert.include(whole.prompt, "Question: honey")
+    assert.strictEqual(whole.sources[0], "docs/bees.md")
+    assert.lengthOf(whole.sources, 2)
+    assert.notProperty(whole, "omitted")
+    const short = yield* prompt({ query: "honey", top_k: 3, max_tokens: 90 })
+    assert.isAtLeast(short.omitted, 1)
+    assert.lengthOf(short.sources, 3 - short.omitted)
+  })
+)
+
+it.scopedLive("gives a document back, and deletes it by id", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const id = "a/b c?d#é%"
+    const document = {
+      content: "One line.\nAnother line.",
+      metadata: { source: "x", title: "T", own: { deep: [1] } },
+      doc_id: id
+    }
+    yield* ask(port, "POST", "/index", { body: { documents: [document] } })
+    const path = `/documents/${encodeURIComponent(id)}`
+    const { json, status } = yield* ask(port, "GET", path)
+    assert.strictEqual(status, 200)
+    const { indexed_at, passages, ...rest } = json
+    assert.deepStrictEqual(rest, document)
+    assert.closeTo(indexed_at, Date.now(), 60_000)
+    assert.deepStrictEqual(passages, [{ chunk_index: 0, start: 0, end: 23, start_line: 1, end_line: 2 }])
+    const deleted = yield* ask(port, "DELETE", path)
+    assert.deepStrictEqual(deleted.json, { deleted_documents: 1, deleted_chunks: 1 })
+    assert.strictEqual((yield* ask(port, "GET", path)).status, 404)
+    assert.strictEqual((yield* ask(port, "DELETE", path)).json._tag, "DocumentNotFound")
+  })
+)
+
+it.scopedLive("deletes by source from the body and from the query string, exactly", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const remove = (path: string, body?: object) =>
+      Effect.map(ask(port, "DELETE", path, body === undefined ? {} : { body }), ({ json, status }) => ({
+        json,
+        status
+      }))
+    assert.deepStrictEqual((yield* remove("/documents?source=docs/*")).json, {
+      deleted_documents: 0,
+      deleted_chunks: 0
+    })
+    assert.deepStrictEqual((yield* remove("/documents?source=docs%2Fmaze.md")).json, {
+      deleted_documents: 1,
+      deleted_chunks: 1
+    })
+    assert.deepStrictEqual((yield* remove("/documents", { source: "docs/bees.md", collection: "default" })).json, {
+      deleted_documents: 1,
+      deleted_chunks: 1
+    })
+    assert.strictEqual((yield* remove("/documents?source=a&source=b")).status, 400)
+    assert.strictEqual((yield* remove("/documents?source=a", { source: "b" })).status, 400)
+    assert.strictEqual((yield* remove("/documents", {})).status, 400)
+    assert.strictEqual((yield* remove("/documents?source=a&collection=nope")).status, 404)
+  })
+)
+
+it.scopedLive("keeps collections apart", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const created = yield* ask(port, "POST", "/collections", { body: { name: "papers" } })
+    assert.strictEqual(created.status, 201)
+    assert.deepInclude(created.json, { name: "papers", documents: 0, chunks: 0 })
+    assert.deepStrictEqual(created.json.embedding, { backend: "test", model: "words", dimensions: 32 })
+    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "in papers" }], collection: "papers" } })
+    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "in default" }, { content: "and more" }] } })
+    const { json } = yield* ask(port, "GET", "/collections")
+    assert.deepStrictEqual(
+      json.collections.map((it: { name: string; documents: number }) => [it.name, it.documents]),
+      [
+        ["default", 2],
+        ["papers", 1]
+      ]
+    )
+    const found = yield* ask(port, "POST", "/query", { body: { query: "in", collection: "papers" } })
+    assert.lengthOf(found.json.results, 1)
+    const stats = yield* ask(port, "GET", "/stats?collection=papers")
+    assert.deepInclude(stats.json, { documents: 1, chunks: 1, collections: 2, read_only: false })
+    assert.strictEqual((yield* ask(port, "DELETE", "/collections/papers")).json.deleted_documents, 1)
+    assert.strictEqual((yield* ask(port, "GET", "/stats?collection=papers")).status, 404)
+    assert.strictEqual((yield* ask(port, "DELETE", "/collections/papers")).json._tag, "CollectionNotFound")
+    assert.strictEqual((yield* ask(port, "DELETE", "/collections/default")).json._tag, "CollectionProtected")
+  })
+)
+
+it.scopedLive("answers on an empty index", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    assert.deepStrictEqual((yield* ask(port, "GET", "/health")).json.status, "ok")
+    assert.deepStrictEqual((yield* ask(port, "GET", "/ready")).json, {
+      status: "ready",
+      checks: { store: { status: "ok" }, embedder: { status: "ok" } }
+    })
+    assert.deepInclude((yield* ask(port, "GET", "/stats")).json, { documents: 0, chunks: 0, collections: 0 })
+    assert.deepInclude((yield* ask(port, "GET", "/stats?collection=default")).json, { documents: 0, chunks: 0 })
+    assert.deepStrictEqual((yield* ask(port, "GET", "/collections")).json, { collections: [] })
+    assert.deepStrictEqual((yield* ask(port, "POST", "/query", { body: { query: "x" } })).json.results, [])
+    assert.deepStrictEqual((yield* ask(port, "DELETE", "/documents?source=a")).json.deleted_documents, 0)
+    assert.strictEqual((yield* ask(port, "GET", "/documents/x")).status, 404)
+  })
+)
+
+it.scopedLive("indexes a thousand documents in parts, in order", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const many = Array.from({ length: 1000 }, (_, n) => ({ content: `document number ${n}`, doc_id: `d${n}` }))
+    const { json } = yield* ask(port, "POST", "/index", { body: { documents: many } })
+    assert.strictEqual(json.indexed, 1000)
+    assert.deepStrictEqual(
+      json.documents.map((it: { doc_id: string }) => it.doc_id),
+      many.map(({ doc_id }) => doc_id)
+    )
+    const over = yield* ask(port, "POST", "/index", { body: { documents: [...many, { content: "one more" }] } })
+    assert.strictEqual(over.status, 400)
+    assert.deepStrictEqual(over.json.errors, [
+      { path: "documents", message: "at most 1000 documents at once (limits.max_batch), got 1001" }
+    ])
+  })
+)
+
+it.scopedLive("stores nothing of a batch that contradicts itself", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const many = Array.from({ length: 100 }, (_, n) => ({ content: `document number ${n}`, doc_id: `d${n}` }))
+    const twice = yield* ask(port, "POST", "/index", {
+      body: { documents: [...many, { content: "again", doc_id: "d0" }] }
+    })
+    assert.strictEqual(twice.status, 400)
+    assert.strictEqual(twice.json._tag, "DocumentConflict")
+    assert.strictEqual((yield* ask(port, "GET", "/stats")).json.documents, 0)
+  })
+)

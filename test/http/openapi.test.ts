@@ -1,0 +1,115 @@
+import SwaggerParser from "@apidevtools/swagger-parser"
+import { assert, it } from "@effect/vitest"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { Api } from "../../src/api/Api.ts"
+import * as errors from "../../src/api/errors.ts"
+import * as failures from "../../src/api/failures.ts"
+import { EmbedderUnavailable } from "../../src/Embedder.ts"
+import * as RateLimiter from "../../src/RateLimiter.ts"
+import * as Store from "../../src/Store.ts"
+
+const spec = OpenApi.fromApi(Api) as any
+const copy = () => structuredClone(spec)
+
+const operations = Object.entries<any>(spec.paths).flatMap(([path, item]) =>
+  Object.entries<any>(item).map(([method, operation]) => ({ name: `${method} ${path}`, operation }))
+)
+
+const resolve = (schema: any): any => {
+  const ref = schema?.$ref ?? schema?.allOf?.[0]?.$ref
+  return ref === undefined ? schema : { ...spec.components.schemas[ref.split("/").at(-1)], ...schema }
+}
+
+it("is valid OpenAPI 3.0.3 to two validators", async () => {
+  assert.strictEqual(spec.openapi, "3.0.3")
+  const { errors, valid } = await new Validator().validate(copy())
+  assert.isTrue(valid, JSON.stringify(errors))
+  await SwaggerParser.validate(copy())
+})
+
+it("uses no word that 3.0 does not have", () => {
+  const text = JSON.stringify(spec)
+  for (const word of [
+    '"const"',
+    '"$defs"',
+    '"examples"',
+    '"prefixItems"',
+    '"type":[',
+    '"type":"null"',
+    "HttpApiDecodeError"
+  ]) {
+    assert.notInclude(text, word)
+  }
+  const refs = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
+  for (const name of refs) assert.property(spec.components.schemas, name)
+})
+
+it("describes every operation, parameter and field", () => {
+  for (const { name, operation } of operations) {
+    assert.isNotEmpty(operation.summary, name)
+    assert.isNotEmpty(operation.description, name)
+    for (const parameter of operation.parameters ?? [])
+      assert.isNotEmpty(parameter.description, `${name} ${parameter.name}`)
+    for (const [status, response] of Object.entries<any>(operation.responses)) {
+      assert.isNotEmpty(response.description, `${name} ${status}`)
+    }
+  }
+  for (const [name, schema] of Object.entries<any>(spec.components.schemas)) {
+    const structs = [schema, ...(schema.anyOf ?? [])]
+    for (const struct of structs) {
+      for (const [field, property] of Object.entries<any>(struct.properties ?? {})) {
+        const says = resolve(property)
+        assert.isTrue(Boolean(says?.description) || field === "type" || field === "status", `${name}.${field}`)
+      }
+    }
+  }
+})
+
+it("lists what each operation can answer", () => {
+  const statuses = Object.fromEntries(
+    operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(" ")])
+  )
+  assert.deepStrictEqual(statuses, {
+    "post /query": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /index": "200 400 401 403 404 409 413 415 429 500 503",
+    "delete /documents": "200 400 401 403 404 413 415 429 500 503",
+    "get /documents/{doc_id}": "200 400 401 403 404 429 500 503",
+    "delete /documents/{doc_id}": "200 400 401 403 404 429 500 503",
+    "get /collections": "200 401 403 429 500 503",
+    "post /collections": "201 400 401 403 409 413 415 429 500 503",
+    "delete /collections/{name}": "200 400 401 403 404 409 429 500 503",
+    "get /ws": "101 400 401 403 426 429 500 503",
+    "get /health": "200 500",
+    "get /ready": "200 403 500 503",
+    "get /stats": "200 400 401 403 404 429 500 503",
+    "get /metrics": "200 401 403 429 500"
+  })
+  for (const { name, operation } of operations) {
+    for (const [status, response] of Object.entries<any>(operation.responses)) {
+      const isProblem = Number(status) >= 400 && !(name === "get /ready" && status === "503")
+      if (isProblem) assert.hasAllKeys(response.content, ["application/problem+json"], `${name} ${status}`)
+    }
+  }
+})
+
+it("declares each error with the status that it goes out with", () => {
+  const classes: Record<string, any> = { ...errors, ...Store, ...RateLimiter, EmbedderUnavailable }
+  for (const [name, failure] of Object.entries(failures)) {
+    assert.property(classes, name)
+    assert.strictEqual(
+      HttpApiSchema.getStatusErrorAST(failure.ast),
+      HttpApiSchema.getStatusErrorAST(classes[name].ast),
+      name
+    )
+  }
+})
+
+it("needs the key where the contract says so", () => {
+  const open = operations.filter(({ operation }) => operation.security.length === 0).map(({ name }) => name)
+  assert.sameMembers(open, ["get /health", "get /ready"])
+  assert.deepInclude(spec.components.securitySchemes.bearer, { type: "http", scheme: "bearer" })
+})

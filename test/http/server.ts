@@ -1,0 +1,186 @@
+import * as HttpServer from "@effect/platform/HttpServer"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Http from "node:http"
+import { Answer as Answers } from "../../src/Answer.ts"
+import { Chunker } from "../../src/Chunker.ts"
+import * as Config from "../../src/Config.ts"
+import { Settings, type SettingsEncoded } from "../../src/Config/Settings.ts"
+import { Embedder, EmbedderUnavailable } from "../../src/Embedder.ts"
+import * as Embedders from "../../src/Embedders.ts"
+import * as Listener from "../../src/http/Listener.ts"
+import * as server from "../../src/http/server.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { Llm } from "../../src/Llm.ts"
+import * as Extractive from "../../src/Llm/Extractive.ts"
+import { Prompt } from "../../src/Prompt.ts"
+import * as Memory from "../../src/RateLimiter/Memory.ts"
+import { Search } from "../../src/Search.ts"
+import { Store, StoreUnavailable } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { Tokenizer } from "../../src/Tokenizer.ts"
+
+const dimensions = 32
+
+/** Each word a direction: texts that share words are near. */
+const embed = (text: string): Option.Option<Float32Array> => {
+  const vector = new Float32Array(dimensions)
+  for (const word of text.toLowerCase().match(/\p{L}+/gu) ?? []) {
+    let hash = 7
+    for (const letter of word) hash = (hash * 31 + letter.codePointAt(0)!) % 65_521
+    vector[hash % dimensions]! += 1
+  }
+  const norm = Math.hypot(...vector)
+  return norm === 0 ? Option.none() : Option.some(vector.map((value) => value / norm))
+}
+
+export interface Given {
+  readonly settings?: Omit<SettingsEncoded, "store">
+  readonly apiKey?: string
+  /** Why the embedder is down; it can be set while the server runs. */
+  readonly faults?: { embedder?: string; store?: string; defect?: unknown }
+  /** Holds up every search until it is done. */
+  readonly gate?: Deferred.Deferred<void>
+  readonly grace?: Duration.Duration
+  /** What answers questions; quotes unless given. */
+  readonly llm?: Llm["Type"]
+}
+
+const embedder = (faults: NonNullable<Given["faults"]>) => {
+  const or = <A>(value: A) =>
+    Effect.suspend(() =>
+      faults.embedder === undefined ? Effect.succeed(value) : new EmbedderUnavailable({ reason: faults.embedder })
+    )
+  return Layer.provide(
+    Embedders.layerSingle,
+    Layer.succeed(Embedder, {
+      identity: or({ backend: "test", model: "words", dimensions, queryPrefix: "", passagePrefix: "" }),
+      embedQuery: (text) => or(embed(text)),
+      embedPassages: (texts) => or(texts.map(embed))
+    })
+  )
+}
+
+type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
+
+/** The real store, with whatever is wrong with it at the moment before each of its methods. */
+const store = ({ faults = {}, gate }: Given) => {
+  const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
+    Effect.suspend(() => {
+      if (faults.defect !== undefined) return Effect.die(faults.defect)
+      return faults.store === undefined ? use : new StoreUnavailable({ reason: faults.store })
+    })
+  const wait = gate === undefined ? Effect.void : Deferred.await(gate)
+  const wrap = (name: string, member: unknown) =>
+    Effect.isEffect(member)
+      ? guarded(member as Effect.Effect<unknown>)
+      : (...args: ReadonlyArray<unknown>) =>
+          Effect.zipRight(name === "rank" ? wait : Effect.void, guarded((member as Method)(...args)))
+  return Layer.effect(
+    Store,
+    Effect.map(
+      Store,
+      (real) =>
+        Object.fromEntries(
+          Object.entries(real).map(([name, member]) => [name, wrap(name, member)])
+        ) as unknown as typeof real
+    )
+  ).pipe(Layer.provide(Sqlite.layerMemory))
+}
+
+export interface Running {
+  readonly port: number
+  readonly url: string
+  /** Shuts the server down, and waits until it is. */
+  readonly stop: Effect.Effect<void>
+}
+
+/** The production routes on a free port, over an index in memory. */
+export const start = Effect.fnUntraced(function* (given: Given = {}) {
+  const settings = yield* Schema.decode(Settings)({
+    rate_limit_per_second: 1_000_000,
+    ...given.settings,
+    store: { path: "/nowhere/index.db" }
+  })
+  const parts = {
+    settings,
+    apiKeys: {
+      service: Option.map(Option.fromNullable(given.apiKey), (key) => Redacted.make(key)),
+      embedding: Option.none(),
+      llm: Option.none()
+    }
+  }
+  const config = Layer.merge(Config.layer(parts), Layer.provideMerge(Memory.layerConfig, Config.layerServer(parts)))
+  const engine = Answers.Default.pipe(
+    Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
+    Layer.provideMerge(Search.Default),
+    Layer.provideMerge(Indexer.Default),
+    Layer.provide(Chunker.Default),
+    Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default))
+  )
+  const all = server
+    .layer({ traced: false })
+    .pipe(
+      Layer.provideMerge(Listener.layerTest(given.grace ?? Duration.seconds(1))),
+      Layer.provide(engine),
+      Layer.provide(config),
+      Layer.provide(Logger.remove(Logger.defaultLogger))
+    )
+  const scope = yield* Scope.make()
+  const stop = Scope.close(scope, Exit.void)
+  yield* Effect.addFinalizer(() => stop)
+  const context = yield* Scope.extend(Layer.build(all), scope)
+  const { address } = yield* Effect.provide(HttpServer.HttpServer, context)
+  const port = address._tag === "TcpAddress" ? address.port : 0
+  return { port, url: `http://127.0.0.1:${port}`, stop } satisfies Running
+}, Effect.orDie)
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Http.IncomingHttpHeaders
+  readonly text: string
+  readonly json: any
+}
+
+export interface Ask {
+  readonly headers?: Readonly<Record<string, string>>
+  /** A string goes as it is; anything else as JSON, with its type. */
+  readonly body?: unknown
+}
+
+/** One request over a socket of its own. */
+export const ask = (
+  port: number,
+  method: string,
+  path: string,
+  { body, headers = {} }: Ask = {}
+): Effect.Effect<Answer> =>
+  Effect.async((resume, signal) => {
+    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body)
+    const type = body === undefined || typeof body === "string" ? {} : { "content-type": "application/json" }
+    const length =
+      text === undefined || "transfer-encoding" in headers ? {} : { "content-length": Buffer.byteLength(text) }
+    const request = Http.request(
+      { host: "127.0.0.1", port, method, path, agent: false, signal, headers: { ...type, ...length, ...headers } },
+      (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString("utf8")
+          const isJson = (response.headers["content-type"] ?? "").includes("json")
+          const json: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
+          resume(Effect.succeed({ status: response.statusCode!, headers: response.headers, text, json }))
+        })
+      }
+    )
+    request.on("error", (error) => resume(Effect.die(error)))
+    request.end(text)
+  })

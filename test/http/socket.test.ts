@@ -1,0 +1,260 @@
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import { WebSocket } from "ws"
+import { ask, start } from "./server.ts"
+
+interface Ended {
+  readonly code: number
+  readonly reason: string
+}
+
+interface Options {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly protocols?: ReadonlyArray<string>
+}
+
+/** A client; the status of the answer where the server does not open a WebSocket. */
+const open = (port: number, { headers = {}, protocols = [] }: Options = {}) =>
+  Effect.gen(function* () {
+    const inbox = yield* Queue.unbounded<any>()
+    const ended = yield* Deferred.make<Ended>()
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, [...protocols], { headers })
+    socket.on("message", (data) => inbox.unsafeOffer(JSON.parse(String(data))))
+    socket.on("close", (code, reason) => Deferred.unsafeDone(ended, Effect.succeed({ code, reason: String(reason) })))
+    socket.on("error", () => {})
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))
+    yield* Effect.async<void, { status: number; json: any }>((resume) => {
+      socket.once("open", () => resume(Effect.void))
+      socket.once("unexpected-response", (_, response) => {
+        let text = ""
+        response.on("data", (chunk: Buffer) => (text += String(chunk)))
+        response.on("end", () => resume(Effect.fail({ status: response.statusCode!, json: JSON.parse(text) })))
+      })
+    })
+    const send = (message: unknown) => socket.send(typeof message === "string" ? message : JSON.stringify(message))
+    /** Messages up to the one that ends an answer. */
+    const answer = Effect.gen(function* () {
+      const all: Array<any> = []
+      do all.push(yield* Queue.take(inbox))
+      while (!["done", "pong", "error"].includes(all.at(-1).type))
+      return all
+    })
+    return { socket, send, take: Queue.take(inbox), answer, ended: Deferred.await(ended) }
+  })
+
+const documents = Array.from({ length: 8 }, (_, n) => ({
+  content: `the maze has turning ${n}`,
+  metadata: { source: `m${n}` }
+}))
+
+const filled = Effect.gen(function* () {
+  const server = yield* start()
+  yield* ask(server.port, "POST", "/index", { body: { documents } })
+  return server
+})
+
+it.scopedLive("streams results one by one, with the id of the question", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { answer, send } = yield* open(port)
+    send({ type: "search", id: "q1", query: "maze turning", top_k: 3 })
+    const all = yield* answer
+    assert.deepStrictEqual(
+      all.map(({ id, index, type }) => [type, id, index]),
+      [
+        ["result", "q1", 1],
+        ["result", "q1", 2],
+        ["result", "q1", 3],
+        ["done", "q1", undefined]
+      ]
+    )
+    assert.hasAllKeys(all[0].result, ["text", "score", "metadata"])
+    assert.deepInclude(all[3], { count: 3, mode: "vector" })
+    assert.isTrue(Number.isInteger(all[3].query_time_ms))
+
+    const http = yield* ask(port, "POST", "/query", { body: { query: "maze turning", top_k: 3 } })
+    assert.deepStrictEqual(
+      all.slice(0, 3).map(({ result }) => result),
+      http.json.results
+    )
+    send({ type: "search", id: 7, query: "turning", hybrid: true, alpha: 0, filter: { source: "m1" } })
+    const filtered = yield* answer
+    assert.deepInclude(filtered.at(-1), { id: 7, count: 1, mode: "keyword" })
+  })
+)
+
+it.scopedLive("streams a prompt that together is the one of POST /prompt", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { answer, send } = yield* open(port)
+    send({ type: "prompt", query: "maze", top_k: 8 })
+    const all = yield* answer
+    const http = yield* ask(port, "POST", "/prompt", { body: { query: "maze", top_k: 8 } })
+    assert.isAbove(all.length, 2)
+    assert.strictEqual(
+      all
+        .slice(0, -1)
+        .map(({ text }) => text)
+        .join(""),
+      http.json.prompt
+    )
+    assert.deepInclude(all.at(-1), { type: "done", count: 8 })
+    assert.notProperty(all.at(-1), "id")
+  })
+)
+
+it.scopedLive("answers what is wrong and stays open", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { answer, send, socket } = yield* open(port)
+    const error = (message: unknown) => {
+      send(message)
+      return Effect.map(answer, ([first]) => first)
+    }
+    for (const rubbish of ["{", "", "[]", "null", "1"]) {
+      assert.deepInclude((yield* error(rubbish)).error, { status: 400, _tag: "MalformedBody" })
+    }
+    const untyped = yield* error({ id: "a", query: "x" })
+    assert.strictEqual(untyped.id, "a")
+    assert.deepStrictEqual(untyped.error.errors, [{ path: "type", message: 'must be "search", "prompt" or "ping"' }])
+    const wrong = yield* error({ type: "search", id: "b", query: "", top_k: 101, nope: 1 })
+    assert.sameMembers(
+      wrong.error.errors.map((it: { path: string }) => it.path),
+      ["query", "top_k", "nope"]
+    )
+    const missing = yield* error({ type: "search", query: "x", collection: "nope" })
+    assert.deepInclude(missing.error, {
+      status: 404,
+      _tag: "CollectionNotFound",
+      title: "Not Found",
+      type: "about:blank"
+    })
+    socket.send(Buffer.from('{"type":"ping"}'), { binary: true })
+    assert.deepInclude((yield* Effect.map(answer, ([first]) => first)).error, { _tag: "MalformedBody" })
+    send({ type: "ping", id: "p" })
+    assert.deepStrictEqual(yield* answer, [{ type: "pong", id: "p" }])
+  })
+)
+
+it.scopedLive("answers many messages at once, each in its turn", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { answer, send } = yield* open(port)
+    for (let id = 0; id < 200; id++)
+      send({ type: id % 3 === 0 ? "ping" : "search", id, ...(id % 3 === 0 ? {} : { query: "maze" }) })
+    for (let id = 0; id < 200; id++) {
+      const all = yield* answer
+      assert.isTrue(all.every((message) => message.id === id))
+    }
+  })
+)
+
+it.scopedLive("opens only with the key, in the header or as a browser can send it", () =>
+  Effect.gen(function* () {
+    const key = "a key/with+signs"
+    const { port } = yield* start({ apiKey: key })
+    const carried = (key: string) => `bearer.${Buffer.from(key).toString("base64url")}`
+    const bearer = yield* open(port, { headers: { authorization: `Bearer ${key}` } })
+    bearer.send({ type: "ping" })
+    assert.deepStrictEqual(yield* bearer.answer, [{ type: "pong" }])
+    const browser = yield* open(port, {
+      protocols: ["clew", carried(key)],
+      headers: { origin: "https://a.example.com" }
+    })
+    assert.strictEqual(browser.socket.protocol, "clew")
+    const alone = yield* open(port, { protocols: [carried(key)] })
+    assert.strictEqual(alone.socket.protocol, carried(key))
+    for (const options of [
+      {},
+      { headers: { authorization: "Bearer no" } },
+      { protocols: [carried("no")] },
+      { protocols: ["clew"] }
+    ]) {
+      const refused = yield* Effect.flip(open(port, options))
+      assert.strictEqual(refused.status, 401)
+      assert.strictEqual(refused.json._tag, "Unauthorized")
+    }
+  })
+)
+
+it.scopedLive("opens to no other site's page when there is no key", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const foreign = yield* Effect.flip(open(port, { headers: { origin: "https://evil.com" } }))
+    assert.deepStrictEqual([foreign.status, foreign.json._tag], [403, "Forbidden"])
+    const host = yield* Effect.flip(open(port, { headers: { host: "evil.com" } }))
+    assert.strictEqual(host.status, 403)
+    yield* open(port, { headers: { origin: `http://127.0.0.1:${port}` } })
+    const listed = yield* start({ settings: { server: { cors_origins: ["https://app.example.com"] } } })
+    yield* open(listed.port, { headers: { origin: "https://app.example.com" } })
+  })
+)
+
+it.scopedLive("holds to its limits", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ settings: { server: { max_sockets: 2, max_body_bytes: 5000 } } })
+    const first = yield* open(port)
+    yield* open(port)
+    const third = yield* Effect.flip(open(port))
+    assert.deepStrictEqual([third.status, third.json._tag], [503, "TooManySockets"])
+    first.send({ type: "ping", id: "x".repeat(5000) })
+    assert.strictEqual((yield* first.ended).code, 1009)
+    // The place is free again.
+    yield* Effect.retry(open(port), { times: 20 })
+
+    const limited = yield* start({ settings: { rate_limit_per_second: 3 } })
+    const chatty = yield* open(limited.port)
+    for (let id = 0; id < 5; id++) chatty.send({ type: "ping", id })
+    const answers: Array<any> = []
+    for (let id = 0; id < 5; id++) answers.push((yield* chatty.answer)[0])
+    const refused = answers.filter(({ type }) => type === "error")
+    assert.isAtLeast(refused.length, 2)
+    assert.deepInclude(refused[0].error, { status: 429, _tag: "TooManyRequests" })
+  })
+)
+
+it.scopedLive("waits for a slow reader instead of piling up answers", () =>
+  Effect.gen(function* () {
+    const server = yield* start()
+    const long = Array.from({ length: 100 }, (_, n) => ({
+      content: `maze ${n} ${"words and more words ".repeat(100)}`
+    }))
+    yield* ask(server.port, "POST", "/index", { body: { documents: long } })
+    const slow = yield* open(server.port)
+    slow.socket.pause()
+    // About 200 kB each.
+    for (let id = 0; id < 300; id++) slow.send({ type: "search", id, query: "maze", top_k: 100 })
+    yield* Effect.sleep("1500 millis")
+    const searched = Effect.map(ask(server.port, "GET", "/metrics"), ({ text }) =>
+      Number(/clew_websocket_messages_total\{type="search"\} (\d+)/.exec(text)?.[1])
+    )
+    const before = yield* searched
+    yield* Effect.sleep("500 millis")
+    assert.strictEqual(yield* searched, before)
+    slow.socket.resume()
+    for (let id = 0; id < 300; id++) assert.strictEqual((yield* slow.answer).at(-1).id, id)
+    assert.isAbove(yield* searched, before)
+  })
+)
+
+it.scopedLive("finishes the answer in hand and says goodbye when the server shuts down", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const { port, stop } = yield* start({ gate })
+    yield* ask(port, "POST", "/index", { body: { documents } })
+    const idle = yield* open(port)
+    const busy = yield* open(port)
+    busy.send({ type: "search", id: 1, query: "maze", top_k: 2 })
+    yield* Effect.sleep("100 millis")
+    const stopping = yield* Effect.fork(stop)
+    assert.deepStrictEqual(yield* idle.ended, { code: 1001, reason: "The server is shutting down" })
+    yield* Deferred.succeed(gate, undefined)
+    const all = yield* busy.answer
+    assert.deepInclude(all.at(-1), { type: "done", count: 2 })
+    assert.strictEqual((yield* busy.ended).code, 1001)
+    yield* Fiber.join(stopping)
+  })
+)
