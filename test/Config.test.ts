@@ -31,7 +31,7 @@ describe("the configuration's layers", () => {
       const embedding = yield* EmbeddingConfig
       assert.strictEqual(embedding.batchSize, 32)
       assert.deepStrictEqual(Option.map(embedding.apiKey, Redacted.value), Option.some("sesame"))
-      assert.deepStrictEqual(yield* PipelineConfig, { chunkSize: 256, chunkOverlap: 32 })
+      assert.deepStrictEqual(yield* PipelineConfig, { chunkSize: 192, chunkOverlap: 32 })
     }).pipe(Effect.provide(layer(parts())))
   )
 

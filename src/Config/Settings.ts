@@ -35,7 +35,7 @@ const embedding = Schema.Struct({
   queryPrefix: optionalKey("query_prefix", text, "Goes before each query; unset: as the model wants it"),
   passagePrefix: optionalKey("passage_prefix", text, "Goes before each passage; unset: as the model wants it"),
   batchSize: key("batch_size", integer(1, 2048), 32, "Passages in one request to the embedder"),
-  concurrency: key("concurrency", integer(1, 64), 4, "Requests to the embedder under way at once"),
+  concurrency: key("concurrency", integer(1, 16), 4, "Requests to the embedder under way at once"),
   timeoutMs: key("timeout_ms", integer(1, hour), 60_000, "Longest wait for the embedder's answer, in milliseconds")
 })
 
@@ -65,7 +65,7 @@ const llm = Schema.Struct({
 })
 
 const pipeline = Schema.Struct({
-  chunkSize: key("chunk_size", integer(8, 8192), 256, "Longest passage, in tokens of the built-in tokenizer"),
+  chunkSize: key("chunk_size", integer(8, 8192), 192, "Longest passage, in tokens of the built-in tokenizer"),
   chunkOverlap: key(
     "chunk_overlap",
     integer(0, 8191),

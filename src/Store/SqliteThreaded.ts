@@ -1,6 +1,7 @@
 import * as NodeWorker from "@effect/platform-node/NodeWorker"
 import * as Worker from "@effect/platform/Worker"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
@@ -30,12 +31,15 @@ export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Store, Store
       const stopped = (error: unknown) =>
         new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${String(error)}; try again` })
 
-      const writer = yield* Effect.cached(
-        Worker.makePool<Call, Outcome, never>({ size: 1, concurrency: 1 }).pipe(
-          Effect.provide(NodeWorker.layer(() => spawn({ filename: options.filename }))),
-          Effect.provideService(Scope.Scope, scope)
-        )
+      // In a fiber of its own: a caller that goes away while the thread starts takes nobody else along.
+      const starting = yield* Worker.makePool<Call, Outcome, never>({ size: 1, concurrency: 1 }).pipe(
+        Effect.provide(NodeWorker.layer(() => spawn({ filename: options.filename }))),
+        Effect.provideService(Scope.Scope, scope),
+        Effect.forkIn(scope),
+        Effect.uninterruptible,
+        Effect.cached
       )
+      const writer = Effect.flatMap(starting, Fiber.join)
 
       const perform =
         (write: Write) =>

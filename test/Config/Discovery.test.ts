@@ -10,7 +10,7 @@ test("nowhere a file: the defaults, and the database in the home folder", () =>
     const { file, origins, settings } = yield* load()
     assert.deepStrictEqual(file, Option.none())
     assert.strictEqual(settings.store.path, at("~/.local/share/clew/index.db"))
-    assert.strictEqual(settings.pipeline.chunkSize, 256)
+    assert.strictEqual(settings.pipeline.chunkSize, 192)
     assert.deepStrictEqual([...origins.keys()], ["store.path"])
   }))
 
@@ -28,7 +28,7 @@ test("the first of --config, $CLEW_CONFIG, ./clew.toml and the one in the home f
     assert.strictEqual(yield* topK({ env }), 12)
     assert.strictEqual(yield* topK({ env: { CLEW_CONFIG: "" } }), 13)
     assert.strictEqual(yield* topK({ cwd: at("~") }), 14)
-    assert.strictEqual((yield* load()).settings.pipeline.chunkSize, 256)
+    assert.strictEqual((yield* load()).settings.pipeline.chunkSize, 192)
     assert.deepStrictEqual((yield* load()).file, Option.some(at("./clew.toml")))
   }))
 

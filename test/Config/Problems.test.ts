@@ -37,7 +37,7 @@ test("a value of the wrong type or out of range: file, key, what was found, what
       ],
       [
         "[pipeline]\nchunk_overlap = 300",
-        "pipeline.chunk_overlap is 300, but must be less than pipeline.chunk_size (300 is not less than 256)"
+        "pipeline.chunk_overlap is 300, but must be less than pipeline.chunk_size (300 is not less than 192)"
       ]
     ]
     for (const [toml, message] of cases) assert.deepStrictEqual(yield* fileProblem(toml), [`./clew.toml: ${message}`])

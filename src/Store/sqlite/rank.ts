@@ -66,12 +66,18 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, reque
   const both = request.vector !== undefined && request.keyword !== undefined
   const crosswise = both && request.fusion === "score"
 
-  const near = request.vector ? yield* vectors.search(sql, collection, request.vector, { depth, mask }) : []
+  const near = request.vector
+    ? yield* Effect.withSpan(vectors.search(sql, collection, request.vector, { depth, mask }), "Store.vector")
+    : []
   const matching = request.keyword
-    ? yield* keyword.search(sql, collection, request.keyword, { depth, mask, also: crosswise ? idsOf(near) : [] })
+    ? yield* Effect.withSpan(
+        keyword.search(sql, collection, request.keyword, { depth, mask, also: crosswise ? idsOf(near) : [] }),
+        "Store.keyword"
+      )
     : []
   const unseen = crosswise ? without(matching, near) : []
-  const nearToo = unseen.length > 0 && request.vector ? yield* vectors.score(sql, collection, request.vector, unseen) : []
+  const nearToo =
+    unseen.length > 0 && request.vector ? yield* vectors.score(sql, collection, request.vector, unseen) : []
 
   const places = new Map(
     (yield* sql.unsafe<Place & { readonly id: number }>(
@@ -87,7 +93,10 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, reque
   const keywordLeg = toLeg(matching, [], depth, tieOrder)
   const { alpha, fusion: method } = request
   const order = both
-    ? fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder })
+    ? yield* Effect.withSpan(
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder })),
+        "Store.fuse"
+      )
     : request.vector
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
