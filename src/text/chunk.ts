@@ -49,15 +49,21 @@ const addText = (m: Measure, sink: PassageSink): void => {
   sink.add(units, () => [])
 }
 
+/** As many READMEs begin: a heading in HTML, which is centred. */
+const htmlTitle = /<h1\b[^>]*>([^]{1,300}?)<\/h1>/i
+
 /** The first heading of level 1 of a Markdown document, without markup; other formats have none. */
 export const outlineTitle = (content: string, format: Format): string | undefined => {
   if (format !== "markdown") return undefined
-  let title: string | undefined
+  let title = ""
   scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, {
-    block: () => {},
-    heading: (heading) => {
-      if (heading.level === 1) title = plainHeading(content.slice(...heading.title))
-      return title !== undefined && title !== ""
+    block: ({ end, kind, start }) => {
+      if (kind !== "text" || title !== "") return
+      title = plainHeading(htmlTitle.exec(content.slice(start, Math.min(end, start + 1000)))?.[1] ?? "")
+    },
+    heading: ({ level, title: [start, end] }) => {
+      if (level === 1 && title === "") title = plainHeading(content.slice(start, end))
+      return title !== ""
     }
   })
   return title === "" ? undefined : title

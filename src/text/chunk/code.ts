@@ -118,7 +118,9 @@ const lineUnits = (
       const last = units.at(-1)
       const together = closes(m.text, start, end) || (afterComment && !afterBlank)
       if (last !== undefined)
-        last.cut = begins.has(n) ? cut.block : lineCut((lines.indent[n] ?? 0) - base, afterBlank, together)
+        last.cut = begins.has(n)
+          ? cut.block
+          : lineCut((lines.indent[n] ?? 0) - base, afterBlank, together) + (lines.inside[n] === true ? cut.line : 0)
       afterComment = syntax.lineComments.some((mark) => m.text.startsWith(mark, start))
       const tokens = (lines.tokens[n + 1] ?? 0) - (lines.tokens[n] ?? 0)
       addSpan(m, units, { start, end, cut: cut.block, flow: 0, tokens })

@@ -1,7 +1,7 @@
 import type { CodeLines } from "./codeLines.ts"
-import { definitionName, signatureLength } from "./definitions.ts"
+import { closingBracket, definitionName, signatureLength } from "./definitions.ts"
 import { closes } from "./lineUnits.ts"
-import type { Syntax } from "./syntax.ts"
+import type { Family, Syntax } from "./syntax.ts"
 
 /** Lines `[from, to)` of a program that belong together; `name` when they are a definition, comments above included. */
 export interface Item {
@@ -22,7 +22,8 @@ export const isBlank = ({ end, start }: CodeLines, line: number): boolean => sta
 
 const label = /^(?:case\b[^:]*|[A-Za-z_][\w ]*):\s*$/
 const conditional = /^#\s*(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma|region|endregion)\b/
-const decorator = /^(?:@[\w$]|#!?\[|\[[A-Z][\w.]*(?:\(|\])|\[assembly|template\s*<|\[\[)/
+const attribute = /^(?:#!?\[|\[[A-Z][\w.]*(?:\(|\])|\[assembly|template\s*<|\[\[)/
+const statementEnd = /;\s*(?:--.*)?$/
 const typeAlone = /^(?!return\b|else\b|do\b|try\b|break\b|continue\b|goto\b)[A-Za-z_][\w:<>,*&\s]*$/
 
 /** Lines to read items from. */
@@ -48,6 +49,7 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
   /** Where the comments and decorators right above begin. */
   let prefix: { readonly from: number; readonly afterBlank: boolean; readonly decorates: boolean } | undefined
   let afterBlank = false
+  let ended = true
 
   const begin = (at: number, name: string | undefined, line: number) => {
     if (at > open.from) items.push({ ...open, to: at })
@@ -66,9 +68,10 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
     }
     const wasBlank = afterBlank
     afterBlank = false
-    if (lines.inside[n] === true || (lines.indent[n] ?? 0) > base) continue
     const line = text.slice(start, Math.min(end, start + signatureLength))
-    if (belongsAbove(program, n, line)) continue
+    const goesOn = syntax.name === "sql" && !ended
+    if (!line.startsWith("--")) ended = statementEnd.test(line)
+    if (lines.inside[n] === true || (lines.indent[n] ?? 0) > base || goesOn || belongsAbove(program, n, line)) continue
     const kind = prefixKind(program, n, line, to)
     if (kind !== undefined) {
       prefix ??= { from: n, afterBlank: wasBlank, decorates: false }
@@ -94,14 +97,30 @@ const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string)
   (syntax.name === "c" && conditional.test(line) && (lines.braces[n] ?? 0) > 0) ||
   (syntax.name === "c" && label.test(line))
 
+/** Whether decorators or attributes are all that is on a line; they may also stand before what they decorate. */
+const decorates = (line: string, family: Family): boolean => {
+  if (family === "css" || family === "config" || family === "yaml") return false
+  if (!line.startsWith("@")) return attribute.test(line)
+  if (family === "hash") return true
+  let rest = line
+  while (rest.startsWith("@")) {
+    rest = rest.replace(/^@[\w$.]*\s*/, "")
+    if (rest.startsWith("(")) {
+      const close = closingBracket(rest, 0)
+      if (close < 0) return true
+      rest = rest.slice(close + 1).trimStart()
+    }
+  }
+  return rest === ""
+}
+
 const prefixKind = (
   { lines, syntax, text }: Program,
   n: number,
   line: string,
   to: number
 ): "comment" | "decorator" | undefined => {
-  if (decorator.test(line) && syntax.name !== "css" && syntax.name !== "config" && syntax.name !== "yaml")
-    return "decorator"
+  if (decorates(line, syntax.name)) return "decorator"
   if (syntax.lineComments.some((mark) => line.startsWith(mark)) && !conditional.test(line)) return "comment"
   const block = syntax.blocks.find(([open, close]) => open !== close && line.startsWith(open))
   // A block comment that ends on its line may have code behind it.

@@ -4,7 +4,7 @@ import type { Family } from "./syntax.ts"
 export const signatureLength = 800
 
 const modifiers =
-  /^(?:(?:export|default|declare|public|private|protected|internal|fileprivate|static|final|abstract|sealed|non-sealed|open|data|partial|readonly|unsafe|async|inline|const(?=\s+(?:fn|unsafe|async|extern|enum|struct|class)\b)|constexpr|virtual|override|extern|pub(?:\([^()]*\))?|case|inner|annotation|value|actual|expect|typedef|suspend|operator|infix|tailrec|local|global|mut|ref|implicit|lazy|extern "C"|@\w+)\s+)+/
+  /^(?:(?:export|default|declare|public|private|protected|internal|fileprivate|static|final|abstract|sealed|non-sealed|open|data|partial|readonly|unsafe|async|inline|const(?=\s+(?:fn|unsafe|async|extern|enum|struct|class)\b)|constexpr|virtual|override|extern|pub(?:\([^()]*\))?|case|inner|annotation|value|actual|expect|typedef|suspend|operator|infix|tailrec|local|global|mut|ref|implicit|lazy|extern "C"|@[\w.]+(?:\([^()]*\))?)\s+)+/
 
 /** Words that introduce a type or a space of names, and what may follow the name where the word may mean other things. */
 const typeWord =
@@ -18,7 +18,7 @@ const afterType =
 const functionWord =
   /^(function\*?|func|fn|defp|defmacrop?|def|sub|fun|proc|procedure|macro_rules!|macro|task|rpc|method|constructor|init|deinit)(?![\p{L}\p{N}_$])\s*(?:<[^<>]*>\s*)?([\p{L}_$][\p{L}\p{N}_$.:?!]*)?\s*(.?)/u
 const goMethod = /^func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)[^()]*\)\s*(\w+)/
-const implementation = /^impl\b\s*(?:<[^{]*?>\s+)?([^{\n]*)/
+const implementation = /^impl\b\s*([^{\n]*)/
 
 const binding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?=\s*([^\n]*)/u
 const assignment = /^((?:[\p{L}_$][\p{L}\p{N}_$]*\.)*[\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?(?:=|<-)\s*([^\n]*)/u
@@ -72,7 +72,10 @@ export const definitionName = (text: string, family: Family, member: boolean): s
 
 const typeName = (text: string): string | undefined => {
   const impl = implementation.exec(text)?.[1]
-  if (impl !== undefined) return `impl ${impl.replace(/\bwhere\b.*/, "").trim()}`
+  if (impl !== undefined)
+    return `impl ${afterGenerics(impl)
+      .replace(/\bwhere\b.*/, "")
+      .trim()}`
   const block = resource.exec(text)
   if (block !== null) return `${block[1]} ${(block[2] ?? "").replaceAll('"', "").replace(/\s+/, " ")}`
   const [, word, name, rest = ""] = typeWord.exec(text) ?? []
@@ -83,6 +86,17 @@ const typeName = (text: string): string | undefined => {
   if (/^\s*;|^\s+\*?\w+\s*[=;[]/.test(rest)) return undefined
   // A macro may stand before the name.
   return `${first} ${/^\s+([A-Z]\w*)\s*(?:final\s*)?[:{]/.exec(rest)?.[1] ?? name}`
+}
+
+/** What follows the parameters in angle brackets that `text` may begin with. */
+const afterGenerics = (text: string): string => {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    if (text.charAt(at) === "<") depth++
+    else if (text.charAt(at) === ">" && text.charAt(at - 1) !== "-") depth--
+    if (depth === 0) return at === 0 ? text : text.slice(at + 1)
+  }
+  return text
 }
 
 const functionName = (text: string, full: string): string | undefined => {
@@ -144,7 +158,7 @@ const callableName = (text: string, member: boolean): string | undefined => {
 }
 
 /** The bracket that closes the one at `open`; -1 where `text` ends before. */
-const closingBracket = (text: string, open: number): number => {
+export const closingBracket = (text: string, open: number): number => {
   let depth = 0
   for (let at = open; at < text.length; at++) {
     const char = text.charAt(at)

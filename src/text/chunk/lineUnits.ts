@@ -69,8 +69,9 @@ export const lineCut = (columns: number, afterBlank: boolean, together: boolean)
   (together ? cut.clause : afterBlank ? cut.item : cut.sentence / 2) +
   cut.nesting * Math.max(0, Math.min(deepest, columns / 2))
 
-const closing = /^(?:[\])}]|\*\/|<\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|fi|done|esac)\b)/i
+const closing =
+  /^(?:[\])}]|\*\/|<\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|fi|done|esac|where)\b)/i
 
 /** Whether a line of code belongs to the one above it: a closing bracket, an `else`. */
 export const closes = (text: string, at: number, end: number): boolean =>
-  "])}*<eEcCfFrRdD".includes(text.charAt(at)) && closing.test(text.slice(at, Math.min(end, at + 10)))
+  "])}*<eEcCfFrRdDwW".includes(text.charAt(at)) && closing.test(text.slice(at, Math.min(end, at + 10)))

@@ -5,7 +5,7 @@ import { cut, type Unit } from "./unit.ts"
 const perPassage = 0.35
 
 /** What it costs at most to leave no room for the overlap. */
-const noOverlap = 0.15
+const noOverlap = 1
 
 /** Whether a passage beginning with `units[at]` goes on in the prose of the one before. */
 export const continues = (units: ReadonlyArray<Unit>, at: number): boolean => {

@@ -28,7 +28,9 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
         if (first === undefined || last === undefined) break
         const previous = passages.at(-1)
         const repeated = from === 0 || previous === undefined ? first.start : overlapStart(m, units, from, to, previous)
-        const start = indented ? lineStart(m.text, repeated, Math.max(previous?.end ?? 0, last.end - m.width)) : repeated
+        const start = indented
+          ? lineStart(m.text, repeated, Math.max(previous?.end ?? 0, last.end - m.width))
+          : repeated
         passages.push({
           text: m.text.slice(start, last.end),
           heading: heading(start, last.end),

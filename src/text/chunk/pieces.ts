@@ -105,6 +105,6 @@ const longest = (m: Measure, at: number, end: number, step: number): { end: numb
     const over = Math.max(tokens / m.size, (length + m.extra(at, stop)) / m.width)
     const shorter = wholePairs(m.text, at, at + Math.max(1, Math.min(length - 1, Math.floor((length / over) * 0.95))))
     if (over <= 1 || shorter >= stop) return { end: stop, tokens }
-    stop = shorter
+    stop = niceCut(m.text, at, shorter)
   }
 }

@@ -49,8 +49,8 @@ export const fits = (m: Measure, tokens: number, start: number, end: number): bo
   tokens <= m.size && end - start <= m.width && end - start + m.extra(start, end) <= m.width
 
 /**
- * Adds a unit that fits. One so short that no passage would care to end after it is joined with the next: this bounds
- * how many units a passage has, and so the time to choose its end.
+ * Adds a unit that fits. A short one is joined to its neighbour where a passage would hardly be cut between them: this
+ * bounds how many units a passage has, and so the time to choose its end.
  */
 export const append = (m: Measure, units: Array<Unit>, unit: Unit): void => {
   const last = units.at(-1)
@@ -69,12 +69,19 @@ export const append = (m: Measure, units: Array<Unit>, unit: Unit): void => {
   }
 }
 
-const joins = (m: Measure, last: Unit, next: Unit): boolean =>
-  last.end - last.start < (last.cut < cut.line ? m.size / 16 : m.size / 4) &&
-  // Only counts of pieces that white space parts can be added.
-  last.end < next.start &&
-  next.end - last.start <= m.size &&
-  last.tokens + next.tokens <= m.size / 4
+const joins = (m: Measure, last: Unit, next: Unit): boolean => {
+  const before = last.end - last.start
+  const after = next.end - next.start
+  return (
+    // Only counts of pieces that white space parts can be added.
+    last.end < next.start &&
+    next.end - last.start <= m.size &&
+    last.tokens + next.tokens <= m.size / 4 &&
+    (last.cut < cut.line
+      ? Math.max(before, after) < m.size / 16
+      : (last.cut < cut.clause ? before : Math.min(before, after)) < m.size / 4)
+  )
+}
 
 /** Whether two neighbours of `units[from]` to `units[to - 1]` have no white space between them. */
 export const hasTightJoint = (units: ReadonlyArray<Unit>, from: number, to: number): boolean => {
