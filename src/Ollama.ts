@@ -1,0 +1,129 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type { Ollama } from "ollama"
+
+/** Ollama did not answer as it should; the reason says what to do. */
+export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
+  reason: Schema.String,
+  /** HTTP status; none where no answer came. */
+  status: Schema.optional(Schema.Number)
+}) {
+  override get message() {
+    return this.reason
+  }
+
+  /** The same request may succeed later. */
+  get retryable(): boolean {
+    // What a model cannot do is answered with 500 too.
+    if (this.reason.includes("does not support")) return false
+    return this.status === undefined || this.status === 429 || this.status >= 500
+  }
+}
+
+const codeOf = (error: unknown): unknown => {
+  const cause = (error as { readonly cause?: { readonly code?: unknown } }).cause
+  return cause?.code ?? (error as { readonly code?: unknown }).code
+}
+
+/** What an exception of the client means, and what to do about it. */
+export const toOllamaError =
+  (url: string, model?: string) =>
+  (error: unknown): OllamaError => {
+    if (error instanceof OllamaError) return error
+    const text = error instanceof Error ? error.message : String(error)
+    const status = (error as { readonly status_code?: unknown }).status_code
+    if (typeof status === "number") {
+      const advice = status === 404 && model !== undefined ? `; get it with \`ollama pull ${model}\`` : ""
+      return new OllamaError({ reason: `Ollama answered ${status}: ${text}${advice}`, status })
+    }
+    const code = codeOf(error)
+    if (code === "ECONNREFUSED") {
+      return new OllamaError({ reason: `Ollama does not answer at ${url}; start it with \`ollama serve\`` })
+    }
+    return new OllamaError({ reason: `Ollama at ${url} broke off: ${text}${typeof code === "string" ? ` (${code})` : ""}` })
+  }
+
+/** Reads a refusal here, since the client would print a body that is not JSON to stdout. */
+const refuse = async (response: Response): Promise<never> => {
+  const body = await response.text()
+  let reason = body.slice(0, 300)
+  try {
+    const { error } = JSON.parse(body) as { readonly error?: unknown }
+    if (typeof error === "string") reason = error
+  } catch {
+    // Not JSON: the text itself is the reason.
+  }
+  throw Object.assign(new Error(reason === "" ? response.statusText : reason), { status_code: response.status })
+}
+
+/** A stream of JSON objects, a line each. The client would pass over a line that is none, and the answer have a gap. */
+const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  let open = ""
+  const check = (line: string): string => {
+    try {
+      const value: unknown = JSON.parse(line)
+      if (typeof value === "object" && value !== null) return line
+    } catch {
+      // Said below, as for any other value.
+    }
+    throw new OllamaError({ reason: `Ollama sent what is no answer: ${line.slice(0, 200)}`, status: 200 })
+  }
+  const pass = (lines: ReadonlyArray<string>, out: TransformStreamDefaultController<Uint8Array>) => {
+    for (const line of lines) if (line.trim() !== "") out.enqueue(encoder.encode(`${check(line)}\n`))
+  }
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, out) => {
+        const lines = (open + decoder.decode(chunk, { stream: true })).split("\n")
+        open = lines.pop() ?? ""
+        pass(lines, out)
+      },
+      // A line without an end was cut, unless it is whole.
+      flush: (out) => pass([open + decoder.decode()], out)
+    })
+  )
+}
+
+/** A client for one call: leaving the scope closes its connection, whatever it waits for. */
+export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { Ollama } = yield* Effect.promise(() => import("ollama"))
+    const controller = yield* Effect.acquireRelease(
+      Effect.sync(() => new AbortController()),
+      (controller) => Effect.sync(() => controller.abort())
+    )
+    const request: typeof fetch = async (input, init) => {
+      const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
+      const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+      if (!response.ok) return refuse(response)
+      // Only streams come with a signal.
+      return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
+    }
+    return new Ollama({ host: url, fetch: request })
+  })
+
+/** Runs one call. */
+export const call = <A>(
+  url: string,
+  model: string | undefined,
+  use: (ollama: Ollama) => Promise<A>
+): Effect.Effect<A, OllamaError> =>
+  Effect.scoped(
+    Effect.flatMap(client(url), (ollama) =>
+      Effect.tryPromise({ try: () => use(ollama), catch: toOllamaError(url, model) })
+    )
+  )
+
+/** A colon before the last slash is a port's. */
+const withTag = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`)
+
+/** Whether an Ollama answers there within 300 ms and has the model. */
+export const has = (url: string, model: string): Effect.Effect<boolean> =>
+  call(url, undefined, (ollama) => ollama.list()).pipe(
+    Effect.timeout("300 millis"),
+    Effect.map(({ models }) => models.some((known) => known.name === withTag(model))),
+    Effect.orElseSucceed(() => false)
+  )

@@ -1,0 +1,68 @@
+import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+/** An OpenAI-compatible server did not answer as it should; the reason says what to do. */
+export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
+  reason: Schema.String,
+  /** The same request may succeed later. */
+  retryable: Schema.Boolean
+}) {
+  override get message() {
+    return this.reason
+  }
+}
+
+export interface OpenAiServer {
+  readonly url: string
+  readonly apiKey: Option.Option<Redacted.Redacted>
+}
+
+/** `http://host:1234` and `http://host:1234/v1` are the same server. */
+const endpoint = (url: string, path: string): string => `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
+
+const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
+
+const reasonOf = (body: string): string =>
+  Option.match(Schema.decodeOption(Schema.parseJson(Refusal))(body), {
+    onNone: () => body.slice(0, 300),
+    onSome: ({ error }) => (typeof error === "string" ? error : error.message)
+  })
+
+const advice: Readonly<Record<number, string>> = {
+  401: "; set the key in the environment",
+  404: "; check the model's name and the url",
+  429: "; it takes no more requests for now"
+}
+
+const refused = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.flatMap(Effect.orElseSucceed(response.text, () => ""), (body) => {
+    const { status } = response
+    const reason = `the server answered ${status}: ${reasonOf(body)}${advice[status] ?? ""}`
+    return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500 }))
+  })
+
+const unreachable = (url: string) => (error: HttpClientError.HttpClientError) => {
+  const cause = error.cause as { readonly cause?: { readonly code?: string }; readonly message?: string } | undefined
+  const why = cause?.cause?.code ?? cause?.message ?? error.reason
+  return new OpenAiError({ reason: `no answer from ${url} (${why}); is the server running?`, retryable: true })
+}
+
+/** Posts JSON; a status other than 2xx is an error with the server's own words. */
+export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, path: string, body: unknown) {
+  const http = yield* HttpClient.HttpClient
+  const request = HttpClientRequest.post(endpoint(server.url, path)).pipe(
+    HttpClientRequest.bodyUnsafeJson(body),
+    Option.match(server.apiKey, {
+      onNone: () => (bare: HttpClientRequest.HttpClientRequest) => bare,
+      onSome: (key) => HttpClientRequest.bearerToken(Redacted.value(key))
+    })
+  )
+  const response = yield* Effect.mapError(http.execute(request), unreachable(server.url))
+  return response.status >= 200 && response.status < 300 ? response : yield* refused(response)
+})

@@ -1,0 +1,172 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import { Embedder } from "../../src/Embedder.ts"
+import * as Ollama from "../../src/Embedder/Ollama.ts"
+import { prefixesOf } from "../../src/Embedder/prefixes.ts"
+import { embedderContract } from "../contracts/Embedder.ts"
+import { eventually, startOllama } from "../ollama.ts"
+
+const make = (url: string, more: Partial<Ollama.OllamaOptions> & { readonly concurrency?: number } = {}) =>
+  Effect.flatMap(Effect.makeSemaphore(more.concurrency ?? 4), (permits) =>
+    Ollama.make({
+      url,
+      model: "all-minilm",
+      prefixes: { query: "", passage: "" },
+      batchSize: 8,
+      permits,
+      timeoutMs: 5000,
+      ...more
+    })
+  )
+
+embedderContract(
+  "Ollama",
+  Layer.scoped(
+    Embedder,
+    Effect.flatMap(startOllama(), ({ url }) => make(url))
+  )
+)
+
+const reasonOf = <A>(effect: Effect.Effect<A, { readonly reason: string }>) =>
+  Effect.map(Effect.flip(effect), ({ reason }) => reason)
+
+it.scopedLive("sends batches, never more at once than it may, whoever calls", () =>
+  Effect.gen(function* () {
+    const { asked, faults, state, url } = yield* startOllama()
+    faults.slowMs = 20
+    const { embedPassages, identity } = yield* make(url, { concurrency: 16, batchSize: 3 })
+    assert.strictEqual((yield* identity).dimensions, 32)
+    const texts = Array.from({ length: 100 }, (_, n) => `text ${n}`)
+    yield* Effect.all([embedPassages(texts), embedPassages(texts)], { concurrency: 2 })
+    assert.strictEqual(state.mostInFlight, 16)
+    assert.strictEqual(Math.max(...asked.map(({ body }) => body.input.length)), 3)
+    assert.strictEqual(asked.length, 1 + 2 * 34)
+  })
+)
+
+it.scopedLive("puts the prefixes before queries and passages", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* startOllama()
+    const prefixes = prefixesOf("nomic-embed-text:v1.5", {})
+    const { embedPassages, embedQuery, identity } = yield* make(url, { prefixes, dimensions: 8 })
+    assert.deepInclude(yield* identity, {
+      backend: "ollama",
+      model: "all-minilm",
+      dimensions: 8,
+      queryPrefix: "search_query: ",
+      passagePrefix: "search_document: "
+    })
+    yield* embedQuery("tides")
+    yield* embedPassages(["the moon"])
+    assert.deepStrictEqual(asked.at(-2)!.body.input, ["search_query: tides"])
+    assert.deepStrictEqual(asked.at(-1)!.body.input, ["search_document: the moon"])
+    assert.strictEqual(asked.at(-1)!.body.dimensions, 8)
+  })
+)
+
+it("knows the prefixes of the models' cards, and that a setting wins", () => {
+  assert.deepStrictEqual(prefixesOf("all-minilm", {}), { query: "", passage: "" })
+  assert.strictEqual(prefixesOf("mxbai-embed-large", {}).passage, "")
+  assert.include(prefixesOf("mxbai-embed-large", {}).query, "Represent this sentence")
+  assert.strictEqual(prefixesOf("intfloat/e5-base-v2", {}).passage, "passage: ")
+  assert.strictEqual(prefixesOf("snowflake-arctic-embed2", {}).query, "query: ")
+  assert.deepStrictEqual(prefixesOf("nomic-embed-text", { queryPrefix: "" }), { query: "", passage: "search_document: " })
+})
+
+it.scopedLive("tries again what may succeed later, and only that", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    const { embedPassages, identity } = yield* make(url)
+    yield* identity
+    const attempts = (fault: typeof faults.refuse) =>
+      Effect.gen(function* () {
+        const { length } = asked
+        faults.refuse = fault
+        const exit = yield* Effect.exit(embedPassages(["a"]))
+        return [exit._tag, asked.length - length] as const
+      })
+    assert.deepStrictEqual(yield* attempts({ status: 503, error: "server busy", times: 2 }), ["Success", 3])
+    assert.deepStrictEqual(yield* attempts({ status: 429, error: "too many", times: 1 }), ["Success", 2])
+    assert.deepStrictEqual(yield* attempts({ status: 400, error: "invalid input type" }), ["Failure", 1])
+    assert.deepStrictEqual(yield* attempts({ status: 404, error: "model not found" }), ["Failure", 1])
+    assert.deepStrictEqual(yield* attempts({ status: 500, error: "this model does not support embeddings" }), ["Failure", 1])
+    assert.deepStrictEqual(yield* attempts({ status: 500, error: "it broke" }), ["Failure", 4])
+  })
+)
+
+it.scopedLive("cuts what is too long for the model, only that, and counts it", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* startOllama()
+    const { embedPassages, identity } = yield* make(url)
+    yield* identity
+    const before = (yield* Metric.value(Ollama.truncated)).count
+    const long = "word ".repeat(100).trim()
+    const vectors = yield* embedPassages(["short one", long, "another"])
+    assert.isTrue(vectors.every(Option.isSome))
+    assert.strictEqual((yield* Metric.value(Ollama.truncated)).count - before, 1)
+    assert.deepStrictEqual(
+      asked.filter(({ body }) => body.truncate).map(({ body }) => body.input),
+      [[long]]
+    )
+  })
+)
+
+it.scopedLive("a query does not wait long for an Ollama that is gone, and finds it again when it is back", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama()
+    yield* ollama.stop
+    const { embedQuery } = yield* make(ollama.url)
+    const began = Date.now()
+    const reasons = yield* Effect.all(
+      Array.from({ length: 20 }, () => reasonOf(embedQuery("tides"))),
+      { concurrency: "unbounded" }
+    )
+    assert.isBelow(Date.now() - began, 1500)
+    for (const reason of reasons) assert.include(reason, "`ollama serve`")
+    yield* ollama.start
+    assert.isTrue(Option.isSome(yield* embedQuery("tides")))
+    yield* ollama.stop
+    assert.include(yield* reasonOf(embedQuery("tides")), "`ollama serve`")
+    yield* ollama.start
+    assert.isTrue(Option.isSome(yield* embedQuery("tides")))
+  })
+)
+
+it.scopedLive("says so when there is no answer in time, and when another model answers under the name", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    const { embedQuery } = yield* make(url, { timeoutMs: 200 })
+    yield* embedQuery("tides")
+    faults.dimensions = 7
+    assert.include(yield* reasonOf(embedQuery("tides")), "7 dimensions where it gave 32")
+    faults.silent = true
+    assert.include(yield* reasonOf(embedQuery("tides")), "no answer within 200 ms")
+    yield* eventually("the connection is closed", () => state.closed === 1)
+    const missing = yield* make(url, { model: "absent" })
+    faults.silent = false
+    assert.include(yield* reasonOf(missing.embedQuery("tides")), "`ollama pull absent`")
+  })
+)
+
+it.scopedLive("a caller that goes away takes its request along, but not the answer others wait for", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    faults.slowMs = 300
+    const { embedPassages, identity } = yield* make(url)
+    const first = yield* Effect.fork(identity)
+    yield* eventually("it was asked", () => state.inFlight === 1)
+    const second = yield* Effect.fork(identity)
+    yield* Effect.yieldNow()
+    yield* Fiber.interrupt(first)
+    assert.strictEqual((yield* Fiber.join(second)).dimensions, 32)
+    faults.slowMs = 60_000
+    const work = yield* Effect.fork(embedPassages(["a"]))
+    yield* eventually("it was asked", () => state.inFlight === 1)
+    yield* Fiber.interrupt(work)
+    yield* eventually("the connection is closed", () => state.closed === 1)
+  })
+)

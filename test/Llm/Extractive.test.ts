@@ -1,0 +1,51 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Llm } from "../../src/Llm.ts"
+import * as Extractive from "../../src/Llm/Extractive.ts"
+import { citationMarks } from "../../src/text/citations.ts"
+import { hit } from "../hits.ts"
+
+const say = (query: string, texts: ReadonlyArray<string>, more: Partial<Parameters<Llm["Type"]["answer"]>[0]> = {}) =>
+  Stream.unwrap(
+    Effect.map(
+      Extractive.service.answer({ query, prompt: "", hits: texts.map((text) => hit({ text })), ...more }),
+      ({ fragments }) => fragments
+    )
+  ).pipe(Stream.mkString)
+
+it.effect("quotes the sentences that answer, numbered as their passages, and says that no model wrote it", () =>
+  Effect.gen(function* () {
+    const text = yield* say("when is the spring tide highest", [
+      "Knead the dough. Bake it in a hot oven until the crust is brown.",
+      "Twice a day the water rises. The spring tide is highest when sun and moon stand in a line."
+    ])
+    assert.match(text, /^No language model wrote this/)
+    assert.include(text, "“The spring tide is highest when sun and moon stand in a line.” [2]")
+    assert.notInclude(text, "Knead")
+  })
+)
+
+it.effect("says so when no sentence answers", () =>
+  Effect.gen(function* () {
+    assert.include(yield* say("zyzzyva", ["The moon pulls the sea, twice a day."]), "no sentence of the passages answers")
+    assert.include(yield* say("zyzzyva", []), "No language model is at hand")
+  })
+)
+
+it.effect("keeps a passage's own reference marks from posing as citations", () =>
+  Effect.gen(function* () {
+    const text = yield* say("what pulls the sea", ["The moon pulls the sea, as has long been known [7, 12]."])
+    assert.deepStrictEqual(
+      citationMarks(text).map(({ n }) => n),
+      [1]
+    )
+  })
+)
+
+it.effect("has no model to choose", () =>
+  Effect.gen(function* () {
+    const { reason } = yield* Effect.flip(say("moon", ["The moon pulls the sea."], { model: "llama3.2" }))
+    assert.include(reason, "llm.backend is extractive")
+  })
+)

@@ -1,0 +1,149 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import type { Llm } from "../../src/Llm.ts"
+import * as Auto from "../../src/Llm/Auto.ts"
+import * as Ollama from "../../src/Llm/Ollama.ts"
+import type { ModelOptions } from "../../src/Llm/options.ts"
+import { eventually, startOllama } from "../ollama.ts"
+
+const optionsFor = (url: string, more: Partial<ModelOptions> = {}): ModelOptions => ({
+  url,
+  model: "small",
+  temperature: 0.2,
+  maxTokens: 100,
+  contextTokens: 2048,
+  timeoutMs: 5000,
+  ...more
+})
+
+const question = { query: "What?", prompt: "Answer what.", hits: [] }
+const fragmentsOf = (llm: Llm["Type"], more: { readonly model?: string; readonly temperature?: number } = {}) =>
+  Stream.unwrap(Effect.map(llm.answer({ ...question, ...more }), ({ fragments }) => fragments))
+const collect = (llm: Llm["Type"], more = {}) => Stream.runCollect(fragmentsOf(llm, more)).pipe(Effect.map((all) => [...all]))
+const reasonOf = (llm: Llm["Type"], more = {}) => Effect.map(Effect.flip(collect(llm, more)), ({ reason }) => reason)
+
+it.scopedLive("streams the fragments in order, of the configured model or the one that is named", () =>
+  Effect.gen(function* () {
+    const answer = Array.from({ length: 500 }, (_, n) => (n % 7 === 0 ? `\n${n}` : ` ${n}é漢`))
+    const { asked, url } = yield* startOllama(answer)
+    const llm = Ollama.make(optionsFor(url))
+    assert.deepStrictEqual(yield* collect(llm), answer)
+    assert.deepInclude(asked[0]!.body, {
+      model: "small",
+      stream: true,
+      messages: [{ role: "user", content: "Answer what." }],
+      options: { temperature: 0.2, num_predict: 100, num_ctx: 2048 }
+    })
+    yield* collect(llm, { model: "small:latest", temperature: 1.5 })
+    assert.strictEqual(asked[1]!.body.model, "small:latest")
+    assert.strictEqual(asked[1]!.body.options.temperature, 1.5)
+    assert.deepStrictEqual(yield* llm.identity(), { backend: "ollama", model: "small" })
+  })
+)
+
+it.scopedLive("says what to do when the model is missing, or cannot chat", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama()
+    const llm = Ollama.make(optionsFor(url))
+    assert.include(yield* reasonOf(llm, { model: "absent" }), "`ollama pull absent`")
+    assert.include(yield* reasonOf(llm, { model: "all-minilm" }), "does not support chat")
+    faults.refuse = { status: 500, error: "model runner has unexpectedly stopped" }
+    assert.include(yield* reasonOf(llm), "Ollama answered 500: model runner has unexpectedly stopped")
+  })
+)
+
+it.scopedLive("says what to do when nobody answers there", () =>
+  Effect.gen(function* () {
+    const { stop, url } = yield* startOllama()
+    yield* stop
+    const reason = yield* reasonOf(Ollama.make(optionsFor(url)))
+    assert.include(reason, url)
+    assert.include(reason, "`ollama serve`")
+  })
+)
+
+it.scopedLive("never takes an answer that was broken off for a whole one", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama(["one", "two", "three"])
+    const llm = Ollama.make(optionsFor(url))
+    const broken = [
+      { fault: { cutAfter: 2 }, says: "broke off" },
+      { fault: { endAfter: 2 }, says: "broke off" },
+      { fault: { errorAfter: { fragments: 2, error: "llama runner process has terminated" } }, says: "terminated" },
+      { fault: { rubbishAt: { fragment: 2, line: "<html>502</html>" } }, says: "<html>502</html>" },
+      { fault: { rubbishAt: { fragment: 2, line: "17" } }, says: "what is no answer: 17" }
+    ]
+    for (const { fault, says } of broken) {
+      Object.assign(faults, { cutAfter: undefined, endAfter: undefined, errorAfter: undefined, rubbishAt: undefined }, fault)
+      const seen: Array<string> = []
+      const exit = yield* Effect.exit(Stream.runForEach(fragmentsOf(llm), (text) => Effect.sync(() => seen.push(text))))
+      assert.deepStrictEqual(seen, ["one", "two"], says)
+      const error = yield* Effect.flip(exit)
+      assert.include(error.reason, says)
+    }
+  })
+)
+
+it.scopedLive("gives up on silence, at the start and between fragments, but not on slowness", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama(["a", "b", "c", "d"])
+    faults.slowMs = 100
+    assert.deepStrictEqual(yield* collect(Ollama.make(optionsFor(url, { timeoutMs: 300 }))), ["a", "b", "c", "d"])
+    const hasty = Ollama.make(optionsFor(url, { timeoutMs: 40 }))
+    assert.include(yield* reasonOf(hasty), "said nothing for 40 ms")
+    faults.silent = true
+    assert.include(yield* reasonOf(hasty), "llm.timeout_ms")
+    yield* eventually("both connections are closed", () => state.inFlight === 0 && state.closed === 2)
+  })
+)
+
+it.scopedLive("leaving the stream closes the connection at once, also while the model is silent", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama(Array.from({ length: 1000 }, () => "word "))
+    const llm = Ollama.make(optionsFor(url))
+    faults.slowMs = 5
+    const three = yield* Stream.runCollect(Stream.take(fragmentsOf(llm), 3))
+    assert.strictEqual(three.length, 3)
+    yield* eventually("the connection is closed", () => state.closed === 1)
+
+    for (const fault of [{ slowMs: 60_000 }, { silent: true }]) {
+      Object.assign(faults, fault)
+      const before = state.closed
+      const fiber = yield* Effect.fork(collect(llm))
+      yield* eventually("it was asked", () => state.inFlight === 1)
+      const began = Date.now()
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
+      assert.isBelow(Date.now() - began, 500)
+      yield* eventually("the connection is closed", () => state.closed === before + 1)
+    }
+  })
+)
+
+it.scopedLive("auto answers with Ollama while it is there and has the model, else with quotes", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(["from the model"])
+    const llm = Auto.make(optionsFor(ollama.url))
+    assert.deepStrictEqual(yield* llm.identity(), { backend: "ollama", model: "small" })
+    assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+
+    const absent = Auto.make(optionsFor(ollama.url, { model: "absent" }))
+    assert.deepStrictEqual(yield* absent.identity(), { backend: "extractive" })
+    assert.include((yield* collect(absent)).join(""), "No language model")
+
+    ollama.faults.silent = true
+    const began = Date.now()
+    assert.deepStrictEqual(yield* llm.identity(), { backend: "extractive" })
+    assert.isBelow(Date.now() - began, 1000)
+    ollama.faults.silent = false
+
+    yield* ollama.stop
+    assert.strictEqual((yield* llm.answer(question)).llm.backend, "extractive")
+    // Who names a model is not fobbed off with quotes.
+    assert.include(yield* reasonOf(llm, { model: "small" }), "`ollama serve`")
+    yield* ollama.start
+    assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+  })
+)

@@ -1,0 +1,103 @@
+import { assert, it } from "@effect/vitest"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import type { Llm } from "../../src/Llm.ts"
+import * as OpenAi from "../../src/Llm/OpenAi.ts"
+import { eventually } from "../ollama.ts"
+import { startOpenAi } from "../openAi.ts"
+
+const make = (url: string, timeoutMs = 5000, key?: string) =>
+  OpenAi.make({
+    url,
+    model: "local",
+    temperature: 0.2,
+    maxTokens: 100,
+    contextTokens: 2048,
+    timeoutMs,
+    apiKey: Option.map(Option.fromNullable(key), (text) => Redacted.make(text))
+  }).pipe(Effect.provide(FetchHttpClient.layer))
+
+const fragmentsOf = (llm: Llm["Type"]) =>
+  Stream.unwrap(Effect.map(llm.answer({ query: "What?", prompt: "Answer what.", hits: [] }), ({ fragments }) => fragments))
+const collect = (llm: Llm["Type"]) => Effect.map(Stream.runCollect(fragmentsOf(llm)), (all) => [...all])
+const reasonOf = (llm: Llm["Type"]) => Effect.map(Effect.flip(collect(llm)), ({ reason }) => reason)
+
+it.scopedLive("streams the fragments in order, with the key, from a url with or without /v1", () =>
+  Effect.gen(function* () {
+    const answer = Array.from({ length: 300 }, (_, n) => `${n}é\n`)
+    const { asked, faults, url } = yield* startOpenAi(answer)
+    assert.deepStrictEqual(yield* collect(yield* make(url, 5000, "secret")), answer)
+    assert.strictEqual(asked[0]!.authorization, "Bearer secret")
+    assert.deepInclude(asked[0]!.body, { model: "local", stream: true, max_tokens: 100, temperature: 0.2 })
+    faults.withoutDone = true
+    assert.deepStrictEqual(yield* collect(yield* make(`${url}/v1/`)), answer)
+    assert.isUndefined(asked[1]!.authorization)
+  })
+)
+
+it.scopedLive("gives the server's own words when it refuses", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const llm = yield* make(url)
+    faults.refuse = { status: 401, body: JSON.stringify({ error: { message: "Incorrect API key", code: "x" } }) }
+    assert.include(yield* reasonOf(llm), "401: Incorrect API key; set the key in the environment")
+    faults.refuse = { status: 404, body: JSON.stringify({ error: "no such model" }) }
+    assert.include(yield* reasonOf(llm), "404: no such model; check the model's name")
+    faults.refuse = { status: 503, body: "Loading model" }
+    assert.include(yield* reasonOf(llm), "503: Loading model")
+  })
+)
+
+it.scopedLive("never takes an answer that was broken off for a whole one", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi(["one", "two", "three"])
+    const llm = yield* make(url)
+    const broken = [
+      { fault: { cutAfter: 2 }, says: "broke off" },
+      { fault: { endAfter: 2 }, says: "broke off before the answer's end" },
+      { fault: { dataAt: { fragment: 2, data: "<html>" } }, says: "what is no answer: <html>" },
+      { fault: { dataAt: { fragment: 2, data: '{"error":{"message":"out of memory"}}' } }, says: "out of memory" }
+    ]
+    for (const { fault, says } of broken) {
+      Object.assign(faults, { cutAfter: undefined, endAfter: undefined, dataAt: undefined }, fault)
+      const seen: Array<string> = []
+      const failed = Stream.runForEach(fragmentsOf(llm), (text) => Effect.sync(() => seen.push(text)))
+      const { reason } = yield* Effect.flip(failed)
+      assert.include(reason, says)
+      assert.deepStrictEqual(seen, ["one", "two"], says)
+    }
+  })
+)
+
+it.scopedLive("gives up on silence, and closes the connection when nobody listens any more", () =>
+  Effect.gen(function* () {
+    const { asked, faults, state, url } = yield* startOpenAi(["a", "b"])
+    faults.silent = true
+    assert.include(yield* reasonOf(yield* make(url, 50)), "said nothing for 50 ms")
+    yield* eventually("the connection is closed", () => state.closed === 1)
+
+    for (const fault of [{ silent: true }, { silent: false, slowMs: 60_000 }]) {
+      Object.assign(faults, fault)
+      const { closed } = state
+      const { length } = asked
+      const fiber = yield* Effect.fork(collect(yield* make(url)))
+      yield* eventually("it was asked", () => asked.length === length + 1)
+      yield* Effect.sleep("50 millis")
+      yield* Fiber.interrupt(fiber)
+      yield* eventually("the connection is closed", () => state.closed === closed + 1)
+    }
+  })
+)
+
+it.scopedLive("says so when nobody answers there", () =>
+  Effect.gen(function* () {
+    const { url } = yield* Effect.scoped(startOpenAi())
+    const reason = yield* reasonOf(yield* make(url))
+    assert.include(reason, `no answer from ${url}`)
+    assert.include(reason, "ECONNREFUSED")
+  })
+)

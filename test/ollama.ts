@@ -1,0 +1,179 @@
+import * as Effect from "effect/Effect"
+import * as Http from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+
+/** What is wrong with the server: none of it unless it is set. It can be changed while the server runs. */
+export interface Faults {
+  /** Takes requests and never answers. */
+  silent?: boolean
+  /** Answers every request to generate or embed with this status, for the first `times`, or always. */
+  refuse?: { readonly status: number; readonly error: string; times?: number }
+  /** Waits before each fragment, and before vectors. */
+  slowMs?: number
+  /** Breaks the connection after so many fragments. */
+  cutAfter?: number
+  /** Sends this line instead of the fragment at that place. */
+  rubbishAt?: { readonly fragment: number; readonly line: string }
+  /** Says this in the stream after so many fragments, as Ollama does when a runner dies. */
+  errorAfter?: { readonly fragments: number; readonly error: string }
+  /** Ends the stream in order after so many fragments, without the line that is done. */
+  endAfter?: number
+  /** Vectors of this width. */
+  dimensions?: number
+}
+
+export interface Asked {
+  readonly path: string
+  readonly body: any
+}
+
+const maxWords = 64
+
+/** A vector for a text by its words: texts that share words are near. */
+const embed = (text: string, dimensions: number): ReadonlyArray<number> => {
+  const vector = new Array<number>(dimensions).fill(0.001)
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [text]) {
+    let hash = 7
+    for (const letter of word) hash = (hash * 31 + letter.codePointAt(0)!) % 65_521
+    vector[hash % dimensions]! += 1
+  }
+  const norm = Math.hypot(...vector)
+  return vector.map((value) => value / norm)
+}
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/**
+ * A server that speaks Ollama's protocol as 0.9.6 does: NDJSON, status codes and errors are copied from it. It has the
+ * models "all-minilm:latest", which embeds and takes 64 words, and "small:latest", which says `answer`, a fragment each.
+ */
+export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", "."]) =>
+  Effect.gen(function* () {
+    const faults: Faults = {}
+    const asked: Array<Asked> = []
+    const state = { inFlight: 0, mostInFlight: 0, closed: 0, open: 0, answer, models: ["all-minilm:latest", "small:latest"] }
+    const sockets = new Set<Socket>()
+
+    const json = (response: Http.ServerResponse, status: number, body: unknown) => {
+      const text = JSON.stringify(body)
+      response.writeHead(status, {
+        "content-type": "application/json; charset=utf-8",
+        "content-length": Buffer.byteLength(text)
+      })
+      response.end(text)
+    }
+    const named = (model: string) => (model.includes(":") ? model : `${model}:latest`)
+
+    const chat = async (body: any, response: Http.ServerResponse) => {
+      if (named(body.model).startsWith("all-minilm")) {
+        return json(response, 400, { error: `"${body.model}" does not support chat` })
+      }
+      response.writeHead(200, { "content-type": "application/x-ndjson" })
+      const base = { model: body.model, created_at: "2026-01-01T00:00:00.000000000Z" }
+      const line = (value: unknown) => response.write(`${JSON.stringify(value)}\n`)
+      for (const [at, content] of [...state.answer, undefined].entries()) {
+        if (faults.slowMs !== undefined) await wait(faults.slowMs)
+        if (response.destroyed) return
+        // What was written before goes out first.
+        if ([faults.cutAfter, faults.rubbishAt?.fragment, faults.errorAfter?.fragments].includes(at)) await wait(30)
+        if (faults.cutAfter === at) return response.destroy()
+        if (faults.endAfter === at) return response.end()
+        if (faults.errorAfter?.fragments === at) {
+          line({ error: faults.errorAfter.error })
+          return response.end()
+        }
+        if (faults.rubbishAt?.fragment === at) response.write(`${faults.rubbishAt.line}\n`)
+        else if (content !== undefined) {
+          if (!line({ ...base, message: { role: "assistant", content }, done: false })) {
+            await new Promise<void>((resolve) => {
+              response.once("drain", resolve)
+              response.once("close", resolve)
+            })
+          }
+        }
+      }
+      line({ ...base, message: { role: "assistant", content: "" }, done_reason: "stop", done: true, total_duration: 1 })
+      response.end()
+    }
+
+    const vectors = async (body: any, response: Http.ServerResponse) => {
+      if (named(body.model).startsWith("small")) return json(response, 500, { error: "this model does not support embeddings" })
+      const input: ReadonlyArray<string> = typeof body.input === "string" ? [body.input] : body.input
+      if (faults.slowMs !== undefined) await wait(faults.slowMs)
+      const isLong = (text: string) => text.split(/\s+/).length > maxWords
+      if (body.truncate === false && input.some(isLong)) {
+        return json(response, 400, { error: "input length exceeds maximum context length" })
+      }
+      const dimensions = faults.dimensions ?? body.dimensions ?? 32
+      const cut = (text: string) => text.split(/\s+/).slice(0, maxWords).join(" ")
+      json(response, 200, {
+        model: body.model,
+        embeddings: input.map((text) => embed(isLong(text) ? cut(text) : text, dimensions)),
+        total_duration: 1,
+        load_duration: 1,
+        prompt_eval_count: 1
+      })
+    }
+
+    const server = Http.createServer((request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk: Buffer) => chunks.push(chunk))
+      request.on("end", () => {
+        const path = request.url ?? ""
+        if (path === "/api/tags") {
+          if (faults.silent) return
+          return json(response, 200, { models: state.models.map((name) => ({ name, model: name })) })
+        }
+        const body = JSON.parse(Buffer.concat(chunks).toString() || "null")
+        asked.push({ path, body })
+        state.inFlight++
+        state.mostInFlight = Math.max(state.mostInFlight, state.inFlight)
+        response.on("close", () => {
+          state.inFlight--
+          if (!response.writableFinished) state.closed++
+        })
+        if (faults.silent) return
+        const { refuse } = faults
+        if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
+          return json(response, refuse.status, { error: refuse.error })
+        }
+        if (!state.models.includes(named(body?.model ?? ""))) {
+          return json(response, 404, { error: `model "${body.model}" not found, try pulling it first` })
+        }
+        if (path === "/api/chat") return void chat(body, response)
+        if (path === "/api/embed") return void vectors(body, response)
+        if (path === "/api/show") return json(response, 200, { details: { family: "test" }, capabilities: ["completion"] })
+        response.writeHead(404, { "content-type": "text/plain" })
+        response.end("404 page not found")
+      })
+    })
+    server.on("connection", (socket) => {
+      state.open++
+      sockets.add(socket)
+      socket.on("close", () => {
+        state.open--
+        sockets.delete(socket)
+      })
+    })
+    const listen = (port: number) =>
+      Effect.async<number>((resume) => {
+        server.listen(port, "127.0.0.1", () => resume(Effect.succeed((server.address() as AddressInfo).port)))
+      })
+    const port = yield* listen(0)
+    /** Gone, as a server is that was stopped; `start` brings it back at the same address. */
+    const stop = Effect.async<void>((resume) => {
+      server.close(() => resume(Effect.void))
+      for (const socket of sockets) socket.destroy()
+    })
+    yield* Effect.addFinalizer(() => stop)
+    return { url: `http://127.0.0.1:${port}`, faults, asked, state, stop, start: Effect.asVoid(listen(port)) }
+  })
+
+/** Waits until something is so, for at most two seconds. */
+export const eventually = (what: string, isSo: () => boolean): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    for (let left = 200; !isSo(); left--) {
+      if (left === 0) throw new Error(`not within two seconds: ${what}`)
+      await wait(10)
+    }
+  })

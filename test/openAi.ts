@@ -1,0 +1,94 @@
+import * as Effect from "effect/Effect"
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
+
+/** What is wrong with the server: none of it unless it is set. */
+export interface Faults {
+  silent?: boolean
+  refuse?: { readonly status: number; readonly body: string; times?: number }
+  cutAfter?: number
+  endAfter?: number
+  /** Sends this data instead of the fragment at that place. */
+  dataAt?: { readonly fragment: number; readonly data: string }
+  /** Closes after the reason to finish, without `[DONE]`. */
+  withoutDone?: boolean
+  slowMs?: number
+}
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+const embed = (text: string): ReadonlyArray<number> => {
+  const vector = new Array<number>(16).fill(0.001)
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [text]) {
+    let hash = 7
+    for (const letter of word) hash = (hash * 31 + letter.codePointAt(0)!) % 65_521
+    vector[hash % 16]! += 1
+  }
+  return vector
+}
+
+/** A server that speaks `/v1/chat/completions` and `/v1/embeddings` as llama.cpp's does. */
+export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", "."]) =>
+  Effect.gen(function* () {
+    const faults: Faults = {}
+    const asked: Array<{ readonly path: string; readonly body: any; readonly authorization: string | undefined }> = []
+    const state = { closed: 0 }
+
+    const chat = async (body: any, response: Http.ServerResponse) => {
+      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" })
+      const send = (data: string) => response.write(`data: ${data}\n\n`)
+      const chunk = (delta: unknown, finish: string | null = null) =>
+        JSON.stringify({
+          id: "chatcmpl-1",
+          object: "chat.completion.chunk",
+          model: body.model,
+          choices: [{ index: 0, delta, finish_reason: finish }]
+        })
+      send(chunk({ role: "assistant", content: null }))
+      for (const [at, content] of [...answer, undefined].entries()) {
+        if (faults.slowMs !== undefined) await wait(faults.slowMs)
+        if (response.destroyed) return
+        // What was written before goes out first.
+        if ([faults.cutAfter, faults.dataAt?.fragment].includes(at)) await wait(30)
+        if (faults.cutAfter === at) return response.destroy()
+        if (faults.endAfter === at) return response.end()
+        if (faults.dataAt?.fragment === at) send(faults.dataAt.data)
+        else if (content !== undefined) send(chunk({ content }))
+      }
+      send(chunk({}, "stop"))
+      if (!faults.withoutDone) send("[DONE]")
+      response.end()
+    }
+
+    const server = Http.createServer((request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (part: Buffer) => chunks.push(part))
+      request.on("end", () => {
+        const path = request.url ?? ""
+        const body = JSON.parse(Buffer.concat(chunks).toString())
+        asked.push({ path, body, authorization: request.headers.authorization })
+        response.on("close", () => (state.closed += response.writableFinished ? 0 : 1))
+        if (faults.silent) return
+        const { refuse } = faults
+        if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
+          response.writeHead(refuse.status, { "content-type": "application/json" })
+          return response.end(refuse.body)
+        }
+        if (path === "/v1/chat/completions") return void chat(body, response)
+        // Out of order, which `index` allows.
+        const data = body.input.map((text: string, index: number) => ({ object: "embedding", index, embedding: embed(text) }))
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(JSON.stringify({ object: "list", model: body.model, data: data.reverse() }))
+      })
+    })
+    const port = yield* Effect.async<number>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.succeed((server.address() as AddressInfo).port)))
+    })
+    yield* Effect.addFinalizer(() =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+    )
+    return { url: `http://127.0.0.1:${port}`, faults, asked, state }
+  })
