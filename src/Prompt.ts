@@ -1,11 +1,14 @@
 import * as Effect from "effect/Effect"
 import type { SearchRequest } from "./model/Query.ts"
+import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
 import { formatPrompt } from "./text/prompt.ts"
 import { Tokenizer } from "./Tokenizer.ts"
 
 export interface PromptOutcome extends SearchOutcome {
   readonly prompt: string
+  /** All that was found; `hits` are those within the prompt. */
+  readonly found: ReadonlyArray<Hit>
   /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, entry n being hit n. */
   readonly omitted: number
 }
@@ -28,6 +31,7 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       return {
         ...outcome,
         hits: outcome.hits.slice(0, included),
+        found: outcome.hits,
         prompt,
         omitted: outcome.hits.length - included
       } satisfies PromptOutcome

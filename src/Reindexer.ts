@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { Embedder } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
 import { type ReindexState, Store } from "./Store.ts"
@@ -24,9 +25,9 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     const store = yield* Store
     const embedders = yield* Embedders
 
-    const step = Effect.fn("Reindexer.step")(function* (name: CollectionName) {
+    const step = Effect.fn("Reindexer.step")(function* (name: CollectionName, embedder: Embedder["Type"]) {
       const passages = yield* store.unembedded(name, batch)
-      const vectors = yield* embedders.configured.embedPassages(
+      const vectors = yield* embedder.embedPassages(
         passages.map(({ heading, text, title }) => embeddedText(title, { heading, text }))
       )
       yield* store.putReindexed(
@@ -43,12 +44,14 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
       const first: Progress = { ...state, from, to, changed: false }
       if (same) return Stream.succeed(first)
+      // What was chosen now, whatever would be chosen by the time the last passage has its turn.
+      const embedder = yield* embedders.forCollection({ name, embedder: to })
       return Stream.concat(
         Stream.succeed(first),
         Stream.unfoldEffect(first, (before) =>
           Effect.gen(function* () {
             if (before.changed) return Option.none()
-            const done = before.done + (yield* step(name))
+            const done = before.done + (yield* step(name, embedder))
             const changed = done === before.done && (yield* store.finishReindex(name))
             const next: Progress = { ...before, done, total: Math.max(before.total, done), changed }
             return Option.some([next, next] as const)

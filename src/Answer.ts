@@ -1,0 +1,121 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { LlmConfig } from "./Config.ts"
+import { Embedders } from "./Embedders.ts"
+import { type Generation, Llm } from "./Llm.ts"
+import { defaultCollection } from "./model/Collection.ts"
+import type { SearchRequest } from "./model/Query.ts"
+import type { Hit } from "./model/SearchResult.ts"
+import { Prompt } from "./Prompt.ts"
+import type { SearchOutcome } from "./Search.ts"
+import { Store } from "./Store.ts"
+import { type CitationMark, citationMarks, lexicalSupport } from "./text/citations.ts"
+import { embeddedText } from "./text/embedded.ts"
+
+export interface AskRequest extends SearchRequest {
+  readonly model?: string | undefined
+  readonly temperature?: number | undefined
+}
+
+/** What was found, and the answer to come. */
+export interface Answering extends Omit<SearchOutcome, "queryTimeMs"> {
+  /** The passages found: passage n is cited as `[n]`. */
+  readonly hits: ReadonlyArray<Hit>
+  /** How many of them, the last ones, the model's window had no room for. */
+  readonly omitted: number
+  /** Looks for what answers, which may take a moment, and starts nothing yet. */
+  readonly generation: Effect.Effect<Generation>
+}
+
+/** Whether a citation holds. */
+export interface Verdict extends CitationMark {
+  /** Passage n was there to be cited. */
+  readonly exists: boolean
+  /** 0 to 1: how far the passage says what the sentence says. */
+  readonly support: number
+  readonly supported: boolean
+}
+
+/**
+ * The support from which a citation holds. On SciFact's claims, held against the abstracts that were judged to bear on
+ * them and against others that were merely retrieved: see docs/answers.md.
+ */
+export const supportThreshold = 0.5
+
+/** The mean of the share of a sentence's terms that a passage has, and of the cosine of both; the share alone without one. */
+export const supportOf = (lexical: number, cosine: Option.Option<number>): number =>
+  Option.match(cosine, { onNone: () => lexical, onSome: (value) => (lexical + Math.max(0, value)) / 2 })
+
+/** Tokens of the built-in tokenizer to one of a model's: models cut finer, code and other languages most. */
+const tokenRatio = 0.75
+
+/** Answers a question from the index, and checks what the answer cites. */
+export class Answer extends Effect.Service<Answer>()("clew/Answer", {
+  effect: Effect.gen(function* () {
+    const prompt = yield* Prompt
+    const llm = yield* Llm
+    const store = yield* Store
+    const embedders = yield* Embedders
+    const { contextTokens, maxTokens } = yield* LlmConfig
+
+    const room = Math.max(64, Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio))
+
+    const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
+      const { degraded, found, mode, omitted, prompt: text } = yield* prompt.run({ ...request, maxTokens: room })
+      const { model, query, temperature } = request
+      return {
+        hits: found,
+        mode,
+        omitted,
+        degraded,
+        generation: llm.answer({ query, hits: found, prompt: text, model, temperature })
+      } satisfies Answering
+    })
+
+    /** Cosines of each sentence with its passage; none where there is no embedder to ask. */
+    const similarities = Effect.fn("Answer.similarities")(
+      function* (pairs: ReadonlyArray<{ readonly sentence: string; readonly hit: Hit }>, request: AskRequest) {
+        const collection = yield* store.collection(request.collection ?? defaultCollection)
+        const embedder = yield* embedders.forCollection(collection)
+        const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
+        const vectors = yield* embedder.embedPassages(texts)
+        return pairs.map((_, index) =>
+          Option.zipWith(vectors[2 * index]!, vectors[2 * index + 1]!, (a, b) =>
+            a.reduce((sum, value, at) => sum + value * b[at]!, 0)
+          )
+        )
+      },
+      Effect.catchTags({
+        EmbedderUnavailable: () => Effect.succeed([]),
+        StoreUnavailable: () => Effect.succeed([]),
+        EmbedderMismatch: () => Effect.succeed([]),
+        CollectionNotFound: () => Effect.succeed([])
+      })
+    )
+
+    /**
+     * Checks every `[n]` of an answer: that passage n exists, and that it supports the sentence the mark stands at, by
+     * `supportOf`.
+     */
+    const verify = Effect.fn("Answer.verify")(function* (
+      answer: string,
+      hits: ReadonlyArray<Hit>,
+      request: AskRequest
+    ) {
+      const marks = citationMarks(answer)
+      const cited = marks.flatMap(({ n, sentence }) => (n >= 1 && n <= hits.length ? [{ sentence, hit: hits[n - 1]! }] : []))
+      const cosines = cited.length === 0 ? [] : yield* similarities(cited, request)
+      let at = 0
+      return marks.map((mark): Verdict => {
+        const hit = hits[mark.n - 1]
+        if (hit === undefined) return { ...mark, exists: false, support: 0, supported: false }
+        const lexical = lexicalSupport(mark.sentence, hit)
+        const cosine = Option.flatten(Option.fromNullable(cosines[at++]))
+        const support = supportOf(lexical, cosine)
+        return { ...mark, exists: true, support, supported: support >= supportThreshold }
+      })
+    })
+
+    return { ask, verify }
+  })
+}) {}

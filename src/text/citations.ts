@@ -1,0 +1,68 @@
+import type { Hit } from "../model/SearchResult.ts"
+import { eachSentence } from "./chunk/sentences.ts"
+import { splitQuery, terms } from "./terms.ts"
+
+/** A `[n]` of an answer and the sentence it stands at; UTF-16 offsets in the answer, end exclusive. */
+export interface CitationMark {
+  readonly n: number
+  readonly start: number
+  readonly end: number
+  /** The sentence without its marks. */
+  readonly sentence: string
+}
+
+const mark = /\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]/g
+
+/** `a[1]` in code is no citation. */
+const withoutCode = (answer: string): string =>
+  answer.replace(/```[^]*?(?:```|$)|`[^`\n]*`/g, (code) => code.replace(/[^\n]/g, " "))
+
+/** The ends of an answer's sentences. Marks are blank here, so that one behind a full stop belongs to what it ends. */
+const sentenceEnds = (answer: string): ReadonlyArray<number> => {
+  const blank = answer.replace(mark, ({ length }) => " ".repeat(length))
+  const ends: Array<number> = []
+  for (const line of blank.matchAll(/[^\n]+/g)) {
+    eachSentence(blank, line.index, line.index + line[0].length, (end) => ends.push(end))
+  }
+  return ends
+}
+
+/** The passages that a mark names: `1, 3` and `1-3` are several. */
+const numbersOf = (inside: string): ReadonlyArray<number> =>
+  inside.split(/[,;]/).flatMap((part) => {
+    const [first = 0, last = first] = part.split(/[–-]/).map(Number)
+    // What is no range of passages stands for itself.
+    return last < first || last - first > 20 ? [first, last] : Array.from({ length: last - first + 1 }, (_, i) => first + i)
+  })
+
+const isEmpty = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text)
+
+/**
+ * Every citation of an answer, in order; `[1, 2]` and `[1-2]` are two of the same place. Marks in code are none. A mark
+ * that stands alone, as on a line of its own, belongs to the sentence before it.
+ */
+export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
+  const ends = sentenceEnds(answer)
+  const plain = (from: number, to: number): string =>
+    answer.slice(from, to).replaceAll(mark, "").replace(/[ \t]+/g, " ").replace(/ ([.!?,;])/g, "$1").trim()
+  const marks: Array<CitationMark> = []
+  let at = 0
+  let sentence = ""
+  for (const match of withoutCode(answer).matchAll(mark)) {
+    while (at < ends.length - 1 && ends[at]! <= match.index) at++
+    let first = at
+    do sentence = plain(ends[first - 1] ?? 0, ends[at] ?? answer.length)
+    while (isEmpty(sentence) && first-- > 0)
+    const place = { start: match.index, end: match.index + match[0].length, sentence }
+    for (const n of numbersOf(match[1]!)) marks.push({ n, ...place })
+  }
+  return marks
+}
+
+/** The share of a sentence's content terms that stand in a passage, its title or its headings; 0 to 1. */
+export const lexicalSupport = (sentence: string, { document, passage }: Hit): number => {
+  const wanted = splitQuery(sentence).content
+  if (wanted.length === 0) return 0
+  const there = new Set(terms([document.title ?? "", ...passage.heading, passage.text].join("\n")))
+  return wanted.filter((term) => there.has(term)).length / wanted.length
+}

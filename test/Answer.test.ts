@@ -1,0 +1,143 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
+import * as Stream from "effect/Stream"
+import { Answer } from "../src/Answer.ts"
+import { Chunker } from "../src/Chunker.ts"
+import { LlmConfig, PipelineConfig } from "../src/Config.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { Llm, type Question } from "../src/Llm.ts"
+import { Prompt } from "../src/Prompt.ts"
+import { Search } from "../src/Search.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
+import { defaultCollection } from "../src/model/Collection.ts"
+import { Tokenizer } from "../src/Tokenizer.ts"
+import { embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+
+const config = {
+  backend: "ollama",
+  model: "fake",
+  url: "http://127.0.0.1:1",
+  temperature: 0.2,
+  maxTokens: 100,
+  contextTokens: 600,
+  timeoutMs: 1000,
+  apiKey: Option.none()
+} as const
+
+const contents = [
+  "The north wind blows cold over the harbour in winter.",
+  "In the east the sun comes up over the fields of barley.",
+  "Swallows fly south before the first frost.",
+  "The west gate is shut at dusk by the watchman."
+]
+
+/** An index of four documents, with a model that is told what to say and remembers what it was asked. */
+const make = Effect.gen(function* () {
+  const { down, embedder } = yield* makeEmbedder()
+  const asked: Array<Question> = []
+  const llm = Layer.succeed(Llm, {
+    identity: (model = "fake") => Effect.succeed({ backend: "ollama", model }),
+    answer: (question) => {
+      asked.push(question)
+      return Effect.succeed({
+        llm: { backend: "ollama", model: question.model ?? "fake" },
+        fragments: Stream.make("Cold ", "wind [1].")
+      })
+    }
+  })
+  const layer = Answer.Default.pipe(
+    Layer.provideMerge(Prompt.Default),
+    Layer.provideMerge(Layer.merge(Search.Default, Indexer.Default)),
+    Layer.provide(Chunker.Default),
+    Layer.provideMerge(Layer.mergeAll(Sqlite.layerMemory, embeddersLayer(embedder), Tokenizer.Default, llm)),
+    Layer.provide(
+      Layer.mergeAll(
+        searchConfig,
+        Layer.succeed(LlmConfig, config),
+        Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 32 })
+      )
+    )
+  )
+  return { asked, down, layer }
+})
+
+const indexed = (texts: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const indexer = yield* Indexer
+    const collection = yield* indexer.open(defaultCollection)
+    const drafts = texts.map((content, n) =>
+      indexer.draft({ content, docId: undefined, source: `${n}.md`, title: undefined, metadata: {} })
+    )
+    const compared = yield* indexer.compare(defaultCollection, drafts)
+    yield* indexer.put(collection, yield* indexer.prepare(collection, compared))
+  })
+
+it.effect("passage n, entry n of the prompt and hit n are the same", () =>
+  Effect.gen(function* () {
+    const { asked, layer } = yield* make
+    yield* Effect.gen(function* () {
+      yield* indexed(contents)
+      const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind", topK: 4, model: "other", temperature: 1 })
+      assert.lengthOf(hits, 4)
+      assert.strictEqual(omitted, 0)
+      const { fragments, llm } = yield* generation
+      assert.deepStrictEqual(llm, { backend: "ollama", model: "other" })
+      assert.strictEqual(yield* Stream.mkString(fragments), "Cold wind [1].")
+      const [question] = asked
+      assert.deepInclude(question!, { query: "north wind", model: "other", temperature: 1 })
+      for (const [at, { document, passage }] of hits.entries()) {
+        assert.include(question!.prompt, `[${at + 1}] (score: ${hits[at]!.score.toFixed(4)}) ${document.source}:1\n\`\`\`\n${passage.text}`)
+      }
+    }).pipe(Effect.provide(layer))
+  })
+)
+
+it.effect("what the model's window has no room for is left out of the prompt, and still a source", () =>
+  Effect.gen(function* () {
+    const { asked, layer } = yield* make
+    yield* Effect.gen(function* () {
+      yield* indexed(Array.from({ length: 10 }, (_, n) => `Number ${n}. ${"the north wind blows over the harbour ".repeat(15)}`))
+      const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind", topK: 10 })
+      assert.lengthOf(hits, 10)
+      assert.isAbove(omitted, 5)
+      assert.isBelow(omitted, 10)
+      yield* generation
+      const { prompt } = asked[0]!
+      const { count } = yield* (yield* Tokenizer).load
+      assert.isAtMost(count(prompt), (config.contextTokens - config.maxTokens) * 0.75)
+      assert.include(prompt, `\n[${10 - omitted}] (score`)
+      assert.notInclude(prompt, `\n[${11 - omitted}] (score`)
+      assert.include(prompt, `(${omitted} more passages were left out for length)`)
+    }).pipe(Effect.provide(layer))
+  })
+)
+
+it.effect("checks that what is cited exists, and bears out what is said", () =>
+  Effect.gen(function* () {
+    const { down, layer } = yield* make
+    yield* Effect.gen(function* () {
+      yield* indexed(contents)
+      const { ask, verify } = yield* Answer
+      const request = { query: "north wind", topK: 2 }
+      const { hits } = yield* ask(request)
+      const north = hits.findIndex(({ document }) => document.source === "0.md") + 1
+      const answer = `The north wind is cold in winter [${north}]. The west gate opens at noon for trade caravans [${north}]. Swallows [9].`
+      const check = Effect.map(verify(answer, hits, request), (verdicts) =>
+        verdicts.map(({ exists, n, supported }) => [n, exists, supported])
+      )
+      const expected = [
+        [north, true, true],
+        [north, true, false],
+        [9, false, false]
+      ]
+      assert.deepStrictEqual(yield* check, expected)
+      // Without the embedder the words alone decide.
+      yield* Ref.set(down, "switched off")
+      assert.deepStrictEqual(yield* check, expected)
+      assert.deepStrictEqual(yield* verify("Nothing is cited here.", hits, request), [])
+    }).pipe(Effect.provide(layer))
+  })
+)

@@ -1,0 +1,62 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import { citationMarks, lexicalSupport } from "../../src/text/citations.ts"
+import { hit } from "../hits.ts"
+
+const marks = (answer: string) => citationMarks(answer).map(({ n, sentence }) => [n, sentence])
+
+describe("citationMarks", () => {
+  it("finds each mark with the sentence that it stands at", () => {
+    assert.deepStrictEqual(marks("The moon pulls the sea [1]. Bread is baked.[2] Lava flows [3], fast.\n- Ice creeps. [4]"), [
+      [1, "The moon pulls the sea."],
+      [2, "Bread is baked."],
+      [3, "Lava flows, fast."],
+      [4, "- Ice creeps."]
+    ])
+  })
+
+  it("reads several passages in one mark, and several marks in a row", () => {
+    assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
+      [1, "Lava flows."],
+      [3, "Lava flows."],
+      [5, "Lava flows."]
+    ])
+    assert.deepStrictEqual(
+      marks("Lava flows [2-4].").map(([n]) => n),
+      [2, 3, 4]
+    )
+  })
+
+  it("a mark on a line of its own belongs to the sentence before it", () => {
+    assert.deepStrictEqual(marks("Lava flows.\n\n[2]\n"), [[2, "Lava flows."]])
+    assert.deepStrictEqual(marks("[1]"), [[1, ""]])
+  })
+
+  it("takes no index in code for a citation", () => {
+    assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
+  })
+
+  it("leaves alone what is no number in brackets", () => {
+    assert.deepStrictEqual(marks("[a] [1.5] [] [x1] [^1] (2) [12345]"), [])
+  })
+
+  it.prop("says where each mark stands", { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`") }) }, ({ answer }) => {
+    let before = 0
+    for (const { end, n, start } of citationMarks(answer)) {
+      assert.match(answer.slice(start, end), /^\[[\d\s,;–-]+\]$/)
+      assert.include(answer.slice(start, end), String(n))
+      assert.isAtLeast(start, before)
+      before = start
+    }
+  })
+})
+
+describe("lexicalSupport", () => {
+  it("is the share of the sentence's content words that the passage has, stemmed, its title and headings too", () => {
+    const tides = hit({ text: "The moon pulled the seas.", title: "Tides", heading: ["Gravity"] })
+    assert.strictEqual(lexicalSupport("The moon pulls the sea.", tides), 1)
+    assert.strictEqual(lexicalSupport("Gravity makes tides.", tides), 2 / 3)
+    assert.strictEqual(lexicalSupport("Bread is baked.", tides), 0)
+    assert.strictEqual(lexicalSupport("", tides), 0)
+  })
+})
