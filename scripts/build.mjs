@@ -1,0 +1,59 @@
+import { build } from "esbuild"
+import { execFileSync } from "node:child_process"
+import { chmodSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { analyze } from "./analyze.mjs"
+import { commonjs } from "./commonjs.mjs"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+process.chdir(root)
+
+// Built beside the old one and put in its place at the end: what runs goes on, and a build that fails breaks nothing.
+const outdir = mkdtempSync("node_modules/.dist-")
+process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
+
+const common = {
+  absWorkingDir: root,
+  outdir,
+  chunkNames: "chunk-[hash]",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  legalComments: "none",
+  logLevel: "warning"
+}
+
+const [{ metafile }] = await Promise.all([
+  // The program starts fastest from few files that hold all it needs; the addons of SQLite cannot be among them.
+  build({
+    ...common,
+    entryPoints: [
+      { in: "src/bin.ts", out: "bin" },
+      { in: "src/Store/writer/writerWorker.ts", out: "writerWorker" }
+    ],
+    minify: true,
+    plugins: [commonjs],
+    external: ["better-sqlite3", "sqlite-vec"],
+    // CommonJS packages in the bundle still call require.
+    banner: {
+      js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);'
+    },
+    metafile: true
+  }),
+  // The library shares effect with the program that imports it: tags and fibers of two copies do not meet.
+  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external" })
+])
+chmodSync(outdir, 0o755)
+chmodSync(`${outdir}/bin.js`, 0o755)
+cpSync("src/assets", `${outdir}/assets`, { recursive: true })
+
+if (!process.argv.includes("--no-types")) {
+  execFileSync("node_modules/.bin/tsc", ["--project", "tsconfig.build.json", "--outDir", `${outdir}/types`], {
+    stdio: "inherit"
+  })
+}
+rmSync("dist", { recursive: true, force: true })
+renameSync(outdir, "dist")
+if (process.argv.includes("--analyze")) console.log(analyze(metafile, `${outdir}/bin.js`))

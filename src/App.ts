@@ -1,0 +1,239 @@
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Answer } from "./Answer.ts"
+import { Benchmark } from "./Benchmark.ts"
+import { Chunker } from "./Chunker.ts"
+import * as Config from "./Config.ts"
+import * as Load from "./Config/Load.ts"
+import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
+import { Embedder } from "./Embedder.ts"
+import * as Builtin from "./Embedder/Builtin.ts"
+import { prefixesOf } from "./Embedder/prefixes.ts"
+import * as Embedders from "./Embedders.ts"
+import { FileIndexer } from "./FileIndexer.ts"
+import { Indexer } from "./Indexer.ts"
+import * as Files from "./Loader/Files.ts"
+import { formats } from "./Loader/formats.ts"
+import type { EmbedderIdentity } from "./model/Collection.ts"
+import { Llm } from "./Llm.ts"
+import { packagedModel } from "./packagedModel.ts"
+import { Prompt } from "./Prompt.ts"
+import * as Memory from "./RateLimiter/Memory.ts"
+import { Reindexer } from "./Reindexer.ts"
+import { Search } from "./Search.ts"
+import * as Sqlite from "./Store/Sqlite.ts"
+import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
+import { Tokenizer } from "./Tokenizer.ts"
+
+/** Decoded settings, and the keys that are in no file. */
+export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
+
+const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
+
+/** The configuration as it holds here: flag over environment over file over default. */
+export const configure = (options: Load.LoadOptions) => Effect.provide(Load.load(options), platform)
+
+type Embedding = Config.EmbeddingConfig["Type"]
+type Service = Embedder["Type"]
+
+const ollamaModel = "nomic-embed-text"
+
+/** An embedder behind a network, its client loaded only where it is asked for. */
+const remote = (
+  config: Embedding & { readonly permits: Effect.Semaphore },
+  backend: "ollama" | "openai",
+  recorded?: EmbedderIdentity
+): Effect.Effect<Service> =>
+  Effect.gen(function* () {
+    const model = recorded?.model ?? config.model ?? ollamaModel
+    const given = recorded ?? config
+    const options = { ...config, model, prefixes: prefixesOf(model, given) }
+    if (backend === "ollama") {
+      const { make } = yield* Effect.promise(() => import("./Embedder/Ollama.ts"))
+      return yield* make(options)
+    }
+    const { make } = yield* Effect.promise(() => import("./Embedder/OpenAi.ts"))
+    const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+    return yield* Effect.provide(make(options), layer)
+  })
+
+/**
+ * Ollama where it answers and has the model, else the packaged model; asked each time, so that a collection made later
+ * gets an Ollama that was started meanwhile. What a collection records is opened by that record.
+ */
+const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service) =>
+  Effect.gen(function* () {
+    // Uninterruptible, or one caller that goes away would leave an interruption as the answer for all.
+    const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
+    const picked = Effect.gen(function* () {
+      const { has } = yield* Effect.promise(() => import("./Ollama.ts"))
+      return (yield* has(config.url, config.model ?? ollamaModel)) ? yield* ollama : builtin
+    })
+    return Embedder.of({
+      identity: Effect.flatMap(picked, ({ identity }) => identity),
+      embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
+      embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts))
+    })
+  })
+
+/** A model folder's identity ends in a hash of its weights. */
+const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
+  model === packagedModel ? undefined : model.replace(/@[0-9a-f]{8}$/, "")
+
+const embedders = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const given = yield* Config.EmbeddingConfig
+    // Of all collections together, whatever their models.
+    const config = { ...given, permits: yield* Effect.makeSemaphore(given.concurrency) }
+    const { passagePrefix, queryPrefix } = config
+    const path = yield* Path.Path
+    const isFolder = config.backend === "builtin" || (config.model !== undefined && path.isAbsolute(config.model))
+    const builtin = yield* Builtin.make({ folder: isFolder ? config.model : undefined, queryPrefix, passagePrefix })
+    const configured =
+      config.backend === "ollama" || config.backend === "openai"
+        ? yield* remote(config, config.backend)
+        : config.backend === "builtin" || isFolder
+          ? builtin
+          : yield* whicheverAnswers(config, builtin)
+
+    const isBuiltin = (recorded: EmbedderIdentity) =>
+      folderOf(recorded) === (isFolder ? config.model : undefined) &&
+      recorded.queryPrefix === (queryPrefix ?? "") &&
+      recorded.passagePrefix === (passagePrefix ?? "")
+    const open = (recorded: EmbedderIdentity): Effect.Effect<Service> =>
+      recorded.backend === "ollama" || recorded.backend === "openai"
+        ? remote(config, recorded.backend, recorded)
+        : isBuiltin(recorded)
+          ? Effect.succeed(builtin)
+          : Builtin.make({ ...recorded, folder: folderOf(recorded) })
+    return Layer.provide(
+      Embedders.layer({ insists: config.backend !== "auto", open }),
+      Layer.succeed(Embedder, configured)
+    )
+  })
+)
+
+/** What writes answers; each kind's own code is loaded where it is asked for. */
+const llm = Layer.effect(
+  Llm,
+  Effect.gen(function* () {
+    const config = yield* Config.LlmConfig
+    switch (config.backend) {
+      case "auto":
+        return (yield* Effect.promise(() => import("./Llm/Auto.ts"))).make(config)
+      case "ollama":
+        return (yield* Effect.promise(() => import("./Llm/Ollama.ts"))).make(config)
+      case "extractive":
+        return (yield* Effect.promise(() => import("./Llm/Extractive.ts"))).service
+      case "openai": {
+        const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
+        const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+        return yield* Effect.provide(make(config), layer)
+      }
+    }
+  })
+)
+
+const loader = Layer.unwrapEffect(
+  Effect.map(Config.LimitsConfig, ({ maxFileBytes }) => Files.layer({ formats, maxFileBytes }))
+)
+
+/** The whole program but its doors, on one index. */
+export const layer = ({
+  apiKeys,
+  settings,
+  store
+}: Configured & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
+  const filename = settings.store.path
+  const database =
+    store === "memory"
+      ? Sqlite.layerMemory
+      : store === "readonly"
+        ? Sqlite.layer({ filename, mode: store })
+        : SqliteThreaded.layer({ filename, mode: store })
+  return Layer.mergeAll(Benchmark.Default, Answer.Default, Reindexer.Default).pipe(
+    Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
+    Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
+    Layer.provideMerge(Indexer.Default),
+    Layer.provideMerge(Chunker.Default),
+    Layer.provideMerge(Layer.mergeAll(database, embedders, loader, Tokenizer.Default)),
+    Layer.provideMerge(Config.layer({ settings, apiKeys })),
+    Layer.provide(platform)
+  )
+}
+
+/**
+ * The program with the defaults but for these settings, for a program that brings its own configuration. Without
+ * `store.path` the index goes with the process.
+ */
+export const layerOf = (given: Omit<SettingsEncoded, "store"> & { readonly store?: SettingsEncoded["store"] } = {}) =>
+  Layer.unwrapEffect(
+    Effect.map(decodeSettings({ ...given, store: given.store ?? { path: "/" } }), (settings) =>
+      layer({ settings, apiKeys: noApiKeys, store: given.store === undefined ? "memory" : "create" })
+    )
+  )
+
+const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
+
+const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
+
+/** What an index is opened for; see the doors that say so. */
+export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "temporary"
+
+/** The program on the configured index, or on the one that the purpose asks for instead. */
+export const layerFor = Effect.fnUntraced(function* ({ apiKeys, settings }: Configured, purpose: Purpose) {
+  const fs = yield* FileSystem.FileSystem
+  const file = settings.store.path
+  switch (purpose) {
+    case "write":
+      return layer({ apiKeys, settings, store: "create" })
+    case "change":
+      return layer({ apiKeys, settings, store: "existing" })
+    case "read": {
+      // Whoever may write brings an older index up to date; an index on a read-only disk can still be searched.
+      const writable = yield* Effect.isSuccess(fs.access(file, { writable: true }))
+      return layer({ apiKeys, settings, store: writable ? "existing" : "readonly" })
+    }
+    case "readonly":
+      return layer({ apiKeys, settings, store: "readonly" })
+    case "preview":
+      return layer({ apiKeys, settings, store: (yield* Effect.isSuccess(fs.access(file))) ? "readonly" : "memory" })
+    case "temporary": {
+      const folder = yield* fs.makeTempDirectoryScoped({ prefix: "clew-" })
+      return layer({ apiKeys, settings: { ...settings, store: { path: `${folder}/index.db` } }, store: "create" })
+    }
+  }
+}, Effect.provide(platform))
+
+/** What the HTTP server needs besides: its own configuration, and how often each client may ask. */
+export const serving = (configured: Configured) =>
+  Layer.provideMerge(Memory.layerConfig, Config.layerServer(configured))
+
+/** Log lines on standard error, the least and their looks as configured. */
+export const logging = ({ format, level }: Configured["settings"]["log"], colors: boolean) =>
+  Layer.merge(
+    Logger.replace(
+      Logger.defaultLogger,
+      format === "json" ? Logger.withConsoleError(Logger.jsonLogger) : Logger.prettyLogger({ stderr: true, colors })
+    ),
+    Logger.minimumLogLevel(levels[level])
+  )
+
+const levels = {
+  all: LogLevel.All,
+  trace: LogLevel.Trace,
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  fatal: LogLevel.Fatal,
+  none: LogLevel.None
+} as const

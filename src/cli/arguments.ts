@@ -1,0 +1,106 @@
+import * as Either from "effect/Either"
+import type { Spec } from "./command.ts"
+import { didYouMean } from "./nearest.ts"
+import { builtIns, globalFlags } from "./options.ts"
+import { UsageError } from "./UsageError.ts"
+import { type Given, takeApart, type Words, type Wrong } from "./words.ts"
+
+/** What the flags say that every command understands. */
+export interface Globals {
+  readonly config: string | undefined
+  readonly db: string | undefined
+  readonly json: boolean
+  readonly logLevel: string | undefined
+}
+
+export type Request =
+  | { readonly _tag: "Help" }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Completions"; readonly shell: string }
+  /** What was typed in the one order that @effect/cli reads without guessing: commands, flags, `--`, the rest. */
+  | { readonly _tag: "Run"; readonly argv: ReadonlyArray<string> }
+
+/** A command line, read as far as it can be without running anything. */
+export interface Invocation {
+  readonly path: Words["path"]
+  readonly globals: Globals
+  readonly request: Request
+}
+
+/** Commands as they are typed: `clew collections drop`. */
+export const typed = (path: ReadonlyArray<Spec>): string => path.map(({ name }) => name).join(" ")
+
+const beforeDashes = (argv: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const at = argv.indexOf("--")
+  return at === -1 ? argv : argv.slice(0, at)
+}
+
+/** As far as the globals can be told from a command line that cannot be read. */
+export const guessGlobals = (argv: ReadonlyArray<string>): Globals => ({
+  config: undefined,
+  db: undefined,
+  json: beforeDashes(argv).includes(`--${globalFlags.json.name}`),
+  logLevel: undefined
+})
+
+const unknownCommand = (command: Spec, name: string): string => {
+  const names = command.subcommands.map((subcommand) => subcommand.name)
+  return `unknown command ${JSON.stringify(name)}${didYouMean(name, names)}`
+}
+
+const wrongPositional = ({ path, positional }: Words): string | undefined => {
+  const command = path.at(-1) as Spec
+  const first = positional[0]
+  if (command.subcommands.length > 0 && first !== undefined) return unknownCommand(command, first)
+  if (path.length === 1) return "a command is missing"
+  const { max, min, name } = command.positional ?? { max: 0, min: 0, name: "" }
+  if (positional.length < min) return `${name} is missing`
+  if (positional.length > max) return `unexpected argument ${JSON.stringify(positional[max])}`
+  return positional.includes("") ? `${name} must not be empty` : undefined
+}
+
+/** The flags of the innermost command; of one that may stand once, the last counts. */
+const ownFlags = ({ given, path }: Words): ReadonlyArray<string> => {
+  const own = given.filter(({ flag }) => path.at(-1)?.flags.includes(flag))
+  return own
+    .filter(
+      ({ flag }, index) => flag.repeatable === true || own.findLastIndex((other) => other.flag === flag) === index
+    )
+    .flatMap(({ name, value }) => (value === undefined ? [name] : [name, value]))
+}
+
+/** Reads a command line. Flags may stand anywhere after their command's name, the global ones also before it. */
+export const read = (root: Spec, argv: ReadonlyArray<string>): Either.Either<Invocation, UsageError> => {
+  const asksForHelp = argv[0] === "help" || ["--help", "-h"].some((name) => beforeDashes(argv).includes(name))
+  const toUsageError = ({ detail, path }: Wrong) => new UsageError({ detail, command: typed(path) })
+
+  return Either.flatMap(
+    Either.mapLeft(takeApart(root, argv[0] === "help" ? argv.slice(1) : argv, asksForHelp), toUsageError),
+    (words): Either.Either<Invocation, UsageError> => {
+      const { given, path, positional } = words
+      const last = (name: string): Given | undefined => given.findLast(({ flag }) => flag.name === name)
+      const globals: Globals = {
+        config: last(globalFlags.config.name)?.value,
+        db: last(globalFlags.db.name)?.value,
+        json: last(globalFlags.json.name) !== undefined,
+        logLevel: last(builtIns.logLevel.name)?.value
+      }
+      const asked = (request: Request) => Either.right({ path, globals, request })
+      const refuse = (detail: string) => Either.left(toUsageError({ path, detail }))
+
+      if (asksForHelp) {
+        const [unknown] = positional
+        return unknown !== undefined && path.length === 1
+          ? refuse(unknownCommand(root, unknown))
+          : asked({ _tag: "Help" })
+      }
+      if (last(builtIns.version.name) !== undefined) return asked({ _tag: "Version" })
+      const shell = last(builtIns.completions.name)?.value
+      if (shell !== undefined) return asked({ _tag: "Completions", shell })
+      const wrong = wrongPositional(words)
+      if (wrong !== undefined) return refuse(wrong)
+      const commands = path.slice(1).map(({ name }) => name)
+      return asked({ _tag: "Run", argv: [...commands, ...ownFlags(words), "--", ...positional] })
+    }
+  )
+}

@@ -1,0 +1,100 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Answer } from "../Answer.ts"
+import type { LlmIdentity } from "../Llm.ts"
+import { SearchResult, toSearchResult } from "../model/SearchResult.ts"
+import * as asking from "./asking.ts"
+import { renderDoubts, renderSources } from "./citations.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { harmless } from "./hits.ts"
+import * as options from "./options.ts"
+import { count, printJson } from "./output.ts"
+import { Place } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+/** What `ask --json` prints. */
+export const AskReport = Schema.Struct({
+  answer: Schema.String,
+  llm: Schema.Struct({ backend: Schema.String, model: Schema.optional(Schema.String) }),
+  /** Passage n of the answer at place n - 1. */
+  sources: Schema.Array(SearchResult),
+  citations: Schema.Array(
+    Schema.Struct({
+      index: Schema.Int,
+      start: Schema.Int,
+      end: Schema.Int,
+      sentence: Schema.String,
+      exists: Schema.Boolean,
+      support: Schema.Finite,
+      supported: Schema.Boolean
+    })
+  ),
+  omitted: Schema.optional(Schema.Int),
+  degraded: Schema.optional(Schema.String)
+}).annotations({ identifier: "AskReport" })
+
+/** Who answers, as it is said before the answer. */
+const named = ({ backend, model }: LlmIdentity): string =>
+  model === undefined ? "no language model: the passages themselves answer" : `${backend} ${model}`
+
+export const ask = define(
+  {
+    name: "ask",
+    summary: "Answer a question from the index, with its sources",
+    positional: { ...asking.positional, summary: "The question; several words need no quotes" },
+    flags: { ...asking.flags, model: options.model, temperature: options.temperature },
+    examples: ["clew ask how are passages ranked", "clew ask -m gemma3 --filter 'source=docs/*' \"What is a clew?\""],
+    details: [
+      "Each [n] of the answer is checked against passage n, and marked where the passage does not bear it out. Ctrl-C stops at once.",
+      "Exits with 3 where no passage is found."
+    ]
+  },
+  ({ model, temperature, ...flags }, words) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { err, note, out, print, write } = yield* Terminal
+      if (model === "") return yield* new UsageError({ command: "clew ask", detail: "--model must not be empty" })
+      const request = { ...(yield* asking.requestOf("clew ask", flags, words)), model, temperature }
+      const engine = yield* Engine
+
+      yield* Effect.gen(function* () {
+        const answer = yield* Answer
+        const { degraded, generation, hits, mode, omitted } = yield* answer.ask(request)
+        if (hits.length === 0 && !globals.json) {
+          yield* note("clew: nothing found")
+          return yield* stop(exitCode.nothingFound)
+        }
+        if (degraded !== undefined && !globals.json) yield* note(`clew: found by ${mode} search alone: ${degraded}`)
+        const { fragments, llm } = yield* generation
+        if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
+
+        const shown = globals.json ? () => Effect.void : (text: string) => write(harmless(text))
+        const text = yield* Stream.runFoldEffect(fragments, "", (before, text) => Effect.as(shown(text), before + text)).pipe(
+          // What was begun on a line ends it, whatever broke it off.
+          Effect.onError(() => (globals.json ? Effect.void : write("\n")))
+        )
+        const verdicts = yield* answer.verify(text, hits, request)
+
+        if (globals.json) {
+          yield* printJson(AskReport, {
+            answer: text,
+            llm: { backend: llm.backend, ...(llm.model === undefined ? {} : { model: llm.model }) },
+            sources: hits.map(toSearchResult),
+            citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
+            ...(omitted === 0 ? {} : { omitted }),
+            ...(degraded === undefined ? {} : { degraded })
+          })
+          return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined
+        }
+        yield* print(`\n\n${renderSources(hits, verdicts, cwd, out.colors)}`)
+        for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(doubt)
+        if (omitted > 0) {
+          yield* note(`clew: the last ${count(omitted, "passage")} did not fit the model's window (llm.context_tokens)`)
+        }
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

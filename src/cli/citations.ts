@@ -1,0 +1,52 @@
+import type { Verdict } from "../Answer.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { citation } from "../text/prompt.ts"
+import { harmless } from "./hits.ts"
+import { shown } from "./place.ts"
+import type { Colors } from "./terminal.ts"
+
+/** Numbers as they are cited: "[1] [3]". */
+const numbers = (verdicts: ReadonlyArray<Verdict>): string =>
+  [...new Set(verdicts.map(({ n }) => n))]
+    .sort((a, b) => a - b)
+    .map((n) => `[${n}]`)
+    .join(" ")
+
+const short = (text: string, most = 100): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+
+/** The sources by their numbers with `source:line`, the ones that the answer cites first told from the others by a mark. */
+export const renderSources = (
+  hits: ReadonlyArray<Hit>,
+  verdicts: ReadonlyArray<Verdict>,
+  cwd: string,
+  colors: Colors
+): string =>
+  hits
+    .map((hit, index) => {
+      const own = verdicts.filter(({ n }) => n === index + 1)
+      const where = citation({ ...hit, document: { ...hit.document, source: shown(cwd, hit.document.source) } })
+      const number = `[${index + 1}]`.padEnd(String(hits.length).length + 2)
+      const verdict =
+        own.length === 0
+          ? colors.dim("not cited")
+          : own.every(({ supported }) => supported)
+            ? colors.green("✓ holds")
+            : own.some(({ supported }) => supported)
+              ? colors.yellow("? holds in part")
+              : colors.red("✗ does not hold")
+      return `${number} ${colors.cyan(harmless(where))}  ${verdict}`
+    })
+    .join("\n")
+
+/** What the answer cites and should not, a line each; empty where every citation holds. */
+export const renderDoubts = (verdicts: ReadonlyArray<Verdict>, colors: Colors): ReadonlyArray<string> => {
+  const missing = verdicts.filter(({ exists }) => !exists)
+  const weak = verdicts.filter(({ exists, supported }) => exists && !supported)
+  return [
+    ...(missing.length === 0 ? [] : [colors.red(`✗ There is no passage ${numbers(missing)}`)]),
+    ...weak.map(
+      ({ n, sentence, support }) =>
+        `${colors.red(`✗ [${n}] does not hold`)} (support ${support.toFixed(2)}): ${harmless(short(sentence))}`
+    )
+  ]
+}

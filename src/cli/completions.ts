@@ -1,0 +1,36 @@
+import * as Command from "@effect/cli/Command"
+import * as Effect from "effect/Effect"
+
+type Any = Command.Command<string, unknown, unknown, unknown>
+
+const scripts = {
+  bash: Command.getBashCompletions,
+  fish: Command.getFishCompletions,
+  zsh: Command.getZshCompletions
+} as const
+
+const isShell = (name: string): name is keyof typeof scripts => Object.hasOwn(scripts, name)
+
+/** @effect/cli's wizard, which asks for every flag in turn, is not offered here. */
+const isAboutWizard = (line: string): boolean => /-l wizard\b|--wizard\[/.test(line)
+
+/**
+ * Puts right what @effect/cli 0.77 writes for bash: commands within commands are looked for under a name that they never
+ * have, and choices stand as one word.
+ */
+const corrected = (line: string): string =>
+  line
+    .replaceAll(" --wizard", "")
+    .replace(/^( *\w+(?:,[\w-]+){2,})\)$/, (path) => path.replace(/,(?=.*,)/g, "__"))
+    .replace(/compgen -W "([\w,-]+)"/, (words) => words.replaceAll(",", " "))
+
+/** A script that makes a shell complete the command's flags, their choices and its subcommands. */
+export const completions = (command: Any, name: string, shell: string): Effect.Effect<string> =>
+  isShell(shell)
+    ? Effect.map(scripts[shell](command, name), (lines) =>
+        lines
+          .filter((line) => !isAboutWizard(line))
+          .map(corrected)
+          .join("\n")
+      )
+    : Effect.succeed("")

@@ -1,0 +1,88 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as path from "node:path"
+import { defaultCollection } from "../model/Collection.ts"
+import { type Deleted, Store } from "../Store.ts"
+import { define } from "./command.ts"
+import { confirmed } from "./confirm.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import * as options from "./options.ts"
+import { count, printResult } from "./output.ts"
+import { Place } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+/** What `delete --json` prints. */
+export const DeleteReport = Schema.Struct({
+  deleted_documents: Schema.Int,
+  deleted_chunks: Schema.Int,
+  not_found: Schema.Array(Schema.String)
+}).annotations({ identifier: "DeleteReport" })
+
+const nothing: Deleted = { documents: 0, passages: 0 }
+
+export const deleteDocuments = define(
+  {
+    name: "delete",
+    summary: "Delete documents by source or id",
+    positional: {
+      name: "SOURCE",
+      summary: "Source of a document, such as its file's path",
+      min: 0,
+      max: Infinity,
+      paths: true
+    },
+    flags: { id: options.id, collection: options.collection, yes: options.yes },
+    examples: ["clew delete docs/old.md", "clew delete --id 4983 --yes"],
+    details: ["Exits with 1 where something is not there."]
+  },
+  (flags, sources) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { note } = yield* Terminal
+      const collection = flags.collection ?? defaultCollection
+      const wanted = sources.length + flags.id.length
+      if (wanted === 0) return yield* new UsageError({ command: "clew delete", detail: "SOURCE or --id is missing" })
+      const engine = yield* Engine
+
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        yield* store.collection(collection)
+        const one = [...sources, ...flags.id][0] ?? ""
+        const what = wanted === 1 ? one : count(wanted, "document")
+        yield* confirmed("clew delete", `Delete ${what} from collection ${collection}?`, flags.yes)
+
+        const bySource = Effect.fnUntraced(function* (source: string) {
+          const deleted = yield* store.deleteSource(collection, source)
+          const absolute = path.resolve(cwd, source)
+          return deleted.documents > 0 || absolute === source
+            ? deleted
+            : yield* store.deleteSource(collection, absolute)
+        })
+        const done = [
+          ...(yield* Effect.forEach(sources, (source) =>
+            Effect.map(bySource(source), (deleted) => [source, deleted] as const)
+          )),
+          ...(yield* Effect.forEach(flags.id, (id) =>
+            store.deleteDocument(collection, id).pipe(
+              Effect.catchTag("DocumentNotFound", () => Effect.succeed(nothing)),
+              Effect.map((deleted) => [id, deleted] as const)
+            )
+          ))
+        ]
+        const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
+        const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
+        const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
+        yield* printResult(
+          DeleteReport,
+          { deleted_documents: documents, deleted_chunks: passages, not_found: missing },
+          Effect.succeed(`Deleted ${count(documents, "document")}, ${count(passages, "passage")}`)
+        )
+        if (!globals.json) {
+          for (const name of missing) yield* note(`clew: ${name} is not in collection ${collection}`)
+        }
+        if (missing.length > 0) yield* stop(exitCode.failed)
+      }).pipe(Effect.provide(engine.open("change")))
+    })
+)

@@ -1,0 +1,71 @@
+import type { PlatformError } from "@effect/platform/Error"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as Option from "effect/Option"
+import type {
+  layer as configLayer,
+  layerServer,
+  LimitsConfig,
+  LogConfig,
+  SearchConfig,
+  ServerConfig,
+  StoreConfig,
+  TelemetryConfig
+} from "../Config.ts"
+import type { Answer } from "../Answer.ts"
+import type { Benchmark } from "../Benchmark.ts"
+import type { Embedders } from "../Embedders.ts"
+import type { FileIndexer } from "../FileIndexer.ts"
+import type { Indexer } from "../Indexer.ts"
+import type { Loader } from "../Loader.ts"
+import type { Prompt } from "../Prompt.ts"
+import type { RateLimiter } from "../RateLimiter.ts"
+import type { Reindexer } from "../Reindexer.ts"
+import type { Search } from "../Search.ts"
+import type { Store, StoreUnavailable } from "../Store.ts"
+import type { Tokenizer } from "../Tokenizer.ts"
+
+/**
+ * What the index is opened for: `write` makes it where there is none; `change` and `read` want it to be there; `readonly`
+ * too, and never writes; `preview` writes nothing and takes a missing one for empty; `temporary` is a new one that goes with the command.
+ */
+export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "temporary"
+
+export type Settings = Parameters<typeof configLayer>[0]["settings"]
+
+type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
+
+export type Services =
+  | Search
+  | FileIndexer
+  | Indexer
+  | Loader
+  | Embedders
+  | Store
+  | StoreConfig
+  | SearchConfig
+  | Benchmark
+  | Answer
+  | Reindexer
+  | Prompt
+  | Tokenizer
+  | LimitsConfig
+  | LogConfig
+  | TelemetryConfig
+
+/** The program's parts, put together for one index; loaded when first asked for, so that help needs none of them. */
+export class Engine extends Context.Tag("clew/cli/Engine")<
+  Engine,
+  {
+    readonly open: (purpose: Purpose) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
+    /** The configuration as it holds. */
+    readonly settings: Effect.Effect<Settings, ConfigError>
+    /** What the HTTP server needs besides, with what its flags say over the configuration. */
+    readonly serving: (
+      flags: Partial<Pick<Settings["server"], "host" | "port" | "readOnly">>
+    ) => Layer.Layer<ServerConfig | RateLimiter, ConfigError>
+    /** The configuration file that was read. */
+    readonly configFile: Effect.Effect<Option.Option<string>, ConfigError>
+  }
+>() {}

@@ -1,0 +1,144 @@
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as ValidationError from "@effect/cli/ValidationError"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import { stripVTControlCharacters } from "node:util"
+import { version } from "../version.ts"
+import { type Globals, guessGlobals, type Invocation, read, typed } from "./arguments.ts"
+import { ask } from "./ask.ts"
+import { benchmark } from "./benchmark.ts"
+import { collections } from "./collections.ts"
+import { define, group } from "./command.ts"
+import { completions } from "./completions.ts"
+import { deleteDocuments } from "./delete.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, type ExitCode } from "./exit.ts"
+import { help } from "./help.ts"
+import { indexPaths } from "./indexPaths.ts"
+import { info } from "./info.ts"
+import { mcp } from "./mcp.ts"
+import { Place } from "./place.ts"
+import { prompt } from "./prompt.ts"
+import { query } from "./query.ts"
+import { reindex } from "./reindex.ts"
+import { report } from "./report.ts"
+import { serve } from "./serve.ts"
+import * as Terminal from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+const { command, spec } = group(
+  define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
+  [indexPaths, query, ask, prompt, info, deleteDocuments, collections, reindex, serve, mcp, benchmark]
+)
+
+/** Loaded when a command first opens the index, so that help and wrong usage load no database. */
+const app = Effect.promise(() => import("../App.ts"))
+
+const engine = Layer.effect(
+  Engine,
+  Effect.gen(function* () {
+    const { cwd, env, globals } = yield* Place
+    const { err } = yield* Terminal.Terminal
+    const configured = yield* Effect.cached(
+      Effect.flatMap(app, ({ configure }) =>
+        configure({
+          cwd,
+          env,
+          config: globals.config,
+          flags: [
+            { name: "--db", key: "store.path", value: globals.db },
+            { name: "--log-level", key: "log.level", value: globals.logLevel }
+          ]
+        })
+      )
+    )
+    return {
+      settings: Effect.map(configured, ({ settings }) => settings),
+      configFile: Effect.map(configured, ({ file }) => file),
+      serving: (flags) =>
+        Layer.unwrapEffect(
+          Effect.gen(function* () {
+            const { serving } = yield* app
+            const { apiKeys, settings } = yield* configured
+            return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
+          })
+        ),
+      open: (purpose) =>
+        Layer.unwrapScoped(
+          Effect.gen(function* () {
+            const { layerFor, logging } = yield* app
+            const loaded = yield* configured
+            return Layer.provideMerge(
+              yield* layerFor(loaded, purpose),
+              logging(loaded.settings.log, err.colors.isColorSupported)
+            )
+          })
+        )
+    }
+  })
+)
+
+/** @effect/cli prints every error itself, in colours and with all that help says; here it is said once, and shortly. */
+const quietly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.consoleWith((console) => Effect.withConsole(effect, { ...console, error: () => Effect.void }))
+
+const textOf = (error: ValidationError.ValidationError): string =>
+  stripVTControlCharacters(HelpDoc.toAnsiText(error.error)).trim() || "wrong usage"
+
+const run = ({ path }: Invocation, argv: ReadonlyArray<string>) =>
+  Command.run(command, { name: spec.name, version })(["node", spec.name, ...argv]).pipe(
+    quietly,
+    Effect.mapError((error) =>
+      ValidationError.isValidationError(error) ? new UsageError({ detail: textOf(error), command: typed(path) }) : error
+    ),
+    Effect.provide(
+      Layer.mergeAll(
+        engine,
+        NodeFileSystem.layer,
+        NodePath.layer,
+        NodeTerminal.layer,
+        CliConfig.layer({ isCaseSensitive: true })
+      )
+    )
+  )
+
+const answer = Effect.fnUntraced(function* (invocation: Invocation) {
+  const { out, print } = yield* Terminal.Terminal
+  const { path, request } = invocation
+  switch (request._tag) {
+    case "Help":
+      return yield* print(help(path, version, out))
+    case "Version":
+      return yield* print(`${spec.name} ${version}`)
+    case "Completions":
+      return yield* print(yield* completions(command, spec.name, request.shell))
+    case "Run":
+      return yield* run(invocation, request.argv)
+  }
+})
+
+export interface Start {
+  readonly argv: ReadonlyArray<string>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The whole program, up to its exit code. Failures are reported in here; only interruption goes on. */
+export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode> => {
+  const invocation = read(spec, argv)
+  const globals: Globals = Either.match(invocation, {
+    onLeft: () => guessGlobals(argv),
+    onRight: ({ globals }) => globals
+  })
+  return Effect.gen(function* () {
+    const { outputGone } = yield* Terminal.Terminal
+    const answered = Effect.as(Effect.flatMap(invocation, answer), exitCode.done)
+    return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
+  }).pipe(Effect.provide(Layer.merge(Terminal.layer(env), Layer.succeed(Place, { cwd, env, globals }))))
+}

@@ -1,0 +1,154 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as path from "node:path"
+import { StoreConfig } from "../Config.ts"
+import { Embedders } from "../Embedders.ts"
+import { type FileEvent, FileIndexer } from "../FileIndexer.ts"
+import { defaultCollection } from "../model/Collection.ts"
+import { Store } from "../Store.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { DocumentLine, IndexReport } from "./indexReport.ts"
+import * as IndexText from "./indexText.ts"
+import * as options from "./options.ts"
+import { printJson, printLine } from "./output.ts"
+import { Place } from "./place.ts"
+import { withProgress } from "./progress.ts"
+import { Tally } from "./tally.ts"
+import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+const wrong = (detail: string) => new UsageError({ detail, command: "clew index" })
+
+/** What happens to one document or file, as `--verbose` shows it. */
+const show = Effect.fnUntraced(function* (event: FileEvent) {
+  const { cwd, globals } = yield* Place
+  if (!globals.json) return yield* IndexText.showEvent(event, cwd)
+  if (event._tag !== "Indexed") return
+  const { docId, passages, source, status } = event.document
+  yield* printLine(DocumentLine, {
+    type: "document",
+    doc_id: docId,
+    ...(source === undefined ? {} : { source }),
+    status,
+    chunks: passages
+  })
+})
+
+const reportOf = Effect.fnUntraced(function* (
+  tally: Tally,
+  run: { readonly collection: IndexReport["collection"]; readonly dryRun: boolean },
+  ms: number
+) {
+  const store = yield* Store
+  const embedders = yield* Embedders
+  const { backend, dimensions, model } = yield* store.collection(run.collection).pipe(
+    Effect.map(({ embedder }) => embedder),
+    Effect.catchTag("CollectionNotFound", () => embedders.configured.identity)
+  )
+  const { path: database } = yield* StoreConfig
+  return {
+    type: "summary",
+    dry_run: run.dryRun,
+    collection: run.collection,
+    database,
+    embedding: { backend, model, dimensions },
+    files: tally.files,
+    bytes: tally.bytes,
+    created: tally.created,
+    updated: tally.updated,
+    unchanged: tally.unchanged,
+    chunks: tally.passages,
+    skipped: tally.skipped,
+    failed: tally.failed,
+    deleted_documents: tally.deleted.documents,
+    deleted_chunks: tally.deleted.passages,
+    index_time_ms: ms,
+    skipped_by_reason: Object.fromEntries(tally.skippedByReason),
+    skipped_files: tally.skippedFiles.map(({ path, reason }) => ({ path, reason })),
+    failed_files: tally.failedFiles.map(({ line, path, reason }) => ({
+      path,
+      reason,
+      ...(line === undefined ? {} : { line })
+    }))
+  } satisfies IndexReport
+})
+
+export const indexPaths = define(
+  {
+    name: "index",
+    summary: "Index files and folders, what changed since the last time",
+    positional: {
+      name: "PATH",
+      summary: "File or folder; - is a document on standard input",
+      min: 1,
+      max: Infinity,
+      paths: true
+    },
+    flags: {
+      collection: options.collection,
+      include: options.include,
+      exclude: options.exclude,
+      source: options.source,
+      prune: options.prune,
+      dryRun: options.dryRun,
+      verbose: options.verbose,
+      quiet: options.quiet
+    },
+    examples: [
+      "clew index docs notes.md",
+      "clew index . --include '*.md' --exclude drafts --prune",
+      "curl -s https://example.org | clew index - --source https://example.org"
+    ],
+    details: [
+      "Files named in .gitignore and .clewignore, hidden and binary ones are skipped. A file or record that fails is reported, and the rest goes on; the exit code is then 1.",
+      "Ctrl-C stops at a safe point: what was indexed stays, and a second run goes on from there."
+    ]
+  },
+  (flags, named) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const terminal = yield* Terminal
+      const fromInput = named.includes("-")
+      if (flags.source !== undefined && !fromInput) {
+        return yield* wrong("--source names the document on standard input: give - as a PATH, or leave it out")
+      }
+      if (flags.quiet && flags.verbose) return yield* wrong("--quiet and --verbose: choose one")
+      const run = {
+        paths: named.filter((name) => name !== "-").map((name) => path.resolve(cwd, name)),
+        include: flags.include.length === 0 ? undefined : flags.include,
+        exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
+        collection: flags.collection ?? defaultCollection,
+        prune: flags.prune,
+        dryRun: flags.dryRun
+      }
+      if (fromInput && terminal.isInteractive) yield* terminal.note("clew: reading standard input; Ctrl-D ends it")
+      const bytes = fromInput ? yield* terminal.input : undefined
+      const engine = yield* Engine
+
+      yield* Effect.gen(function* () {
+        const files = yield* FileIndexer
+        const tally = new Tally()
+        const started = yield* Clock.currentTimeMillis
+        const text = bytes === undefined ? Stream.empty : files.runText({ name: flags.source, bytes }, run)
+        const events = run.paths.length === 0 ? text : Stream.concat(text, files.run(run))
+
+        const work = Stream.runForEach(events, (event) => {
+          tally.add(event)
+          return flags.verbose ? show(event) : Effect.void
+        })
+        const watched = flags.quiet || flags.verbose ? work : withProgress(tally, run)(work)
+        yield* Effect.onInterrupt(watched, () => IndexText.showInterrupted(tally))
+
+        const report = yield* reportOf(tally, run, (yield* Clock.currentTimeMillis) - started)
+        if (globals.json) yield* (flags.verbose ? printLine : printJson)(IndexReport, report)
+        else {
+          if (!flags.quiet) yield* IndexText.showReport(report)
+          yield* IndexText.showFailures(report, cwd)
+        }
+        if (report.failed > 0) yield* stop(exitCode.failed)
+      }).pipe(Effect.provide(engine.open(run.dryRun ? "preview" : "write")))
+    })
+)

@@ -1,0 +1,70 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { StoreConfig } from "../Config.ts"
+import { Embedders } from "../Embedders.ts"
+import { defaultCollection, describeEmbedder } from "../model/Collection.ts"
+import { Stats } from "../model/Stats.ts"
+import { Store } from "../Store.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import * as options from "./options.ts"
+import { bytesText, numberText, printResult } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+import { version } from "../version.ts"
+
+export const info = define(
+  {
+    name: "info",
+    summary: "Show what is in the index",
+    flags: { collection: options.collection },
+    examples: ["clew info", "clew info --json"]
+  },
+  (flags) =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const { cwd } = yield* Place
+        const { out } = yield* Terminal
+        const { path } = yield* StoreConfig
+        const stats = yield* store.stats(flags.collection)
+        const collections = yield* store.collections
+        const shownFirst =
+          collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
+        const embedding = shownFirst?.embedder ?? (yield* (yield* Embedders).configured.identity)
+
+        const text = Effect.gen(function* () {
+          const file = yield* engine.configFile
+          const row = (name: string, value: string) => `${out.colors.bold(name.padEnd(12))} ${value}`
+          return [
+            row("Index", shown(cwd, path)),
+            row("Size", bytesText(stats.databaseBytes)),
+            row("Documents", numberText(stats.documents)),
+            row("Passages", numberText(stats.passages)),
+            row("Collections", collections.map(({ name }) => name).join(", ") || "none"),
+            row("Embedder", describeEmbedder(embedding)),
+            row(
+              "Config",
+              Option.match(file, { onNone: () => "defaults, no file", onSome: (name) => shown(cwd, name) })
+            ),
+            row("Version", version)
+          ].join("\n")
+        })
+        yield* printResult(
+          Stats,
+          {
+            documents: stats.documents,
+            chunks: stats.passages,
+            collections: stats.collections,
+            database_bytes: stats.databaseBytes,
+            embedding: { backend: embedding.backend, model: embedding.model, dimensions: embedding.dimensions },
+            read_only: false,
+            version: version,
+            uptime_seconds: Math.floor(process.uptime())
+          },
+          text
+        )
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

@@ -1,0 +1,138 @@
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import { DocumentId } from "../model/Document.ts"
+import { limits } from "../model/Limits.ts"
+import { Fusion } from "../model/Query.ts"
+import * as Flag from "./flag.ts"
+
+const collectionRule = "1 to 64 letters, digits, '.', '_' or '-', starting with a letter or digit"
+
+/** A collection's name, or what is allowed. */
+export const decodeCollection: Flag.Decode<CollectionName> = (text) =>
+  Either.mapLeft(Schema.decodeUnknownEither(CollectionName)(text), () => collectionRule)
+
+const decodeDocumentId: Flag.Decode<DocumentId> = (text) =>
+  Either.mapLeft(Schema.decodeUnknownEither(DocumentId)(text), () => "1 to 1000 characters without blanks around them")
+
+/** Understood by every command, before and after its name. */
+export const globalFlags = {
+  config: Flag.file("config", { value: "FILE", summary: "Configuration file (else ./clew.toml, then the user's)" }),
+  db: Flag.file("db", { value: "FILE", summary: "Index to work on" }),
+  json: Flag.toggle("json", { summary: "Print the result as JSON" })
+} as const
+
+/** Flags that @effect/cli brings along. */
+export const builtIns = {
+  logLevel: {
+    name: "log-level",
+    value: "LEVEL",
+    choices: ["all", "trace", "debug", "info", "warning", "error", "fatal", "none"],
+    summary: "The least that is logged"
+  },
+  help: { name: "help", alias: "h", summary: "Show this" },
+  version: { name: "version", alias: "V", summary: "Show the version" },
+  completions: {
+    name: "completions",
+    value: "SHELL",
+    choices: ["bash", "fish", "zsh"],
+    summary: "Print a script that makes a shell complete commands and flags"
+  }
+} as const satisfies Record<string, Flag.FlagInfo>
+
+/** Understood everywhere, in the order help shows them. */
+export const everywhere: ReadonlyArray<Flag.FlagInfo> = [...Object.values(globalFlags), ...Object.values(builtIns)]
+
+export const collection = Flag.text("collection", {
+  alias: "c",
+  value: "NAME",
+  summary: "Collection to work on (default: default)",
+  decode: decodeCollection
+})
+
+export const topK = Flag.number("top-k", {
+  alias: "k",
+  value: "N",
+  summary: "Passages to show (default: search.top_k, which is 5)",
+  ...limits.topK,
+  whole: true
+})
+
+export const hybrid = Flag.either("hybrid", {
+  summary: "Search by words and by meaning, fused (default)",
+  negation: "no-hybrid",
+  negated: "Search by meaning only"
+})
+
+export const alpha = Flag.number("alpha", {
+  value: "WEIGHT",
+  summary: "Weight of meaning against words: 0 is words only, 1 meaning only",
+  ...limits.alpha
+})
+
+export const fusion = Flag.choice("fusion", {
+  choices: Fusion.literals,
+  summary: "Fuse the ranks of both ways of searching (rrf) or their scores (score)"
+})
+
+export const filter = Flag.repeated("filter", {
+  alias: "f",
+  value: "KEY=VALUE",
+  summary: "Search only documents whose metadata match; also >= <= > <, and KEY=A,B for any of"
+})
+
+export const explain = Flag.toggle("explain", { summary: "Show each leg's rank and score" })
+
+export const model = Flag.text("model", {
+  alias: "m",
+  value: "NAME",
+  summary: "Model that answers, instead of the configured one"
+})
+
+export const temperature = Flag.number("temperature", {
+  alias: "t",
+  value: "X",
+  summary: "0 is nearly the same answer each time, higher is freer",
+  ...limits.temperature
+})
+
+export const maxTokens = Flag.number("max-tokens", {
+  value: "N",
+  summary: "Longest prompt; the lowest ranks are left out to keep to it",
+  ...limits.maxTokens,
+  whole: true
+})
+
+export const include = Flag.repeated("include", { value: "GLOB", summary: "Only files that match" })
+
+export const exclude = Flag.repeated("exclude", { value: "GLOB", summary: "No files or folders that match" })
+
+export const source = Flag.text("source", { value: "NAME", summary: "Source of the document on standard input" })
+
+export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone from below PATH" })
+
+export const dryRun = Flag.toggle("dry-run", { alias: "n", summary: "Tell what would be done, and do nothing" })
+
+export const verbose = Flag.toggle("verbose", { alias: "v", summary: "A line for each document and skipped file" })
+
+export const quiet = Flag.toggle("quiet", { alias: "q", summary: "No progress and no summary" })
+
+export const id = Flag.repeated("id", {
+  value: "ID",
+  summary: "Delete the document with this doc_id",
+  decode: decodeDocumentId
+})
+
+export const yes = Flag.toggle("yes", { alias: "y", summary: "Do not ask" })
+
+export const datasets = Flag.repeated("dataset", {
+  value: "DIR",
+  summary: "Folder in BEIR layout to measure quality with"
+})
+
+export const minNdcg = Flag.number("min-ndcg", {
+  value: "X",
+  summary: "Exit with 4 if the configured hybrid search stays below this nDCG@10",
+  min: 0,
+  max: 1
+})

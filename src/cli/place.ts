@@ -1,0 +1,20 @@
+import * as Context from "effect/Context"
+import * as path from "node:path"
+import type { Globals } from "./arguments.ts"
+
+/** Where and how the program was started. */
+export class Place extends Context.Tag("clew/cli/Place")<
+  Place,
+  {
+    readonly cwd: string
+    readonly env: Readonly<Record<string, string | undefined>>
+    readonly globals: Globals
+  }
+>() {}
+
+/** A path shown from where you stand, unless that is longer; what is no absolute path stays as it is. */
+export const shown = (cwd: string, source: string): string => {
+  if (!path.isAbsolute(source)) return source
+  const relative = path.relative(cwd, source)
+  return relative === "" ? "." : relative.length < source.length ? relative : source
+}

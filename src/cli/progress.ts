@@ -1,0 +1,97 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import { walk, type WalkOptions } from "../Walker.ts"
+import { bytesText, count, durationText, numberText } from "./output.ts"
+import type { Tally } from "./tally.ts"
+import { Terminal } from "./terminal.ts"
+
+/** The size of all that a walk finds, as far as it has come. */
+interface Total {
+  bytes: number
+  complete: boolean
+}
+
+const measure = (options: WalkOptions, total: Total) =>
+  walk(options).pipe(
+    Stream.runForEach((event) =>
+      Effect.sync(() => {
+        if (event._tag === "File") total.bytes += event.size
+      })
+    ),
+    Effect.zipRight(Effect.sync(() => void (total.complete = true)))
+  )
+
+const done = (tally: Tally): number => tally.bytes + tally.pending
+
+const pace = (tally: Tally, ms: number): string => {
+  const perSecond = (value: number) => (ms === 0 ? 0 : (value * 1000) / ms)
+  return `${numberText(Math.round(perSecond(tally.passages)))} passages/s, ${bytesText(Math.round(perSecond(done(tally))))}/s`
+}
+
+const left = (tally: Tally, total: Total, ms: number): string => {
+  if (!total.complete || ms < 1000 || done(tally) === 0) return ""
+  return `, ${durationText((ms * Math.max(0, total.bytes - done(tally))) / done(tally))} left`
+}
+
+/** Redraws a line at the foot of the terminal until it is interrupted, and takes it away then. */
+const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
+  const { default: Progress } = yield* Effect.promise(() => import("cli-progress"))
+  const total: Total = { bytes: 0, complete: false }
+  const started = yield* Clock.currentTimeMillis
+  const payload = (ms: number) => ({ pace: pace(tally, ms), left: left(tally, total, ms) })
+  const shown = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const made = new Progress.SingleBar({
+        format: "{bar} {percentage}%  {pace}{left}",
+        stream: process.stderr,
+        hideCursor: true,
+        clearOnComplete: true,
+        barsize: 24,
+        fps: 8,
+        barCompleteChar: "█",
+        barIncompleteChar: "░"
+      })
+      made.start(1, 0, payload(0))
+      return made
+    }),
+    (made) => Effect.sync(() => made.stop())
+  )
+  yield* Effect.forkScoped(measure(options, total))
+  yield* Clock.currentTimeMillis.pipe(
+    Effect.tap((now) =>
+      Effect.sync(() => {
+        // What is there to come is not known yet: a bar that went back would lie less, but read worse.
+        shown.setTotal(Math.max(1, total.complete ? total.bytes : 2 * total.bytes, done(tally)))
+        shown.update(done(tally), payload(now - started))
+      })
+    ),
+    Effect.repeat(Schedule.spaced("125 millis"))
+  )
+})
+
+/** Says now and then how far it has come. */
+const lines = Effect.fnUntraced(function* (tally: Tally) {
+  const { note } = yield* Terminal
+  const started = yield* Clock.currentTimeMillis
+  yield* Clock.currentTimeMillis.pipe(
+    Effect.flatMap((now) =>
+      note(
+        `clew: ${count(tally.documents, "document")} read, ${count(tally.passages, "passage")}, ${pace(tally, now - started)}`
+      )
+    ),
+    Effect.repeat(Schedule.spaced("5 seconds")),
+    Effect.delay("5 seconds")
+  )
+})
+
+/** Shows how far an effect has come while it runs: a bar on a terminal, else a line every five seconds. */
+export const withProgress =
+  (tally: Tally, options: WalkOptions) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      const { err } = yield* Terminal
+      yield* Effect.forkScoped(err.isTerminal ? Effect.scoped(bar(tally, options)) : lines(tally))
+      return yield* effect
+    }).pipe(Effect.scoped)

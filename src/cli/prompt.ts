@@ -1,0 +1,62 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Mode } from "../model/Query.ts"
+import { Prompt } from "../Prompt.ts"
+import * as asking from "./asking.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import * as options from "./options.ts"
+import { count, printJson } from "./output.ts"
+import { Place } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+
+/** What `prompt --json` prints: the body of POST /prompt. */
+export const PromptReport = Schema.Struct({
+  prompt: Schema.String,
+  sources: Schema.Array(Schema.String),
+  query_time_ms: Schema.Int,
+  mode: Mode,
+  degraded: Schema.optional(Schema.String),
+  omitted: Schema.optional(Schema.Int)
+}).annotations({ identifier: "PromptReport" })
+
+export const prompt = define(
+  {
+    name: "prompt",
+    summary: "Write a prompt from the passages found, ready to pipe into a model",
+    positional: asking.positional,
+    flags: { ...asking.flags, maxTokens: options.maxTokens },
+    examples: ["clew prompt how are passages ranked | ollama run llama3.2", "clew prompt -k 20 --max-tokens 3000 tides"],
+    details: ["Exits with 3 where nothing is found: a model would have nothing to answer from."]
+  },
+  ({ maxTokens, ...flags }, words) =>
+    Effect.gen(function* () {
+      const { globals } = yield* Place
+      const { note, print } = yield* Terminal
+      const request = yield* asking.requestOf("clew prompt", flags, words)
+      const engine = yield* Engine
+      const { degraded, found, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(Prompt, (prompt) =>
+        prompt.run({ ...request, maxTokens })
+      ).pipe(Effect.provide(engine.open("read")))
+
+      if (globals.json) {
+        yield* printJson(PromptReport, {
+          prompt,
+          sources: hits.map(({ document }) => document.source),
+          query_time_ms: queryTimeMs,
+          mode,
+          ...(degraded === undefined ? {} : { degraded }),
+          ...(omitted === 0 ? {} : { omitted })
+        })
+      } else {
+        yield* print(prompt)
+        if (degraded !== undefined) yield* note(`clew: answered by ${mode} search alone: ${degraded}`)
+        if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
+      }
+      if (found.length === 0) {
+        if (!globals.json) yield* note("clew: nothing found")
+        return yield* stop(exitCode.nothingFound)
+      }
+    })
+)

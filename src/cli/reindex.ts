@@ -1,0 +1,82 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { defaultCollection, describeEmbedder, EmbedderIdentity } from "../model/Collection.ts"
+import { type Progress, Reindexer } from "../Reindexer.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import * as options from "./options.ts"
+import { count, durationText, numberText, printResult } from "./output.ts"
+import { Terminal } from "./terminal.ts"
+
+/** What `reindex --json` prints. */
+export const ReindexReport = Schema.Struct({
+  collection: Schema.String,
+  from: EmbedderIdentity,
+  to: EmbedderIdentity,
+  /** False where the collection had the configured embedder already. */
+  changed: Schema.Boolean,
+  chunks: Schema.Int,
+  reindex_time_ms: Schema.Int
+}).annotations({ identifier: "ReindexReport" })
+
+/** How long a line of progress stands. */
+const pace = { terminal: 100, elsewhere: 5000 }
+
+export const reindex = define(
+  {
+    name: "reindex",
+    summary: "Change a collection over to the configured embedder",
+    flags: { collection: options.collection, quiet: options.quiet },
+    examples: ["clew reindex", "CLEW_EMBEDDING_BACKEND=ollama clew reindex -c notes"],
+    details: [
+      "New vectors are made beside the old ones, which answer until all are there; then the collection changes over at once.",
+      "Broken off, by Ctrl-C or worse, it goes on where it was the next time."
+    ]
+  },
+  (flags) =>
+    Effect.gen(function* () {
+      const { err, note, noteInPlace } = yield* Terminal
+      const collection = flags.collection ?? defaultCollection
+      const engine = yield* Engine
+
+      yield* Effect.gen(function* () {
+        const reindexer = yield* Reindexer
+        const started = yield* Clock.currentTimeMillis
+        const interval = err.isTerminal ? pace.terminal : pace.elsewhere
+        let next = started + (err.isTerminal ? 0 : interval)
+        let last: Progress | undefined
+
+        const show = Effect.fnUntraced(function* (progress: Progress) {
+          if (last === undefined && !flags.quiet) {
+            yield* note(`clew: ${describeEmbedder(progress.from)} → ${describeEmbedder(progress.to)}`)
+            if (progress.done > 0) yield* note(`clew: going on after ${count(progress.done, "passage")}`)
+          }
+          last = progress
+          const now = yield* Clock.currentTimeMillis
+          if (flags.quiet || now < next) return
+          next = now + interval
+          const share = progress.total === 0 ? 100 : Math.floor((100 * progress.done) / progress.total)
+          const line = `clew: ${numberText(progress.done)} of ${count(progress.total, "passage")} (${share}%)`
+          yield* err.isTerminal ? noteInPlace(line) : note(line)
+        })
+        const clear = err.isTerminal && !flags.quiet ? noteInPlace("") : Effect.void
+        yield* Stream.runForEach(reindexer.run(collection), show).pipe(
+          Effect.ensuring(clear),
+          Effect.onInterrupt(() => note("clew: interrupted; what was embedded stays, and the next run goes on from there"))
+        )
+
+        const { changed, done, from, to } = last!
+        const ms = (yield* Clock.currentTimeMillis) - started
+        const text = changed
+          ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
+          : `Collection ${collection} has ${describeEmbedder(to)} already`
+        yield* printResult(
+          ReindexReport,
+          { collection, from, to, changed, chunks: done, reindex_time_ms: ms },
+          Effect.succeed(text)
+        )
+      }).pipe(Effect.provide(engine.open("change")))
+    })
+)

@@ -1,0 +1,33 @@
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { exitCode, type ExitCode, Stop } from "./exit.ts"
+import { Place } from "./place.ts"
+import { problemOf } from "./problem.ts"
+import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+const codeOf = (tag: string): ExitCode =>
+  tag === "UsageError" || tag === "ConfigError" ? exitCode.usage : exitCode.failed
+
+const detailed = new Set<string | undefined>(["all", "trace", "debug"])
+
+/** Says on standard error what went wrong, as JSON with `--json`; gives the exit code. */
+export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+  if (Cause.isInterruptedOnly(cause)) return exitCode.interrupted
+  const error = Cause.squash(cause)
+  if (error instanceof Stop) return error.code
+  const { err, note } = yield* Terminal
+  const { globals } = yield* Place
+  const problem = problemOf(cause)
+  const isDefect = problem._tag === "Defect"
+
+  if (globals.json) yield* note(JSON.stringify(problem))
+  else {
+    const name = error instanceof UsageError ? error.command : "clew"
+    yield* note(`${err.colors.red(`${name}:`)} ${problem.detail}`)
+    if (error instanceof UsageError) yield* note(`${error.command} --help says more`)
+    if (isDefect) yield* note("This is a fault of Clew; --log-level debug shows where it happened")
+  }
+  if (isDefect && detailed.has(globals.logLevel)) yield* note(Cause.pretty(cause, { renderErrorCause: true }))
+  return codeOf(problem._tag)
+})

@@ -1,0 +1,61 @@
+import type { FileEvent } from "../FileIndexer.ts"
+
+/** Kept of each list, so that a run over broken files without end needs no memory without end. */
+const kept = 10_000
+
+/** Counts what happens to files and documents; grows with each event. */
+export class Tally {
+  files = 0
+  bytes = 0
+  created = 0
+  updated = 0
+  unchanged = 0
+  passages = 0
+  skipped = 0
+  failed = 0
+  deleted = { documents: 0, passages: 0 }
+  /** Characters of documents of the file that is being read: its share of the work before it is done. */
+  pending = 0
+  readonly skippedByReason = new Map<string, number>()
+  readonly skippedFiles: Array<Extract<FileEvent, { readonly _tag: "Skipped" }>> = []
+  readonly failedFiles: Array<Extract<FileEvent, { readonly _tag: "Failed" }>> = []
+
+  get indexed(): number {
+    return this.created + this.updated
+  }
+
+  get documents(): number {
+    return this.indexed + this.unchanged
+  }
+
+  add(event: FileEvent): void {
+    switch (event._tag) {
+      case "Indexed": {
+        this[event.document.status] += 1
+        this.pending += event.characters
+        if (event.document.status !== "unchanged") this.passages += event.document.passages
+        return
+      }
+      case "FileDone": {
+        this.files += 1
+        this.bytes += event.size
+        this.pending = 0
+        return
+      }
+      case "Skipped": {
+        this.skipped += 1
+        this.skippedByReason.set(event.reason, (this.skippedByReason.get(event.reason) ?? 0) + 1)
+        if (this.skippedFiles.length < kept) this.skippedFiles.push(event)
+        return
+      }
+      case "Failed": {
+        this.failed += 1
+        if (this.failedFiles.length < kept) this.failedFiles.push(event)
+        return
+      }
+      case "Pruned": {
+        this.deleted = { documents: event.documents, passages: event.passages }
+      }
+    }
+  }
+}

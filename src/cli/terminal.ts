@@ -1,0 +1,124 @@
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as readline from "node:readline"
+import { createColors } from "picocolors"
+import { exitCode, type ExitCode } from "./exit.ts"
+
+export type Colors = ReturnType<typeof createColors>
+
+/** What a stream shows: colours and redrawing are for terminals only. */
+export interface Face {
+  readonly isTerminal: boolean
+  readonly columns: number
+  /** Do nothing where there is no terminal, or NO_COLOR is set. */
+  readonly colors: Colors
+}
+
+export class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly message: string }> {}
+
+/** Where a command's words go: results to standard output, all else to standard error. */
+export class Terminal extends Context.Tag("clew/cli/Terminal")<
+  Terminal,
+  {
+    readonly out: Face
+    readonly err: Face
+    /** Text and a line end to standard output; done when it is taken. */
+    readonly print: (text: string) => Effect.Effect<void>
+    /** Text to standard output as it is. */
+    readonly write: (text: string) => Effect.Effect<void>
+    /** Text and a line end to standard error. */
+    readonly note: (text: string) => Effect.Effect<void>
+    /** Text in place of standard error's last line, for terminals. */
+    readonly noteInPlace: (text: string) => Effect.Effect<void>
+    /** Whether there is someone to ask. */
+    readonly isInteractive: boolean
+    /** True for yes; anything else, the end of input too, is no. */
+    readonly confirm: (question: string) => Effect.Effect<boolean>
+    /** All of standard input. */
+    readonly input: Effect.Effect<Uint8Array, InputUnreadable>
+    /** Ends when standard output can take no more: with 0 where its reader has gone, as `| head` does. */
+    readonly outputGone: Effect.Effect<ExitCode>
+    /** Whether that has happened. */
+    readonly isOutputGone: Effect.Effect<boolean>
+  }
+>() {}
+
+/** Colours are for terminals that can show them, and not for those who set NO_COLOR. */
+export const faceOf = (
+  stream: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
+  env: Readonly<Record<string, string | undefined>>
+): Face => {
+  const isTerminal = stream.isTTY === true && env["TERM"] !== "dumb"
+  return {
+    isTerminal,
+    columns: stream.columns ?? 80,
+    colors: createColors(isTerminal && (env["NO_COLOR"] ?? "") === "")
+  }
+}
+
+const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
+  // A failed write ends here too: what it means is for whoever listens to the stream's errors.
+  Effect.async((resume) => {
+    stream.write(text, () => resume(Effect.void))
+  })
+
+const confirm = (question: string): Effect.Effect<boolean> =>
+  Effect.async((resume) => {
+    const lines = readline.createInterface({ input: process.stdin, output: process.stderr })
+    const unanswered = (effect: Effect.Effect<boolean>) => {
+      process.stderr.write("\n")
+      resume(effect)
+    }
+    lines.on("close", () => unanswered(Effect.succeed(false)))
+    lines.on("SIGINT", () => unanswered(Effect.interrupt))
+    lines.question(`${question} [y/N] `, (answer) => {
+      lines.removeAllListeners("close")
+      lines.close()
+      resume(Effect.succeed(/^\s*y(es)?\s*$/i.test(answer)))
+    })
+    return Effect.sync(() => {
+      lines.removeAllListeners("close")
+      lines.close()
+    })
+  })
+
+const input: Effect.Effect<Uint8Array, InputUnreadable> = Effect.tryPromise({
+  try: async () => {
+    const parts: Array<Uint8Array> = []
+    for await (const part of process.stdin) parts.push(part as Uint8Array)
+    return Buffer.concat(parts)
+  },
+  catch: (error) => new InputUnreadable({ message: `standard input cannot be read: ${(error as Error).message}` })
+})
+
+/** The process's own streams. */
+export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.Layer<Terminal> =>
+  Layer.effect(
+    Terminal,
+    Effect.gen(function* () {
+      const { stderr, stdin, stdout } = process
+      const gone = yield* Deferred.make<ExitCode>()
+      stdout.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code !== "EPIPE") stderr.write(`clew: standard output cannot be written: ${error.message}\n`)
+        Deferred.unsafeDone(gone, Effect.succeed(error.code === "EPIPE" ? exitCode.done : exitCode.failed))
+      })
+      // Nobody is left to tell.
+      stderr.on("error", () => {})
+      return {
+        out: faceOf(stdout, env),
+        err: faceOf(stderr, env),
+        print: (text) => write(stdout, `${text}\n`),
+        write: (text) => write(stdout, text),
+        note: (text) => write(stderr, `${text}\n`),
+        noteInPlace: (text) => write(stderr, `\r\u001b[2K${text}`),
+        isInteractive: stdin.isTTY === true && stderr.isTTY === true,
+        confirm,
+        input,
+        outputGone: Deferred.await(gone),
+        isOutputGone: Deferred.isDone(gone)
+      }
+    })
+  )

@@ -1,0 +1,52 @@
+/**
+ * Clew as a library: the ports, their layers, and the use cases, for Effect programs that index and search in their own
+ * process. docs/library.md begins with a whole program.
+ */
+export { configure, layer, layerOf } from "./App.ts"
+export { Benchmark } from "./Benchmark.ts"
+export { Chunker } from "./Chunker.ts"
+export {
+  EmbeddingConfig,
+  LimitsConfig,
+  LogConfig,
+  layerOf as layerConfig,
+  PipelineConfig,
+  SearchConfig,
+  StoreConfig
+} from "./Config.ts"
+export { Embedder, EmbedderUnavailable } from "./Embedder.ts"
+export { layer as layerBuiltin, layerDirectory as layerModel2Vec } from "./Embedder/Builtin.ts"
+export { Embedders, layer as layerEmbedders, layerSingle as layerSingleEmbedder } from "./Embedders.ts"
+export { type FileEvent, FileIndexer, type FileRun } from "./FileIndexer.ts"
+export { type IndexedDocument, Indexer } from "./Indexer.ts"
+export { type FileFormat, type LoadedDocument, Loader, type SourceFile, Unreadable, Unsupported } from "./Loader.ts"
+export { layer as layerFiles } from "./Loader/Files.ts"
+export { formats } from "./Loader/formats.ts"
+export {
+  type Collection,
+  CollectionName,
+  type CollectionSummary,
+  defaultCollection,
+  describeEmbedder,
+  EmbedderIdentity
+} from "./model/Collection.ts"
+export { DocumentId, DocumentInput, DocumentMetadata, type Metadata, Source } from "./model/Document.ts"
+export { Condition, Filter } from "./model/Filter.ts"
+export { limits } from "./model/Limits.ts"
+export { type Passage, type Span, type Vector } from "./model/Passage.ts"
+export { Alpha, Fusion, Mode, QueryText, SearchRequest, TopK } from "./model/Query.ts"
+export { type Hit, SearchResponse, SearchResult, toSearchResult } from "./model/SearchResult.ts"
+export { Prompt, type PromptOutcome } from "./Prompt.ts"
+export { Search, type SearchOutcome } from "./Search.ts"
+export {
+  CollectionExists,
+  CollectionNotFound,
+  DocumentConflict,
+  DocumentNotFound,
+  EmbedderMismatch,
+  Store,
+  StoreUnavailable
+} from "./Store.ts"
+export { type DatabaseOptions, layer as layerSqlite, layerMemory as layerSqliteMemory } from "./Store/Sqlite.ts"
+export { Tokenizer } from "./Tokenizer.ts"
+export { version } from "./version.ts"

@@ -1,0 +1,181 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { AskReport } from "../../../src/cli/ask.ts"
+import { PromptReport } from "../../../src/cli/prompt.ts"
+import { ReindexReport } from "../../../src/cli/reindex.ts"
+import { eventually, startOllama } from "../../ollama.ts"
+import { library } from "./files.ts"
+import { ended, Sandbox } from "./sandbox.ts"
+
+const box = new Sandbox(library)
+beforeAll(async () => {
+  const { code, stderr } = await box.run(["index", "docs"])
+  assert.strictEqual(code, 0, stderr)
+})
+afterAll(() => box.remove())
+
+const extractive = { CLEW_LLM_BACKEND: "extractive" }
+const llmAt = (url: string) => ({ CLEW_LLM_BACKEND: "ollama", CLEW_LLM_URL: url, CLEW_LLM_MODEL: "small" })
+const tide = ["ask", "when is the spring tide highest", "-k", "2"]
+
+describe("ask", () => {
+  it("answers without a model by quoting, and says so", async () => {
+    const { code, stderr, stdout } = await box.run(tide, { env: extractive })
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^No language model wrote this/)
+    assert.include(stdout, "“When sun and moon stand in a line, the spring tide is highest.” [1]")
+    assert.match(stdout, /\n\[1\] docs\/tides\.md:\d+(-\d+)?  ✓ holds\n\[2\] \S+  not cited\n$/)
+    assert.include(stderr, "answered by no language model")
+    assert.notInclude(stdout, "\u001b")
+  })
+
+  it.scopedLive("streams what the model says, then its sources, and marks the citations that do not hold", () =>
+    Effect.gen(function* () {
+      const answer = ["The spring tide is highest", " when sun and moon stand in a line [1].", "\nCheese is made of", " green gravel [1]. So [8]."]
+      const ollama = yield* startOllama(answer)
+      const { code, stderr, stdout } = yield* Effect.promise(() => box.run(tide, { env: llmAt(ollama.url) }))
+      assert.strictEqual(code, 0, stderr)
+      assert.isTrue(stdout.startsWith(answer.join("")), stdout)
+      assert.include(stderr, "answered by ollama small")
+      assert.match(stdout, /\[1\] docs\/tides\.md:\d+\S*  \? holds in part/)
+      assert.match(stdout, /✗ \[1\] does not hold \(support 0\.\d\d\): Cheese is made of green gravel\./)
+      assert.include(stdout, "✗ There is no passage [8]")
+
+      const json = yield* Effect.promise(() => box.json(AskReport, tide, { env: llmAt(ollama.url) }))
+      assert.strictEqual(json.answer, answer.join(""))
+      assert.deepStrictEqual(json.llm, { backend: "ollama", model: "small" })
+      assert.lengthOf(json.sources, 2)
+      assert.deepStrictEqual(
+        json.citations.map(({ exists, index, supported }) => [index, exists, supported]),
+        [
+          [1, true, true],
+          [1, true, false],
+          [8, false, false]
+        ]
+      )
+    })
+  )
+
+  it.scopedLive("says what to do when the model is not there, or breaks off", () =>
+    Effect.gen(function* () {
+      const ollama = yield* startOllama(["one ", "two "])
+      const run = (...more: ReadonlyArray<string>) => Effect.promise(() => box.run([...tide, ...more], { env: llmAt(ollama.url) }))
+      const missing = yield* run("--model", "absent")
+      assert.strictEqual(missing.code, 1)
+      assert.include(missing.stderr, "`ollama pull absent`")
+      ollama.faults.cutAfter = 2
+      const cut = yield* run()
+      assert.strictEqual(cut.code, 1)
+      assert.strictEqual(cut.stdout, "one two \n")
+      assert.include(cut.stderr, "broke off")
+      yield* ollama.stop
+      const down = yield* run("--json")
+      assert.strictEqual(down.code, 1)
+      assert.strictEqual(down.stdout, "")
+      assert.include(JSON.parse(down.stderr).detail, "`ollama serve`")
+    })
+  )
+
+  it.scopedLive("Ctrl-C stops at once, the model too", () =>
+    Effect.gen(function* () {
+      const ollama = yield* startOllama(Array.from({ length: 10_000 }, () => "word "))
+      ollama.faults.slowMs = 20
+      const child = box.start(tide, { env: llmAt(ollama.url) })
+      const end = ended(child)
+      yield* Effect.async<void>((resume) => void child.stdout?.once("data", () => resume(Effect.void)))
+      const began = Date.now()
+      child.kill("SIGINT")
+      assert.strictEqual((yield* Effect.promise(() => end)).code, 130)
+      assert.isBelow(Date.now() - began, 2000)
+      yield* eventually("the model's connection is closed", () => ollama.state.closed === 1)
+    })
+  )
+
+  it("exits with 3 where nothing is found, and with 2 on wrong usage", async () => {
+    const nothing = await box.run(["ask", "zyzzyva", "--alpha", "0"], { env: extractive })
+    assert.strictEqual(nothing.code, 3)
+    assert.include(nothing.stderr, "nothing found")
+    for (const wrong of [["ask"], ["ask", " "], ["ask", "x", "--temperature", "3"], ["ask", "x", "--no-hybrid", "--alpha", "1"]]) {
+      assert.strictEqual((await box.run(wrong)).code, 2, wrong.join(" "))
+    }
+  })
+})
+
+describe("prompt", () => {
+  it("is ready to pipe: the prompt and nothing else", async () => {
+    const { code, stderr, stdout } = await box.run(["prompt", "spring tide", "-k", "2"])
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^Answer the question from the numbered passages/)
+    assert.match(stdout, /\n\nContext:\n\n\[1\] \(score: \d\.\d{4}\) .*tides\.md:\d+/)
+    assert.match(stdout, /\nQuestion: spring tide\n$/)
+    assert.strictEqual(stderr, "")
+  })
+
+  it("keeps to --max-tokens and says what it left out", async () => {
+    const { omitted, prompt, sources } = await box.json(PromptReport, ["prompt", "tide", "-k", "5", "--max-tokens", "160"])
+    assert.isAbove(omitted ?? 0, 0)
+    assert.strictEqual(sources.length + (omitted ?? 0), 5)
+    assert.include(prompt, "left out for length")
+    const { stderr } = await box.run(["prompt", "tide", "-k", "5", "--max-tokens", "160"])
+    assert.include(stderr, "left out to keep to --max-tokens")
+  })
+})
+
+describe("reindex", () => {
+  it.scopedLive("changes the collection over to the configured embedder, and says so where there is nothing to do", () =>
+    Effect.gen(function* () {
+      const own = new Sandbox(library)
+      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+      const ollama = yield* startOllama()
+      const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_MODEL: "all-minilm", CLEW_EMBEDDING_URL: ollama.url }
+      yield* Effect.promise(() => own.run(["index", "docs"]))
+      const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
+      assert.strictEqual(other.code, 1)
+      assert.include(other.stderr, "clew-static-en-v1")
+      assert.include(other.stderr, "all-minilm")
+      assert.include(other.stderr, "clew reindex")
+
+      const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
+      assert.strictEqual(text.code, 0, text.stderr)
+      assert.match(text.stdout, /^Collection default now has ollama all-minilm \(32 dimensions\): \d+ passages in /)
+      assert.include(text.stderr, "builtin clew-static-en-v1 (256 dimensions) → ollama all-minilm (32 dimensions)")
+      const again = yield* Effect.promise(() => own.json(ReindexReport, ["reindex"], { env }))
+      assert.isFalse(again.changed)
+      const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
+      assert.include(found.stdout, "tides.md")
+
+      // Ollama gone: the keyword leg answers, and says so.
+      yield* ollama.stop
+      const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
+      assert.strictEqual(degraded.code, 0)
+      assert.include(degraded.stdout, "tides.md")
+      assert.include(degraded.stderr, "embedder unavailable")
+    })
+  )
+
+  it.scopedLive("killed in the middle, goes on where it was, and is searched by the old vectors meanwhile", () =>
+    Effect.gen(function* () {
+      const lines = Array.from({ length: 700 }, (_, n) => JSON.stringify({ _id: `d${n}`, text: `Lantern number ${n} hangs in the hall.` }))
+      const own = new Sandbox({ "docs/many.jsonl": lines.join("\n") })
+      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+      const ollama = yield* startOllama()
+      const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_MODEL: "all-minilm", CLEW_EMBEDDING_URL: ollama.url }
+      yield* Effect.promise(() => own.run(["index", "docs", "-q"]))
+      ollama.faults.slowMs = 300
+      const child = own.start(["reindex"], { env })
+      const end = ended(child)
+      // 256 passages are stored at a time, in batches of 32.
+      yield* Effect.promise(async () => {
+        while (ollama.asked.length < 1 + 14) await new Promise((resolve) => setTimeout(resolve, 20))
+      })
+      child.kill("SIGKILL")
+      yield* Effect.promise(() => end)
+      const old = yield* Effect.promise(() => own.run(["query", "lantern 5", "--no-hybrid", "-k1"]))
+      assert.strictEqual(old.code, 0, old.stderr)
+      delete ollama.faults.slowMs
+      const { code, stderr } = yield* Effect.promise(() => own.run(["reindex"], { env }))
+      assert.strictEqual(code, 0, stderr)
+      assert.match(stderr, /going on after 256 passages/)
+    })
+  )
+})

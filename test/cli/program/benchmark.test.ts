@@ -1,0 +1,82 @@
+import { afterAll, assert, describe, it } from "vitest"
+import { BenchmarkReport } from "../../../src/cli/benchmarkReport.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const lines = (values: ReadonlyArray<unknown>) => values.map((value) => `${JSON.stringify(value)}\n`).join("")
+
+/**
+ * Keyword search ranks by how often the one word that a query names stands in documents of equal length, so the order is
+ * known: a1, a2, a3 for q1; b1, b2 for q2. No document is about the word of q3.
+ */
+const words = (word: string, times: number) =>
+  [...Array<string>(times).fill(word), ...Array<string>(8 - times).fill("filler")].join(" ")
+
+const dataset = {
+  "toy/corpus.jsonl": lines([
+    { _id: "a1", title: "", text: words("zebra", 6) },
+    { _id: "a2", title: "", text: words("zebra", 4) },
+    { _id: "a3", title: "", text: words("zebra", 2) },
+    { _id: "b1", title: "", text: words("walrus", 5) },
+    { _id: "b2", title: "", text: words("walrus", 2) }
+  ]),
+  "toy/queries.jsonl": lines([
+    { _id: "q1", text: "zebra" },
+    { _id: "q2", text: "walrus" },
+    { _id: "q3", text: "gnu" },
+    { _id: "q4", text: "nobody judged this" }
+  ]),
+  "toy/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\ta1\t1\nq1\ta3\t2\nq2\tb2\t1\nq3\ta1\t1\nq4\ta1\t0\n"
+}
+
+const box = new Sandbox(dataset)
+afterAll(() => box.remove())
+
+describe("benchmark", () => {
+  it("scores keyword search as computed by hand", async () => {
+    const { datasets, mean } = await box.json(BenchmarkReport, ["benchmark", "--dataset", "toy"])
+    assert.isUndefined(mean)
+    const [toy] = datasets
+    assert.deepInclude(toy, { dataset: "toy", documents: 5, queries: 3, failed: 0 })
+    // q1: gains 1, 0, 2 at ranks 1 to 3, ideally 2, 1: (1 + 2/log2(4)) / (2 + 1/log2(3)) = 2/2.63093 = .76019.
+    // q2: gain 1 at rank 2: 1/log2(3) = .63093. q3: 0. Mean: .46371.
+    assert.closeTo(toy?.modes.keyword.ndcg_at_10 ?? 0, 0.46371, 1e-5)
+    // q1: 2 of 2, q2: 1 of 1, q3: 0 of 1.
+    assert.closeTo(toy?.modes.keyword.recall_at_100 ?? 0, 2 / 3, 1e-9)
+    // 1, 1/2, 0.
+    assert.closeTo(toy?.modes.keyword.mrr_at_10 ?? 0, 0.5, 1e-9)
+  })
+
+  it("prints a table, with the mean of several", async () => {
+    const { code, stderr, stdout } = await box.run(["benchmark", "--dataset", "toy", "--dataset", "toy"])
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^dataset +mode +nDCG@10 +recall@100 +MRR@10 +p50 ms +p95 ms/m)
+    assert.match(stdout, /^mean +keyword +0\.4637 +0\.6667 +0\.5000 /m)
+    assert.match(stdout, /Peak memory \d+ MB/)
+  })
+
+  it("exits with 4 below the quality asked for", async () => {
+    const { code, stderr } = await box.run(["benchmark", "--dataset", "toy", "--min-ndcg", "1"])
+    assert.strictEqual(code, 4)
+    assert.include(stderr, "below 1")
+  })
+
+  it("says what is wrong with a dataset", async () => {
+    box.write({
+      "bad/corpus.jsonl": "{}\n",
+      "bad/queries.jsonl": lines([{ _id: "1", text: "x" }]),
+      "bad/qrels/test.tsv": "1\ta\t1\n2 a 1\n"
+    })
+    box.write({ "odd/corpus.jsonl": "{}\n", "odd/queries.jsonl": "{}\n", "odd/qrels/test.tsv": "1\ta\t1\n" })
+    const messages = [
+      ["nowhere", "nowhere/corpus.jsonl: there is no such file"],
+      ["bad", "bad/qrels/test.tsv: line 2 is not query-id, corpus-id and score"],
+      ["odd", 'odd/queries.jsonl: line 1 is no JSON object with "_id" and "text"']
+    ] as const
+    for (const [folder, message] of messages) {
+      const { code, stderr } = await box.run(["benchmark", "--dataset", folder])
+      assert.strictEqual(code, 1)
+      assert.include(stderr, message)
+    }
+    assert.strictEqual((await box.run(["benchmark"])).code, 2)
+  })
+})

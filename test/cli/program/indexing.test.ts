@@ -1,0 +1,174 @@
+import * as Schema from "effect/Schema"
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { DocumentLine, IndexReport } from "../../../src/cli/indexReport.ts"
+import { Stats } from "../../../src/model/Stats.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox(library)
+})
+afterEach(() => box.remove())
+
+const index = (...args: ReadonlyArray<string>) => box.json(IndexReport, ["index", ...args])
+const documents = async () => (await box.json(Stats, ["info"])).documents
+
+describe("index", () => {
+  it("indexes what is new, then what changed", async () => {
+    const first = await index("docs")
+    assert.strictEqual(first.created, 5)
+    assert.strictEqual(first.files, 4)
+    assert.isAtLeast(first.chunks, 5)
+    assert.strictEqual(first.database, box.path("home", "data", "clew", "index.db"))
+    assert.strictEqual(first.embedding.backend, "builtin")
+
+    box.write({ "docs/bread.md": "# Bread\n\nRye bread keeps longer.\n" })
+    const second = await index("docs")
+    assert.deepStrictEqual([second.created, second.updated, second.unchanged], [0, 1, 4])
+    assert.strictEqual(await documents(), 5)
+  })
+
+  it("says what it did on standard output", async () => {
+    const { code, stderr, stdout } = await box.run(["index", "docs", "--db", "a.db"])
+    assert.strictEqual(code, 0, stderr)
+    assert.include(stdout, "Indexed 5 documents (5 new, 0 changed; 0 unchanged)")
+    assert.include(stdout, "4 files")
+    assert.include(stdout, box.path("a.db"))
+    assert.strictEqual(stderr, "")
+  })
+
+  it("prints a line for each document with --verbose, as JSON too", async () => {
+    const { stdout } = await box.run(["index", "docs", "--verbose"])
+    assert.match(stdout, /^new +docs\/tides\.md \(\d passages?\)$/m)
+    assert.match(stdout, /^new +docs\/notes\.jsonl#n2 \(1 passage\)$/m)
+
+    const again = await box.run(["index", "docs", "--verbose", "--json"])
+    const lines = again.stdout.trim().split("\n")
+    const decode = Schema.decodeUnknownSync(Schema.parseJson(DocumentLine), { onExcessProperty: "error" })
+    assert.strictEqual(lines.length, 6)
+    for (const line of lines.slice(0, 5)) assert.strictEqual(decode(line).status, "unchanged")
+    assert.strictEqual(Schema.decodeUnknownSync(Schema.parseJson(IndexReport))(lines[5]).unchanged, 5)
+  })
+
+  it("writes nothing with --dry-run", async () => {
+    const planned = await index("docs", "--dry-run")
+    assert.strictEqual(planned.created, 5)
+    assert.isTrue(planned.dry_run)
+    assert.isFalse(existsSync(planned.database))
+
+    const { database } = await index("docs/tides.md")
+    const before = readFileSync(database)
+    assert.strictEqual((await index("docs", "-n")).created, 4)
+    assert.isTrue(readFileSync(database).equals(before))
+    assert.strictEqual(await documents(), 1)
+  })
+
+  it("counts what it skips, with the reason", async () => {
+    box.write({
+      ".gitignore": "drafts/\n",
+      "docs/drafts/a.md": "draft",
+      "docs/.hidden.md": "hidden",
+      "docs/a.bin": "\0\u0001\0"
+    })
+    box.write({ "docs/.gitignore": "drafts/\n" })
+    const { skipped, skipped_by_reason, skipped_files } = await index("docs")
+    assert.strictEqual(skipped, skipped_files.length)
+    assert.strictEqual(skipped_by_reason["ignored"], 1)
+    assert.isTrue(skipped_files.some(({ path }) => path === box.path("docs", "a.bin")))
+    assert.isTrue(
+      skipped_files.some(({ path, reason }) => path === box.path("docs", ".hidden.md") && reason === "hidden")
+    )
+  })
+
+  it("goes on after a record that fails, names it, and exits with 1", async () => {
+    box.write({ "docs/notes.jsonl": `${JSON.stringify({ _id: "n1", text: "Lava flows." })}\nnot json\n` })
+    const { code, stderr, stdout } = await box.run(["index", "docs"])
+    assert.strictEqual(code, 1)
+    assert.include(stdout, "Indexed 4 documents")
+    assert.include(stderr, "Failed: 1")
+    assert.include(stderr, "docs/notes.jsonl:2: ")
+  })
+
+  it("goes on after a path that is not there, and exits with 1", async () => {
+    const { code, stderr, stdout } = await box.run(["index", "nowhere", "docs"])
+    assert.strictEqual(code, 1)
+    assert.include(stdout, "Indexed 5 documents")
+    assert.include(stderr, "nowhere: ")
+  })
+
+  it("takes only what is included, and nothing that is excluded", async () => {
+    assert.strictEqual((await index("docs", "--include", "*.md", "--exclude", "b*")).created, 1)
+  })
+
+  it("forgets what is gone with --prune, but only below the paths given", async () => {
+    box.write({ "other/keep.md": "Keep this." })
+    await index("docs", "other")
+    rmSync(box.path("docs", "bread.md"))
+    rmSync(box.path("other", "keep.md"))
+    assert.strictEqual((await index("docs")).deleted_documents, 0)
+    assert.strictEqual((await index("docs", "--prune", "--dry-run")).deleted_documents, 1)
+    assert.strictEqual(await documents(), 6)
+    assert.strictEqual((await index("docs", "--prune")).deleted_documents, 1)
+    assert.strictEqual(await documents(), 5)
+  })
+
+  it("forgets nothing of a path that is missing", async () => {
+    await index("docs")
+    rmSync(box.path("docs"), { recursive: true })
+    const { code, stdout } = await box.run(["index", "docs", "--prune", "--json"])
+    assert.strictEqual(code, 1)
+    assert.strictEqual(Schema.decodeUnknownSync(Schema.parseJson(IndexReport))(stdout).deleted_documents, 0)
+    assert.strictEqual(await documents(), 5)
+  })
+
+  it("forgets a record that is gone from its file, and keeps one that cannot be read any more", async () => {
+    await index("docs")
+    box.write({ "docs/notes.jsonl": `{"_id": "n1", "text": \n` })
+    const { stdout } = await box.run(["index", "docs", "--prune", "--json"])
+    assert.strictEqual(Schema.decodeUnknownSync(Schema.parseJson(IndexReport))(stdout).deleted_documents, 0)
+    box.write({
+      "docs/notes.jsonl": `${JSON.stringify({ _id: "n2", title: "Glacier", text: "The glacier carves its valley slowly." })}\n`
+    })
+    assert.strictEqual((await index("docs", "--prune")).deleted_documents, 1)
+  })
+
+  it("reads a document from standard input, by its source or by its content", async () => {
+    const input = "# Comets\n\nA comet's tail points away from the sun.\n"
+    const named = await box.run(["index", "-", "--source", "comets.md", "--json"], { input })
+    assert.strictEqual(named.code, 0, named.stderr)
+    const changed = await box.run(["index", "-", "--source", "comets.md", "--json"], { input: `${input}Always.\n` })
+    assert.include(changed.stdout, '"updated":1')
+    await box.run(["index", "-"], { input: "one" })
+    await box.run(["index", "-"], { input: "two" })
+    const again = await box.run(["index", "-", "--json"], { input: "two" })
+    assert.include(again.stdout, '"unchanged":1')
+    assert.strictEqual(await documents(), 3)
+  })
+
+  it("keeps collections apart", async () => {
+    await index("docs/tides.md", "--collection", "sea")
+    await index("docs/bread.md")
+    assert.strictEqual((await box.json(Stats, ["info", "--collection", "sea"])).documents, 1)
+    assert.strictEqual(await documents(), 2)
+  })
+
+  it("says nothing but failures with --quiet", async () => {
+    const { code, stderr, stdout } = await box.run(["index", "docs", "--quiet"])
+    assert.deepStrictEqual({ code, stderr, stdout }, { code: 0, stderr: "", stdout: "" })
+  })
+
+  it("leaves a file that is no index as it is", async () => {
+    box.write({
+      "foreign.db": "SQLite format 3\0 or so it says, and goes on for a while so that it has a header of its own"
+    })
+    const before = readFileSync(box.path("foreign.db"))
+    for (const args of [["index", "docs"], ["query", "x"], ["info"]]) {
+      const { code, stderr } = await box.run([...args, "--db", "foreign.db"])
+      assert.strictEqual(code, 1)
+      assert.include(stderr, "is not a Clew index and was left untouched")
+    }
+    assert.isTrue(readFileSync(box.path("foreign.db")).equals(before))
+  })
+})

@@ -1,0 +1,86 @@
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { CollectionsReport, DropReport } from "../../../src/cli/collections.ts"
+import { DeleteReport } from "../../../src/cli/delete.ts"
+import { SearchResponse } from "../../../src/model/SearchResult.ts"
+import { Stats } from "../../../src/model/Stats.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+beforeEach(async () => {
+  box = new Sandbox(library)
+  const { code, stderr } = await box.run(["index", "docs"])
+  assert.strictEqual(code, 0, stderr)
+})
+afterEach(() => box.remove())
+
+describe("info", () => {
+  it("prints the body of GET /stats with --json", async () => {
+    const stats = await box.json(Stats, ["info"])
+    assert.strictEqual(stats.documents, 5)
+    assert.strictEqual(stats.collections, 1)
+    assert.strictEqual(stats.embedding.dimensions, 256)
+    assert.isAbove(stats.database_bytes, 0)
+  })
+
+  it("names the index, the embedder and the configuration file", async () => {
+    box.write({ "clew.toml": "[search]\ntop_k = 7\n" })
+    const { stdout } = await box.run(["info"])
+    assert.include(stdout, "home/data/clew/index.db")
+    assert.match(stdout, /Documents +5\n/)
+    assert.match(stdout, /Embedder +builtin /)
+    assert.match(stdout, /Config +clew\.toml\n/)
+  })
+})
+
+describe("delete", () => {
+  it("deletes by source, relative to where you stand", async () => {
+    const report = await box.json(DeleteReport, ["delete", "tides.md", "-y"], { cwd: box.path("docs") })
+    assert.deepInclude(report, { deleted_documents: 1, not_found: [] })
+    assert.isAbove(report.deleted_chunks, 0)
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 4)
+    const { results } = await box.json(SearchResponse, ["query", "spring tide"])
+    assert.isFalse(results.some(({ metadata }) => metadata.source.endsWith("tides.md")))
+  })
+
+  it("deletes by id", async () => {
+    const { results } = await box.json(SearchResponse, ["query", "glacier", "-k1"])
+    const id = results[0]?.metadata.doc_id ?? ""
+    assert.strictEqual((await box.json(DeleteReport, ["delete", "--id", id, "--yes"])).deleted_documents, 1)
+    const again = await box.run(["delete", "--id", id, "--yes"])
+    assert.strictEqual(again.code, 1)
+    assert.include(again.stderr, `${id} is not in collection default`)
+  })
+
+  it("deletes nothing where there is nobody to ask", async () => {
+    const { code, stderr } = await box.run(["delete", "docs/tides.md"])
+    assert.strictEqual(code, 2)
+    assert.include(stderr, "Give --yes to go on")
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 5)
+  })
+})
+
+describe("collections", () => {
+  it("makes, lists and drops them", async () => {
+    assert.strictEqual((await box.run(["collections", "create", "papers"])).code, 0)
+    assert.strictEqual((await box.run(["index", "docs/tides.md", "-c", "papers"])).code, 0)
+    const { collections } = await box.json(CollectionsReport, ["collections"])
+    assert.deepStrictEqual(
+      collections.map(({ documents, name }) => [name, documents]),
+      [
+        ["default", 5],
+        ["papers", 1]
+      ]
+    )
+    assert.include((await box.run(["collections"])).stdout, "papers  1 document, ")
+
+    const again = await box.run(["collections", "create", "papers"])
+    assert.strictEqual(again.code, 1)
+    assert.include(again.stderr, "exists already")
+
+    assert.strictEqual((await box.json(DropReport, ["collections", "drop", "papers", "--yes"])).deleted_documents, 1)
+    const gone = await box.run(["collections", "drop", "papers", "--yes"])
+    assert.strictEqual(gone.code, 1)
+    assert.include(gone.stderr, "No collection named papers")
+  })
+})

@@ -1,0 +1,106 @@
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { QueryReport } from "../../../src/cli/query.ts"
+import { SearchResponse } from "../../../src/model/SearchResult.ts"
+import { library } from "./files.ts"
+import { ended, Sandbox } from "./sandbox.ts"
+
+const box = new Sandbox(library)
+beforeAll(async () => {
+  const { code, stderr } = await box.run(["index", "docs"])
+  assert.strictEqual(code, 0, stderr)
+})
+afterAll(() => box.remove())
+
+const sources = async (...args: ReadonlyArray<string>) =>
+  (await box.json(SearchResponse, ["query", ...args])).results.map(({ metadata }) =>
+    metadata.source.replace(box.path(), "").slice(1)
+  )
+
+describe("query", () => {
+  it("shows source and line, headings and the passage", async () => {
+    const { code, stderr, stdout } = await box.run(["query", "when is the spring tide highest", "-k", "1"])
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^1\. docs\/tides\.md:\d+ /)
+    assert.include(stdout, "Tides\n")
+    assert.include(stdout, "the spring tide is highest")
+    assert.notInclude(stdout, "\u001b")
+    assert.strictEqual(stderr, "")
+  })
+
+  it("shows paths from where you stand", async () => {
+    const { stdout } = await box.run(["query", "spring tide", "-k", "1"], { cwd: box.path("docs") })
+    assert.match(stdout, /^1\. tides\.md:/)
+  })
+
+  it("takes several words without quotes", async () => {
+    assert.strictEqual((await sources("spring", "tide", "-k1"))[0], "docs/tides.md")
+  })
+
+  it("prints the body of POST /query with --json", async () => {
+    const { mode, results } = await box.json(SearchResponse, ["query", "lava", "--top-k", "2"])
+    assert.strictEqual(mode, "hybrid")
+    assert.strictEqual(results.length, 2)
+    assert.strictEqual(results[0]?.metadata.title, "Volcano")
+    assert.strictEqual(results[0]?.metadata.source, `${box.path("docs", "notes.jsonl")}#n1`)
+    assert.strictEqual(results[0]?.metadata.start_line, 1)
+  })
+
+  it("runs the legs that are asked for", async () => {
+    assert.strictEqual((await box.json(SearchResponse, ["query", "lava", "--no-hybrid"])).mode, "vector")
+    assert.strictEqual((await box.json(SearchResponse, ["query", "lava", "--alpha", "0"])).mode, "keyword")
+    assert.strictEqual((await box.json(SearchResponse, ["query", "lava", "--fusion", "score"])).mode, "hybrid")
+  })
+
+  it("explains each leg's rank and score", async () => {
+    const { results } = await box.json(QueryReport, ["query", "lava volcano", "--explain", "-k1"])
+    assert.strictEqual(results[0]?.explain?.keyword?.rank, 1)
+    assert.isNumber(results[0]?.explain?.vector?.score)
+    const { stdout } = await box.run(["query", "lava volcano", "--explain", "-k1"])
+    assert.match(stdout, /vector #\d+ \d\.\d{3}, keyword #1 \d+\.\d{3}/)
+  })
+
+  it("filters by source, metadata and ranges", async () => {
+    assert.deepStrictEqual(new Set(await sources("water", "--filter", "source=docs/t*")), new Set(["docs/tides.md"]))
+    assert.deepStrictEqual(new Set(await sources("oven", "--filter", "lang=de")), new Set(["docs/brot.md"]))
+    assert.deepStrictEqual(
+      new Set(await sources("oven", "-f", "year>=2016", "-f", "year<2020")),
+      new Set(["docs/brot.md"])
+    )
+    assert.deepStrictEqual(
+      new Set(await sources("oven", "-f", "year=2015,2019")),
+      new Set(["docs/brot.md", "docs/bread.md"])
+    )
+  })
+
+  it("exits with 3 where nothing is found", async () => {
+    const { code, stderr, stdout } = await box.run(["query", "zyzzyva", "--alpha", "0"])
+    assert.strictEqual(code, 3)
+    assert.strictEqual(stdout, "")
+    assert.include(stderr, "nothing found")
+    const json = await box.run(["query", "zyzzyva", "--alpha", "0", "--json"])
+    assert.strictEqual(json.code, 3)
+    assert.deepStrictEqual(JSON.parse(json.stdout).results, [])
+  })
+
+  it("says so when the query has no word that the model knows", async () => {
+    const { stderr } = await box.run(["query", "\u{1F9F6}", "--filter", "lang=de"])
+    assert.include(stderr, "answered by keyword search alone")
+  })
+
+  it("fails where there is no such collection, or no index", async () => {
+    const collection = await box.run(["query", "x", "--collection", "nope"])
+    assert.strictEqual(collection.code, 1)
+    assert.include(collection.stderr, "No collection named nope")
+    const none = await box.run(["query", "x", "--db", "none.db"])
+    assert.strictEqual(none.code, 1)
+    assert.include(none.stderr, "There is no index at")
+  })
+
+  it("is quiet and done when its reader goes away", async () => {
+    const child = box.start(["query", "the", "-k", "50", "--json"])
+    child.stdout?.destroy()
+    const { code, stderr } = await ended(child)
+    assert.strictEqual(code, 0)
+    assert.strictEqual(stderr, "")
+  })
+})

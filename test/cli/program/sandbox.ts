@@ -1,0 +1,84 @@
+import * as Schema from "effect/Schema"
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert } from "vitest"
+
+export const program = fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Options {
+  readonly input?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+/** A folder of its own with a home and files, in which the built program runs as a user would run it. */
+export class Sandbox {
+  readonly folder = mkdtempSync(join(tmpdir(), "clew-cli-"))
+
+  constructor(files: Readonly<Record<string, string>> = {}) {
+    mkdirSync(this.path("home"))
+    this.write(files)
+  }
+
+  path(...parts: ReadonlyArray<string>): string {
+    return join(this.folder, ...parts)
+  }
+
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(this.path(name)), { recursive: true })
+      writeFileSync(this.path(name), content)
+    }
+  }
+
+  start(args: ReadonlyArray<string>, { cwd = this.folder, env = {} }: Options = {}): ChildProcess {
+    return spawn(process.execPath, [program, ...args], {
+      cwd,
+      env: {
+        PATH: process.env["PATH"],
+        HOME: this.path("home"),
+        XDG_DATA_HOME: this.path("home", "data"),
+        XDG_CONFIG_HOME: this.path("home", "config"),
+        CLEW_EMBEDDING_BACKEND: "builtin",
+        ...env
+      }
+    })
+  }
+
+  run(args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> {
+    const child = this.start(args, options)
+    child.stdin?.end(options.input ?? "")
+    return ended(child)
+  }
+
+  /** Runs it with `--json`, and wants it to end with 0 and to print what the schema says. */
+  async json<A, I>(schema: Schema.Schema<A, I>, args: ReadonlyArray<string>, options: Options = {}): Promise<A> {
+    const { code, stderr, stdout } = await this.run([...args, "--json"], options)
+    assert.strictEqual(code, 0, stderr)
+    return Schema.decodeUnknownSync(Schema.parseJson(schema), { onExcessProperty: "error" })(stdout)
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** What a process says until it ends. */
+export const ended = (child: ChildProcess): Promise<Ended> =>
+  new Promise((resolve, reject) => {
+    let stdout = ""
+    let stderr = ""
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => (stdout += text))
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text))
+    child.on("error", reject)
+    child.on("close", (code) => resolve({ code, stdout, stderr }))
+  })

@@ -1,0 +1,261 @@
+import { execFileSync, type ChildProcess } from "node:child_process"
+import { existsSync } from "node:fs"
+import * as Http from "node:http"
+import * as Net from "node:net"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { WebSocket } from "ws"
+import { library } from "./files.ts"
+import { ended, Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+let running: Array<ChildProcess> = []
+beforeEach(() => {
+  box = new Sandbox(library)
+})
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL")
+  running = []
+  box.remove()
+})
+
+interface Server {
+  readonly child: ChildProcess
+  readonly port: number
+  readonly url: string
+  /** What it wrote to standard error so far. */
+  readonly log: () => string
+  readonly ended: ReturnType<typeof ended>
+}
+
+/** Started, and listening. */
+const serve = async (args: ReadonlyArray<string> = [], env: Readonly<Record<string, string>> = {}): Promise<Server> => {
+  const child = box.start(["serve", "--port", "0", ...args], { env: { CLEW_LOG_FORMAT: "json", ...env } })
+  running.push(child)
+  const end = ended(child)
+  let log = ""
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stderr!.on("data", (chunk) => {
+      log += String(chunk)
+      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
+      if (found !== null) resolve(found[1]!)
+    })
+    child.on("exit", () => reject(new Error(`ended: ${log}`)))
+  })
+  return { child, url, port: Number(new URL(url).port), log: () => log, ended: end }
+}
+
+const post = (url: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body)
+  })
+
+describe("serve", () => {
+  it("indexes, answers, and keeps what it was given", async () => {
+    const first = await serve()
+    const { documents, indexed } = (await (
+      await post(`${first.url}/index`, { documents: [{ content: "Bees make honey.", metadata: { source: "bees" } }] })
+    ).json()) as any
+    assert.strictEqual(indexed, 1)
+    first.child.kill("SIGTERM")
+    const { code, stdout } = await first.ended
+    assert.strictEqual(code, 0)
+    assert.strictEqual(stdout, "")
+
+    const second = await serve(["--read-only"])
+    const found = (await (await post(`${second.url}/query`, { query: "honey", hybrid: true })).json()) as any
+    assert.strictEqual(found.results[0].metadata.doc_id, documents[0].doc_id)
+    const refused = await post(`${second.url}/index`, { documents: [{ content: "x" }] })
+    assert.strictEqual(refused.status, 403)
+    assert.deepInclude((await (await fetch(`${second.url}/stats`)).json()) as any, { documents: 1, read_only: true })
+    const stdio = await box.run(["query", "honey", "--json"])
+    assert.strictEqual(stdio.code, 0)
+  })
+
+  it("logs a line for each request, and never the key", async () => {
+    const server = await serve([], { SERVICE_API_KEY: "very-secret" })
+    const headers = { authorization: "Bearer very-secret", "x-request-id": "mine-1" }
+    assert.strictEqual((await fetch(`${server.url}/stats`, { headers })).status, 200)
+    assert.strictEqual((await fetch(`${server.url}/documents/abc?collection=default`, { headers })).status, 404)
+    server.child.kill("SIGINT")
+    assert.strictEqual((await server.ended).code, 0)
+    const lines = server
+      .log()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === "request")
+    assert.deepInclude(lines[0].annotations, { request_id: "mine-1", method: "GET", route: "/stats", status: 200 })
+    assert.deepInclude(lines[1].annotations, { route: "/documents/:doc_id", status: 404 })
+    assert.isNumber(lines[1].annotations.ms)
+    assert.notInclude(server.log(), "very-secret")
+  })
+
+  it("says in one line why it cannot serve", async () => {
+    const taken = Net.createServer().listen(0, "127.0.0.1")
+    await new Promise((resolve) => taken.on("listening", resolve))
+    const { port } = taken.address() as Net.AddressInfo
+    const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Readonly<Record<string, string>>, number, RegExp]> = [
+      [["--port", "0", "--read-only"], {}, 1, /^clew: There is no index at .*; make one with/],
+      [["--port", String(port)], {}, 1, /^clew: Port \d+ on 127\.0\.0\.1 is in use; name another with --port$/],
+      [
+        ["--port", "0", "--host", "203.0.113.7", "--allow-unauthenticated"],
+        {},
+        1,
+        /^clew: 203\.0\.113\.7 is not an address of this machine/
+      ],
+      [
+        ["--port", "0", "--host", "0.0.0.0"],
+        {},
+        1,
+        /^clew: 0\.0\.0\.0 can be reached by others, .*--allow-unauthenticated$/
+      ],
+      [["--port", "0"], { SERVICE_API_KEY: "" }, 2, /^clew: environment variable SERVICE_API_KEY: is set, but empty/],
+      [["--port", "0", "--db", "docs/tides.md"], {}, 1, /is not a Clew index and was left untouched/]
+    ]
+    for (const [args, env, expected, says] of cases) {
+      const { code, stderr, stdout } = await box.run(["serve", ...args], { env })
+      assert.strictEqual(code, expected, stderr)
+      assert.match(stderr.trim(), says)
+      assert.notInclude(stderr.trim(), "\n")
+      assert.strictEqual(stdout, "")
+    }
+    taken.close()
+  })
+
+  it("listens elsewhere with a key, and keeps its door shut", async () => {
+    const server = await serve(["--host", "0.0.0.0"], { SERVICE_API_KEY: "k" })
+    const url = `http://127.0.0.1:${server.port}`
+    assert.strictEqual((await fetch(`${url}/health`)).status, 200)
+    assert.strictEqual((await post(`${url}/query`, { query: "x" })).status, 401)
+    assert.strictEqual((await post(`${url}/query`, { query: "x" }, { authorization: "Bearer k" })).status, 200)
+  })
+
+  it("lets what is running finish when it is told to stop", async () => {
+    const server = await serve()
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`)
+    await new Promise((resolve) => socket.on("open", resolve))
+    const closed = new Promise<number>((resolve) => socket.on("close", resolve))
+    const idle = new Http.Agent({ keepAlive: true })
+    await new Promise((resolve) =>
+      Http.get(`${server.url}/health`, { agent: idle }, (it) => it.resume().on("end", resolve))
+    )
+
+    // Half of a request is there when the signal comes.
+    const body = JSON.stringify({ query: "x" })
+    const slow = Http.request(`${server.url}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-length": body.length }
+    })
+    const answer = new Promise<Http.IncomingMessage>((resolve, reject) =>
+      slow.on("response", resolve).on("error", reject)
+    )
+    slow.write(body.slice(0, 5))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    server.child.kill("SIGTERM")
+    assert.strictEqual(await closed, 1001)
+    const late = await fetch(`${server.url}/health`).then(
+      () => "answered",
+      () => "refused"
+    )
+    assert.strictEqual(late, "refused")
+    slow.end(body.slice(5))
+    const { headers, statusCode } = await answer
+    assert.strictEqual(statusCode, 200)
+    assert.strictEqual(headers["connection"], "close")
+    assert.strictEqual((await server.ended).code, 0)
+    assert.isFalse(existsSync(box.path("home", "data", "clew", "index.db-wal")))
+  })
+
+  it("survives clients that go away in the middle", async () => {
+    const server = await serve()
+    const documents = Array.from({ length: 300 }, (_, n) => ({ content: `number ${n} `.repeat(50) }))
+    for (let n = 0; n < 5; n++) {
+      const controller = new AbortController()
+      const request = fetch(`${server.url}/index`, {
+        method: "POST",
+        signal: controller.signal,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ documents: documents.map((it) => ({ content: `${n} ${it.content}` })) })
+      })
+      setTimeout(() => controller.abort(), 20 + n * 20)
+      await request.catch(() => {})
+    }
+    const half = Net.connect(server.port, "127.0.0.1", () => {
+      half.write(
+        "POST /index HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+      )
+      setTimeout(() => half.destroy(), 50)
+    })
+    await new Promise((resolve) => half.on("close", resolve))
+    const { indexed, unchanged } = (await (await post(`${server.url}/index`, { documents })).json()) as any
+    assert.strictEqual(indexed + unchanged, 300)
+    assert.strictEqual((await fetch(`${server.url}/health`)).status, 200)
+    assert.notInclude(server.log(), "defect")
+  })
+
+  it("sends traces to a collector where one is named, without the key", async () => {
+    const bodies: Array<string> = []
+    const collector = Http.createServer((request, response) => {
+      let text = ""
+      request.on("data", (chunk) => (text += String(chunk)))
+      request.on("end", () => {
+        bodies.push(`${request.url} ${text}`)
+        response.end("{}")
+      })
+    }).listen(0, "127.0.0.1")
+    await new Promise((resolve) => collector.on("listening", resolve))
+    const { port } = collector.address() as Net.AddressInfo
+    const server = await serve([], {
+      CLEW_TELEMETRY_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      SERVICE_API_KEY: "very-secret"
+    })
+    await post(`${server.url}/query`, { query: "x" }, { authorization: "Bearer very-secret" })
+    const protocol = `bearer.${Buffer.from("very-secret").toString("base64url")}`
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`, [protocol])
+    await new Promise((resolve) => socket.on("open", resolve))
+    socket.close()
+    server.child.kill("SIGTERM")
+    assert.strictEqual((await server.ended).code, 0)
+    collector.close()
+    const all = bodies.join("\n")
+    assert.include(all, "/v1/traces")
+    assert.include(all, "Search.run")
+    assert.include(all, "/query")
+    assert.notInclude(all, "very-secret")
+    assert.notInclude(all, protocol)
+  })
+
+  it("has metrics that promtool understands", async () => {
+    const server = await serve()
+    await post(`${server.url}/index`, { documents: [{ content: "Bees make honey." }] })
+    await post(`${server.url}/query`, { query: "honey", hybrid: true })
+    const response = await fetch(`${server.url}/metrics`)
+    assert.strictEqual(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
+    const text = await response.text()
+    for (const series of [
+      'clew_http_requests_total{route="/query",method="POST",status="200"} 1',
+      'clew_http_request_duration_seconds_count{route="/query",method="POST",status="200"} 1',
+      ...["embed", "rank", "vector", "keyword", "fuse"].map(
+        (it) => `clew_query_stage_duration_seconds_count{stage="${it}"} 1`
+      ),
+      'clew_indexed_documents_total{status="created"} 1',
+      "clew_passages 1",
+      "clew_documents 1"
+    ]) {
+      assert.include(text.split("\n"), series)
+    }
+    assert.match(text, /^clew_database_bytes [1-9]\d+$/m)
+    assert.match(text, /^process_resident_memory_bytes [1-9]\d+$/m)
+    assert.match(text, /^nodejs_eventloop_lag_p99_seconds \d/m)
+    let promtool = true
+    try {
+      execFileSync("promtool", ["--version"], { stdio: "ignore" })
+    } catch {
+      promtool = false
+    }
+    if (promtool)
+      assert.strictEqual(execFileSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" }), "")
+  })
+})

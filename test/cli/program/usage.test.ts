@@ -1,0 +1,121 @@
+import * as Schema from "effect/Schema"
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, describe, it } from "vitest"
+import { Problem } from "../../../src/cli/problem.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const box = new Sandbox()
+afterAll(() => box.remove())
+
+const escape = "\u001b"
+
+describe("help", () => {
+  it("lists the commands on standard output, without colours where there is no terminal", async () => {
+    const { code, stderr, stdout } = await box.run(["--help"])
+    assert.strictEqual(code, 0)
+    assert.strictEqual(stderr, "")
+    for (const command of ["index PATH…", "query TEXT…", "info", "delete", "collections", "benchmark"])
+      assert.include(stdout, command)
+    assert.notInclude(stdout, escape)
+  })
+
+  it("describes a command's flags", async () => {
+    const { code, stdout } = await box.run(["query", "--help"])
+    assert.strictEqual(code, 0)
+    for (const flag of ["-k, --top-k N", "--no-hybrid", "--fusion rrf|score", "-f, --filter KEY=VALUE…"])
+      assert.include(stdout, flag)
+  })
+
+  it("prints the version of the package", async () => {
+    const { version } = JSON.parse(
+      readFileSync(fileURLToPath(new URL("../../../package.json", import.meta.url)), "utf8")
+    )
+    assert.strictEqual((await box.run(["--version"])).stdout, `clew ${version}\n`)
+  })
+
+  it("opens no database", async () => {
+    await box.run(["index", "--help", "--db", box.path("none.db")])
+    await box.run(["query", "--db", box.path("none.db"), "--nope"])
+    assert.throws(() => readFileSync(box.path("none.db")))
+  })
+})
+
+describe("wrong usage", () => {
+  const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: string]> = [
+    [[], "clew: a command is missing"],
+    [["serch", "x"], 'clew: unknown command "serch"'],
+    [["query"], "clew query: TEXT is missing"],
+    [["query", ""], "clew query: TEXT must not be empty"],
+    [["query", "  "], "clew query: TEXT must not be empty"],
+    [["query", "x".repeat(10_001)], "clew query: TEXT must be at most 10000 characters"],
+    [["query", "x", "--fitler", "a=b"], "clew query: unknown flag --fitler (did you mean --filter?)"],
+    [["query", "x", "--top-k", "0"], 'clew query: --top-k must be a whole number from 1 to 100, got "0"'],
+    [["query", "x", "--top-k", "1e1000"], "clew query: --top-k must be a whole number from 1 to 100"],
+    [["query", "x", "--alpha", "nan"], 'clew query: --alpha must be a number from 0 to 1, got "nan"'],
+    [["query", "x", "--collection", "a b"], "clew query: --collection must be 1 to 64 letters"],
+    [["query", "x", "--filter", "lang"], 'clew query: --filter "lang": write KEY=VALUE'],
+    [["query", "x", "--no-hybrid", "--alpha", "0.5"], "clew query: --alpha and --fusion are about hybrid search"],
+    [["index", "docs", "--source", "x"], "clew index: --source names the document on standard input"],
+    [["delete"], "clew delete: SOURCE or --id is missing"],
+    [["collections", "drop", "default", "--yes"], "clew collections drop: collection default is always there"],
+    [["collections", "create", "a/b"], "clew collections create: NAME must be 1 to 64 letters"],
+    [["query", "x", "--config", "missing.toml"], "missing.toml"]
+  ]
+
+  for (const [args, message] of wrong) {
+    it.concurrent(`exits with 2 and says so: ${args.join(" ").slice(0, 60)}`, async () => {
+      const { code, stderr, stdout } = await box.run(args)
+      assert.strictEqual(code, 2, stderr)
+      assert.strictEqual(stdout, "")
+      assert.include(stderr, message)
+      assert.isAtMost(stderr.split("\n").length, 4, "no wall of help")
+    })
+  }
+
+  it("names a mistyped key of the configuration, and the nearest one", async () => {
+    const variable = await box.run(["info"], { env: { CLEW_EMBEDING_BACKEND: "builtin" } })
+    assert.strictEqual(variable.code, 2)
+    assert.include(variable.stderr, "did you mean CLEW_EMBEDDING_BACKEND?")
+    box.write({ "clew.toml": "[pipeline]\nchunksize = 100\n" })
+    const file = await box.run(["info"])
+    assert.strictEqual(file.code, 2)
+    assert.include(file.stderr, "pipeline.chunk_size")
+  })
+
+  it("is a problem in JSON with --json", async () => {
+    const { code, stderr } = await box.run(["query", "x", "--nope", "--json"])
+    assert.strictEqual(code, 2)
+    const problem = Schema.decodeUnknownSync(Schema.parseJson(Problem))(stderr)
+    assert.strictEqual(problem._tag, "UsageError")
+    assert.include(problem.detail, "--nope")
+  })
+})
+
+describe("completions", () => {
+  for (const shell of ["bash", "fish", "zsh"]) {
+    it.concurrent(`knows commands and flags: ${shell}`, async () => {
+      const { code, stdout } = await box.run(["--completions", shell])
+      assert.strictEqual(code, 0)
+      for (const word of ["collections", "top-k", "prune", "config"]) assert.include(stdout, word)
+      assert.notInclude(stdout, "wizard")
+    })
+  }
+
+  it("works in bash", async () => {
+    const { stdout } = await box.run(["--completions", "bash"])
+    const complete = (...words: ReadonlyArray<string>): ReadonlyArray<string> => {
+      const quoted = words.map((word) => `'${word}'`)
+      const line = `COMP_WORDS=(${quoted.join(" ")}); COMP_CWORD=${words.length - 1}; _clew_bash_completions clew ${quoted.at(-1)} ${quoted.at(-2)}`
+      const printed = execFileSync("bash", ["-c", `${stdout}\n${line}; echo "\${COMPREPLY[@]}"`], { encoding: "utf8" })
+      return printed.trim().split(" ")
+    }
+    assert.deepStrictEqual(complete("clew", "qu"), ["query"])
+    assert.deepStrictEqual(complete("clew", "query", "--fu"), ["--fusion"])
+    assert.deepStrictEqual(complete("clew", "query", "--fusion", ""), ["rrf", "score"])
+    assert.deepStrictEqual(complete("clew", "--json", "query", "--al"), ["--alpha"])
+    assert.deepStrictEqual(complete("clew", "collections", "drop", "--y"), ["--yes"])
+    assert.deepStrictEqual(complete("clew", "query", "--d"), ["--db"])
+  })
+})

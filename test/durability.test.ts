@@ -1,0 +1,155 @@
+import { assert, describe, it } from "vitest"
+import Database from "better-sqlite3"
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+
+const bin = path.resolve(import.meta.dirname, "../dist/bin.js")
+
+const inFolder = async (use: (folder: string) => Promise<void>) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "clew-"))
+  try {
+    await use(folder)
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const clew = (folder: string, ...args: ReadonlyArray<string>): ChildProcess & { readonly output: () => string } => {
+  const child = spawn(process.execPath, [bin, "--db", path.join(folder, "index.db"), ...args], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], HOME: folder },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  let output = ""
+  child.stdout?.on("data", (data) => (output += data))
+  child.stderr?.on("data", (data) => (output += data))
+  return Object.assign(child, { output: () => output })
+}
+
+const ended = (child: ChildProcess) =>
+  new Promise<number | string>((resolve) => child.on("close", (code, signal) => resolve(code ?? signal ?? "?")))
+
+const run = async (folder: string, ...args: ReadonlyArray<string>) => {
+  const child = clew(folder, ...args)
+  const code = await ended(child)
+  assert.strictEqual(code, 0, child.output())
+  return child.output()
+}
+
+const files = 150
+const paragraphs = 20
+
+const text = (file: number, version: string) =>
+  Array.from(
+    { length: paragraphs },
+    (_, index) => `Paragraph ${index} of file ${file} in version ${version}. ${"It goes on about rivers and seas. ".repeat(12)}`
+  ).join("\n\n")
+
+const write = (folder: string, version: string) => {
+  fs.mkdirSync(path.join(folder, "docs"), { recursive: true })
+  for (let file = 0; file < files; file++) {
+    fs.writeFileSync(path.join(folder, "docs", `${file}.txt`), text(file, version))
+  }
+}
+
+/** Holds the whole database against what may be in it; gives how many documents are of each version. */
+const inspect = (folder: string): Record<string, number> => {
+  const db = new Database(path.join(folder, "index.db"))
+  try {
+    assert.deepStrictEqual(db.pragma("integrity_check"), [{ integrity_check: "ok" }])
+    assert.deepStrictEqual(db.pragma("foreign_key_check"), [])
+    const versions: Record<string, number> = {}
+    const documents = db.prepare("SELECT id, source, tail, passages FROM documents").all() as ReadonlyArray<{
+      readonly id: number
+      readonly source: string
+      readonly tail: string
+      readonly passages: number
+    }>
+    const passagesOf = db.prepare(`SELECT id, lead, text, start, "end" FROM passages WHERE document_id = ? ORDER BY ordinal`)
+    for (const document of documents) {
+      const passages = passagesOf.all(document.id) as ReadonlyArray<{
+        readonly id: number
+        readonly lead: string
+        readonly text: string
+        readonly start: number
+        readonly end: number
+      }>
+      assert.strictEqual(passages.length, document.passages)
+      const version = /version (\w+)/.exec(passages[0]?.text ?? "")?.[1] ?? "none"
+      versions[version] = (versions[version] ?? 0) + 1
+      const whole = text(Number(path.basename(document.source, ".txt")), version)
+      for (const passage of passages) assert.strictEqual(whole.slice(passage.start, passage.end), passage.text)
+      assert.strictEqual(passages.at(-1)?.end, whole.length)
+    }
+    const count = (sql: string) => (db.prepare(sql).get() as { readonly n: number }).n
+    const total = count("SELECT count(*) AS n FROM passages")
+    assert.strictEqual(count("SELECT coalesce(sum(passages), 0) AS n FROM collections"), total)
+    if (documents.length > 0) {
+      assert.strictEqual(count("SELECT count(*) AS n FROM vectors_1"), total)
+      assert.strictEqual(count("SELECT count(*) AS n FROM keyword_1 WHERE keyword_1 MATCH 'river'"), total)
+    }
+    return versions
+  } finally {
+    db.close()
+  }
+}
+
+describe("the index on disk", () => {
+  it("holds every document wholly old or wholly new after kill -9, and a second run finishes", { timeout: 180_000 }, () =>
+    inFolder(async (folder) => {
+      write(folder, "v0")
+      const started = Date.now()
+      await run(folder, "index", "docs")
+      const whole = Date.now() - started
+      assert.deepStrictEqual(inspect(folder), { v0: files })
+      let partial = 0
+      const rounds = 14
+      for (let round = 1; round <= rounds; round++) {
+        write(folder, `v${round}`)
+        const child = clew(folder, "index", "docs")
+        const killed = setTimeout(() => child.kill("SIGKILL"), whole * (0.3 + (0.8 * round) / rounds) * (0.9 + Math.random() / 5))
+        await ended(child)
+        clearTimeout(killed)
+        const versions = inspect(folder)
+        assert.strictEqual(Object.values(versions).reduce((sum, n) => sum + n, 0), files)
+        if (Object.keys(versions).length > 1) partial++
+      }
+      await run(folder, "index", "docs")
+      assert.deepStrictEqual(inspect(folder), { [`v${rounds}`]: files })
+      // Else the kills came before or after the writing, and nothing was tested.
+      assert.isAbove(partial, 0)
+    })
+  )
+
+  it("survives kill -9 while it is being made", { timeout: 120_000 }, () =>
+    inFolder(async (folder) => {
+      write(folder, "v0")
+      for (let round = 0; round < 8; round++) {
+        const child = clew(folder, "index", "docs")
+        setTimeout(() => child.kill("SIGKILL"), 150 + round * 60)
+        await ended(child)
+        if (fs.existsSync(path.join(folder, "index.db")) && fs.statSync(path.join(folder, "index.db")).size > 0) {
+          await run(folder, "info")
+          inspect(folder)
+        }
+      }
+      await run(folder, "index", "docs")
+      assert.deepStrictEqual(inspect(folder), { v0: files })
+    })
+  )
+
+  it("serves two writers and a reader at once", { timeout: 120_000 }, () =>
+    inFolder(async (folder) => {
+      write(folder, "v0")
+      await run(folder, "index", "docs/0.txt")
+      const writers = [run(folder, "index", "docs"), run(folder, "index", "docs")]
+      const reading = async () => {
+        for (let n = 0; n < 5; n++) assert.include(await run(folder, "query", "rivers"), ".txt")
+      }
+      await Promise.all([...writers, reading()])
+      assert.deepStrictEqual(inspect(folder), { v0: files })
+    })
+  )
+})

@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config"
+
+/** Tests that start the built program. */
+const program = [
+  "test/cli/program/**/*.test.ts",
+  "test/mcp/**/*.test.ts",
+  "test/durability.test.ts",
+  "test/docs.test.ts"
+]
+
+export default defineConfig({
+  test: {
+    // Processes start slowly where many run at once.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: program } },
+      { extends: true, test: { name: "program", include: program, globalSetup: "test/globalSetup.ts" } }
+    ]
+  }
+})
