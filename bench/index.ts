@@ -1,0 +1,23 @@
+import { spawnSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+const benches: Readonly<Record<string, string>> = {
+  start: "start times of the built program, as multiples of `node -e 0`",
+  "index-speed": "indexing a corpus end to end with the built program: passages a second, peak memory",
+  query: "queries on an indexed corpus, in process: p50 and p95 of each mode",
+  embed: "passages embedded a second, and the time to load the packaged model",
+  chunk: "documents cut a second",
+  terms: "index terms and highlighting"
+}
+
+const [name = "", ...args] = process.argv.slice(2)
+
+if (name in benches) {
+  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
+  process.exitCode = spawnSync(process.execPath, ["--import", "tsx", file, ...args], { stdio: "inherit" }).status ?? 1
+} else {
+  const width = Math.max(...Object.keys(benches).map((each) => each.length))
+  console.log("npm run bench -- NAME [ARGUMENTS]\n")
+  for (const [each, about] of Object.entries(benches)) console.log(`  ${each.padEnd(width)}  ${about}`)
+  process.exitCode = name === "" ? 0 : 2
+}
