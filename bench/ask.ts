@@ -9,16 +9,22 @@ import { createParser } from "eventsource-parser"
 import { startOllama } from "../test/ollama.ts"
 
 const program = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
-const size = { documents: 5000, asks: 100, streams: 100, tokens: 1000, rounds: 4 }
+const size = { documents: 5000, asks: 50, streams: 100, tokens: 300, rounds: 3 }
 
-const vocabulary = (
-  "harbour lantern river copper engine signal garden winter market bridge ledger valley compass orchard printer " +
-  "granite canvas thunder anchor barley candle furnace glacier hammer island jacket kettle ladder mirror needle"
-).split(" ")
+const syllables = "ba be bo da de do ka ke ko la le lo ma me mo na ne no ra re ro sa se so ta te to va ve vo".split(" ")
 
-/** Text that is different for each document and the same at each run. */
-const textOf = (n: number): string =>
-  Array.from({ length: 80 }, (_, i) => vocabulary[(n * 31 + i * i * 7 + ((n * i) >> 3)) % vocabulary.length]).join(" ")
+/** Words as they are in language: the n-th is said a n-th as often as the first (Zipf), the same at each run. */
+const wordsOf = (count: number, seed: number): ReadonlyArray<string> => {
+  let state = seed * 2_654_435_761 + 12_345
+  return Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    let rank = Math.floor(20_000 ** (state / 2 ** 32))
+    let word = ""
+    for (; rank > 0 || word === ""; rank = Math.floor(rank / syllables.length))
+      word += syllables[rank % syllables.length]
+    return `${word}n`
+  })
+}
 
 const quantile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))]!
@@ -42,15 +48,19 @@ const ask = (port: number, query: string): Promise<Seen> =>
         if (event === "source" && names.length === 0) firstSource = performance.now() - began
         names.push(event)
         if (event === "token") tokens.push(data)
+        if (event === "error") console.log(data)
       }
     })
     const headers = { "content-type": "application/json" }
-    const request = Http.request({ host: "127.0.0.1", port, method: "POST", path: "/ask", agent: false, headers }, (response) => {
-      response.setEncoding("utf8")
-      response.on("data", (text: string) => parser.feed(text))
-      response.on("end", () => resolve({ firstSource, took: performance.now() - began, names, tokens }))
-      response.on("error", reject)
-    })
+    const request = Http.request(
+      { host: "127.0.0.1", port, method: "POST", path: "/ask", agent: false, headers },
+      (response) => {
+        response.setEncoding("utf8")
+        response.on("data", (text: string) => parser.feed(text))
+        response.on("end", () => resolve({ firstSource, took: performance.now() - began, names, tokens }))
+        response.on("error", reject)
+      }
+    )
     request.on("error", reject)
     request.end(JSON.stringify({ query }))
   })
@@ -70,6 +80,12 @@ const listening = (server: ChildProcess): Promise<number> =>
 const resident = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
 
+/** Milliseconds of CPU that a process has used, in Linux's ticks of ten. */
+const cpu = (pid: number): number => {
+  const [user = "0", system = "0"] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ").slice(11, 13)
+  return 10 * (Number(user) + Number(system))
+}
+
 /** The built server with a fast fake model behind it: time to the first source, then many streams at once. */
 const main = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), "clew-bench-ask-"))
@@ -87,7 +103,9 @@ const main = async (): Promise<void> => {
       CLEW_RATE_LIMIT_PER_SECOND: "100000"
     }
     yield* Effect.promise(async () => {
-      const lines = Array.from({ length: size.documents }, (_, n) => JSON.stringify({ _id: `d${n}`, text: textOf(n) }))
+      const lines = Array.from({ length: size.documents }, (_, n) =>
+        JSON.stringify({ _id: `d${n}`, text: wordsOf(100, n).join(" ") })
+      )
       writeFileSync(join(folder, "d.jsonl"), lines.join("\n"))
       execFileSync(process.execPath, [program, "index", "d.jsonl", "-q"], { cwd: folder, env })
       const server = spawn(process.execPath, [program, "serve", "--port", "0"], { cwd: folder, env })
@@ -95,25 +113,43 @@ const main = async (): Promise<void> => {
         const port = await listening(server)
         ollama.state.answer = ["short"]
         const firsts: Array<number> = []
+        let used = 0
         for (let n = 0; n < size.asks + 20; n++) {
-          const { firstSource } = await ask(port, `${vocabulary[n % 30]} ${vocabulary[(n * 7) % 30]} ${vocabulary[(n * 11) % 30]}`)
+          const { firstSource } = await ask(port, wordsOf(6, n + 50_000).join(" "))
+          if (n === 19) used = cpu(server.pid!)
           if (n >= 20) firsts.push(firstSource)
         }
         const ms = (share: number) => quantile(firsts, share).toFixed(1)
-        console.log(`first source of ${size.documents} documents: p50 ${ms(0.5)} ms, p95 ${ms(0.95)} ms, most ${ms(1)} ms`)
+        console.log(
+          `first source of ${size.documents} documents: p50 ${ms(0.5)} ms, p95 ${ms(0.95)} ms, most ${ms(1)} ms; ` +
+            `the server's CPU for the whole request ${((cpu(server.pid!) - used) / size.asks).toFixed(1)} ms`
+        )
 
         ollama.state.answer = answer
         for (let round = 1; round <= size.rounds; round++) {
           const began = performance.now()
+          const before = cpu(server.pid!)
           let most = 0
           const watch = setInterval(() => (most = Math.max(most, resident(server.pid!))), 50)
-          const seen = await Promise.all(Array.from({ length: size.streams }, (_, n) => ask(port, `river ${vocabulary[n % 30]}`)))
+          const seen = await Promise.all(
+            Array.from({ length: size.streams }, (_, n) => ask(port, wordsOf(4, n).join(" ")))
+          )
           clearInterval(watch)
           const seconds = (performance.now() - began) / 1000
-          const whole = seen.filter(({ names, tokens }) => tokens.join("") === answer.join("") && names.at(-1) === "done")
+          const whole = seen.filter(
+            ({ names, tokens }) => tokens.join("") === answer.join("") && names.at(-1) === "done"
+          )
+          for (const { names, tokens } of seen) {
+            if (names.at(-1) !== "done" || tokens.length !== size.tokens) {
+              console.log(
+                `broken: ${tokens.length} tokens, then ${names.at(-1)}, first ${tokens[0]}, last ${tokens.at(-1)}`
+              )
+            }
+          }
           const rate = Math.round((size.streams * size.tokens) / seconds)
           console.log(
             `round ${round}: ${whole.length} of ${size.streams} streams whole and in order, ${rate} tokens a second, ` +
+              `${((1000 * (cpu(server.pid!) - before)) / size.streams / size.tokens).toFixed(0)} µs of the server's CPU a token, ` +
               `${most.toFixed(0)} MB resident at most, ${resident(server.pid!).toFixed(0)} MB after`
           )
         }

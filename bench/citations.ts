@@ -46,7 +46,9 @@ const main = async (folder: string): Promise<void> => {
   const { embedPassages } = Effect.runSync(make())
   const hits = documents.map(({ text = "", title }) => hit({ text, title }))
   const embed = async (texts: ReadonlyArray<string>) =>
-    (await Effect.runPromise(embedPassages(texts))).map((vector) => Option.getOrElse(vector, () => new Float32Array(256)))
+    (await Effect.runPromise(embedPassages(texts))).map((vector) =>
+      Option.getOrElse(vector, () => new Float32Array(256))
+    )
   const vectors = await embed(hits.map(({ document, passage }) => embeddedText(document.title, passage)))
   const claimVectors = await embed(claims.map(({ text = "" }) => text))
 
@@ -57,7 +59,8 @@ const main = async (folder: string): Promise<void> => {
     const cosines = vectors.map((vector) => cosine(claimVectors[at]!, vector))
     const pair = (n: number): Pair => ({ lexical: lexicalSupport(text, hits[n]!), cosine: cosines[n]! })
     const others = documents.flatMap((document, n) => (relevant.has(document["_id"] ?? "") ? [] : [n]))
-    for (const [n, document] of documents.entries()) if (relevant.has(document["_id"] ?? "")) groups.judged.push(pair(n))
+    for (const [n, document] of documents.entries())
+      if (relevant.has(document["_id"] ?? "")) groups.judged.push(pair(n))
     const near = others.toSorted((a, b) => cosines[b]! - cosines[a]!).slice(0, 5)
     for (const n of near) groups.nearest.push(pair(n))
     for (let i = 1; i <= 5; i++) groups.random.push(pair(others[(at * 7919 + i * 104_729) % others.length]!))
@@ -68,7 +71,9 @@ const main = async (folder: string): Promise<void> => {
     cosine: ({ cosine }: Pair) => Math.max(0, cosine),
     "both, as used": ({ cosine, lexical }: Pair) => supportOf(lexical, Option.some(cosine))
   }
-  console.log(`${groups.judged.length} judged, ${groups.nearest.length} nearest others, ${groups.random.length} random pairs`)
+  console.log(
+    `${groups.judged.length} judged, ${groups.nearest.length} nearest others, ${groups.random.length} random pairs`
+  )
   console.table(
     Object.fromEntries(
       Object.entries(measures).map(([name, of]) => [
@@ -87,7 +92,9 @@ const main = async (folder: string): Promise<void> => {
       Object.fromEntries(
         [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7].map((least) => [
           least.toFixed(2),
-          Object.fromEntries(Object.entries(groups).map(([group, pairs]) => [group, share(pairs.map(of), least).toFixed(3)]))
+          Object.fromEntries(
+            Object.entries(groups).map(([group, pairs]) => [group, share(pairs.map(of), least).toFixed(3)])
+          )
         ])
       )
     )

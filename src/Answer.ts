@@ -103,7 +103,9 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       request: AskRequest
     ) {
       const marks = citationMarks(answer)
-      const cited = marks.flatMap(({ n, sentence }) => (n >= 1 && n <= hits.length ? [{ sentence, hit: hits[n - 1]! }] : []))
+      const cited = marks.flatMap(({ n, sentence }) =>
+        n >= 1 && n <= hits.length ? [{ sentence, hit: hits[n - 1]! }] : []
+      )
       const cosines = cited.length === 0 ? [] : yield* similarities(cited, request)
       let at = 0
       return marks.map((mark): Verdict => {

@@ -85,11 +85,10 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       draftOf: (loaded: LoadedDocument) => Draft
     ) =>
       documents.pipe(
-        Stream.map(
-          (loaded): Step =>
-            loaded._tag === "Loaded"
-              ? { _tag: "Draft", draft: draftOf(loaded) }
-              : { _tag: "Failed", path, line: loaded.line, reason: loaded.reason }
+        Stream.map((loaded): Step =>
+          loaded._tag === "Loaded"
+            ? { _tag: "Draft", draft: draftOf(loaded) }
+            : { _tag: "Failed", path, line: loaded.line, reason: loaded.reason }
         ),
         Stream.concat(Stream.succeed<Step>({ _tag: "FileDone", path, size })),
         Stream.catchTags({
@@ -175,17 +174,17 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         const { batch } = prepared
         const markUnchanged = run.prune || batch.some(({ draft }) => isRecord(draft))
         const indexed =
-          collection === undefined ? batch.map(planned) : yield* indexer.put(collection, prepared, { seenBy, markUnchanged })
+          collection === undefined
+            ? batch.map(planned)
+            : yield* indexer.put(collection, prepared, { seenBy, markUnchanged })
         for (const { derivedId } of drafts) underWay.delete(derivedId)
         if (run.dryRun) for (const { docId } of indexed) met.add(docId)
         return Chunk.unsafeFromArray([
-          ...indexed.map(
-            (document, index): FileEvent => ({
-              _tag: "Indexed",
-              document,
-              characters: batch[index]!.draft.content.length
-            })
-          ),
+          ...indexed.map((document, index): FileEvent => ({
+            _tag: "Indexed",
+            document,
+            characters: batch[index]!.draft.content.length
+          })),
           ...events
         ])
       })

@@ -115,12 +115,10 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         drafts.flatMap((next, index) => cut[index]!.map((passage) => embeddedText(next.title, passage)))
       )
       let at = 0
-      const documents = drafts.map(
-        (next, index): PreparedDocument => ({
-          ...next,
-          passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
-        })
-      )
+      const documents = drafts.map((next, index): PreparedDocument => ({
+        ...next,
+        passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
+      }))
       return { batch, documents } satisfies Prepared
     })
 

@@ -3,6 +3,8 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
 
+export type Client = Ollama
+
 /** Ollama did not answer as it should; the reason says what to do. */
 export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
   reason: Schema.String,
@@ -41,7 +43,9 @@ export const toOllamaError =
     if (code === "ECONNREFUSED") {
       return new OllamaError({ reason: `Ollama does not answer at ${url}; start it with \`ollama serve\`` })
     }
-    return new OllamaError({ reason: `Ollama at ${url} broke off: ${text}${typeof code === "string" ? ` (${code})` : ""}` })
+    return new OllamaError({
+      reason: `Ollama at ${url} broke off: ${text}${typeof code === "string" ? ` (${code})` : ""}`
+    })
   }
 
 /** Reads a refusal here, since the client would print a body that is not JSON to stdout. */
@@ -87,6 +91,12 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
   )
 }
 
+/** A connection that was kept open may have been closed at its other end just now; it says so when it is used. */
+const wasStale = (error: unknown): boolean => {
+  const code = codeOf(error)
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
+}
+
 /** A client for one call: leaving the scope closes its connection, whatever it waits for. */
 export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -97,7 +107,11 @@ export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =
     )
     const request: typeof fetch = async (input, init) => {
       const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
-      const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+      // A connection for each call: of those kept open, several may have been closed at the other end when they are used.
+      const headers = { ...(init?.headers as Record<string, string> | undefined), connection: "close" }
+      const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
+      // Nothing has been answered yet, so that the same can be asked once more.
+      const response = await ask().catch((error: unknown) => (wasStale(error) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
       // Only streams come with a signal.
       return init?.signal && response.body !== null ? new Response(checked(response.body)) : response

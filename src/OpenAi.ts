@@ -41,14 +41,28 @@ const advice: Readonly<Record<number, string>> = {
 }
 
 const refused = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.flatMap(Effect.orElseSucceed(response.text, () => ""), (body) => {
-    const { status } = response
-    const reason = `the server answered ${status}: ${reasonOf(body)}${advice[status] ?? ""}`
-    return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500 }))
-  })
+  Effect.flatMap(
+    Effect.orElseSucceed(response.text, () => ""),
+    (body) => {
+      const { status } = response
+      const reason = `the server answered ${status}: ${reasonOf(body)}${advice[status] ?? ""}`
+      return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500 }))
+    }
+  )
+
+interface Failed {
+  readonly cause?: { readonly code?: string }
+  readonly message?: string
+}
+
+/** A connection that was kept open may have been closed at its other end just now; it says so when it is used. */
+const wasStale = ({ cause }: HttpClientError.HttpClientError): boolean => {
+  const code = (cause as Failed | undefined)?.cause?.code
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
+}
 
 const unreachable = (url: string) => (error: HttpClientError.HttpClientError) => {
-  const cause = error.cause as { readonly cause?: { readonly code?: string }; readonly message?: string } | undefined
+  const cause = error.cause as Failed | undefined
   const why = cause?.cause?.code ?? cause?.message ?? error.reason
   return new OpenAiError({ reason: `no answer from ${url} (${why}); is the server running?`, retryable: true })
 }
@@ -63,6 +77,10 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
       onSome: (key) => HttpClientRequest.bearerToken(Redacted.value(key))
     })
   )
-  const response = yield* Effect.mapError(http.execute(request), unreachable(server.url))
+  const response = yield* http.execute(request).pipe(
+    // Nothing has been answered yet, so that the same can be asked once more.
+    Effect.retry({ times: 1, while: wasStale }),
+    Effect.mapError(unreachable(server.url))
+  )
   return response.status >= 200 && response.status < 300 ? response : yield* refused(response)
 })

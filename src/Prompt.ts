@@ -25,8 +25,7 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
     ) {
       const outcome = yield* search.run(request)
       const { maxTokens } = request
-      const budget =
-        maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
+      const budget = maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
       const { included, prompt } = formatPrompt(request.query, outcome.hits, budget)
       return {
         ...outcome,

@@ -33,7 +33,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const embedders = yield* Embedders
     const config = yield* SearchConfig
 
-    const embed = Effect.fn("Search.embed")(function* (query: string, collection: Parameters<typeof embedders.forCollection>[0]) {
+    const embed = Effect.fn("Search.embed")(function* (
+      query: string,
+      collection: Parameters<typeof embedders.forCollection>[0]
+    ) {
       const embedder = yield* embedders.forCollection(collection)
       return Option.match(yield* embedder.embedQuery(query), {
         onNone: (): QueryVector => ({ missing: "the query has no word that the embedding model knows" }),
@@ -54,13 +57,14 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const outcome = Effect.gen(function* () {
         const known = yield* store.collection(collection)
         const asked = alpha === 0 ? undefined : embed(request.query, known)
-        const answer = asked === undefined
-          ? undefined
-          : yield* hybrid
-            ? Effect.catchTag(asked, "EmbedderUnavailable", ({ reason }) =>
-                Effect.succeed<QueryVector>({ missing: `embedder unavailable: ${reason}` })
-              )
-            : asked
+        const answer =
+          asked === undefined
+            ? undefined
+            : yield* hybrid
+                ? Effect.catchTag(asked, "EmbedderUnavailable", ({ reason }) =>
+                    Effect.succeed<QueryVector>({ missing: `embedder unavailable: ${reason}` })
+                  )
+                : asked
         const vector = answer !== undefined && "vector" in answer ? answer.vector : undefined
         const degraded = answer !== undefined && "missing" in answer ? answer.missing : undefined
         const keyword = vector === undefined || alpha < 1 ? request.query : undefined

@@ -206,7 +206,10 @@ export class Store extends Context.Tag("clew/Store")<
     readonly lookup: (
       collection: CollectionName,
       refs: ReadonlyArray<DocumentRef>
-    ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+    ) => Effect.Effect<
+      ReadonlyArray<Option.Option<StoredRef>>,
+      CollectionNotFound | DocumentConflict | StoreUnavailable
+    >
     /**
      * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
      * be the one that the collection records by now.

@@ -2,6 +2,7 @@
  * Clew as a library: the ports, their layers, and the use cases, for Effect programs that index and search in their own
  * process. docs/library.md begins with a whole program.
  */
+export { Answer, type Answering, type AskRequest, type Verdict } from "./Answer.ts"
 export { configure, layer, layerOf } from "./App.ts"
 export { Benchmark } from "./Benchmark.ts"
 export { Chunker } from "./Chunker.ts"
@@ -10,6 +11,7 @@ export {
   LimitsConfig,
   LogConfig,
   layerOf as layerConfig,
+  LlmConfig,
   PipelineConfig,
   SearchConfig,
   StoreConfig
@@ -20,6 +22,7 @@ export { Embedders, layer as layerEmbedders, layerSingle as layerSingleEmbedder 
 export { type FileEvent, FileIndexer, type FileRun } from "./FileIndexer.ts"
 export { type IndexedDocument, Indexer } from "./Indexer.ts"
 export { type FileFormat, type LoadedDocument, Loader, type SourceFile, Unreadable, Unsupported } from "./Loader.ts"
+export { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Question } from "./Llm.ts"
 export { layer as layerFiles } from "./Loader/Files.ts"
 export { formats } from "./Loader/formats.ts"
 export {
@@ -37,6 +40,7 @@ export { type Passage, type Span, type Vector } from "./model/Passage.ts"
 export { Alpha, Fusion, Mode, QueryText, SearchRequest, TopK } from "./model/Query.ts"
 export { type Hit, SearchResponse, SearchResult, toSearchResult } from "./model/SearchResult.ts"
 export { Prompt, type PromptOutcome } from "./Prompt.ts"
+export { Reindexer } from "./Reindexer.ts"
 export { Search, type SearchOutcome } from "./Search.ts"
 export {
   CollectionExists,

@@ -80,7 +80,12 @@ it.effect("passage n, entry n of the prompt and hit n are the same", () =>
     const { asked, layer } = yield* make
     yield* Effect.gen(function* () {
       yield* indexed(contents)
-      const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind", topK: 4, model: "other", temperature: 1 })
+      const { generation, hits, omitted } = yield* (yield* Answer).ask({
+        query: "north wind",
+        topK: 4,
+        model: "other",
+        temperature: 1
+      })
       assert.lengthOf(hits, 4)
       assert.strictEqual(omitted, 0)
       const { fragments, llm } = yield* generation
@@ -89,7 +94,10 @@ it.effect("passage n, entry n of the prompt and hit n are the same", () =>
       const [question] = asked
       assert.deepInclude(question!, { query: "north wind", model: "other", temperature: 1 })
       for (const [at, { document, passage }] of hits.entries()) {
-        assert.include(question!.prompt, `[${at + 1}] (score: ${hits[at]!.score.toFixed(4)}) ${document.source}:1\n\`\`\`\n${passage.text}`)
+        assert.include(
+          question!.prompt,
+          `[${at + 1}] (score: ${hits[at]!.score.toFixed(4)}) ${document.source}:1\n\`\`\`\n${passage.text}`
+        )
       }
     }).pipe(Effect.provide(layer))
   })
@@ -99,7 +107,9 @@ it.effect("what the model's window has no room for is left out of the prompt, an
   Effect.gen(function* () {
     const { asked, layer } = yield* make
     yield* Effect.gen(function* () {
-      yield* indexed(Array.from({ length: 10 }, (_, n) => `Number ${n}. ${"the north wind blows over the harbour ".repeat(15)}`))
+      yield* indexed(
+        Array.from({ length: 10 }, (_, n) => `Number ${n}. ${"the north wind blows over the harbour ".repeat(15)}`)
+      )
       const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind", topK: 10 })
       assert.lengthOf(hits, 10)
       assert.isAbove(omitted, 5)

@@ -27,8 +27,9 @@ const setUp = Effect.gen(function* () {
   const { down, embedded, embedder } = yield* makeEmbedder()
   const store = yield* Layer.build(layerMemory)
   const open = (chunkSize?: number) =>
-    Effect.flatMap(Layer.build(Layer.provide(indexer(embeddersLayer(embedder), chunkSize), Layer.succeedContext(store))), (context) =>
-      Effect.provide(Indexer, context)
+    Effect.flatMap(
+      Layer.build(Layer.provide(indexer(embeddersLayer(embedder), chunkSize), Layer.succeedContext(store))),
+      (context) => Effect.provide(Indexer, context)
     )
   return { down, embedded, embedder, open, indexer: yield* open(), store: yield* Effect.provide(Store, store) }
 })
@@ -83,7 +84,10 @@ it.scoped("keeps a text that has lone surrogates, with its offsets", () =>
     const [outcome] = yield* indexer.index([note("a\ud800b north \udc00 𝒳")])
     const stored = yield* store.get(defaultCollection, outcome!.docId)
     assert.strictEqual(stored.content, "a\ufffdb north \ufffd 𝒳")
-    assert.strictEqual(stored.content.slice(stored.passages[0]!.start, stored.passages[0]!.end), stored.passages[0]!.text)
+    assert.strictEqual(
+      stored.content.slice(stored.passages[0]!.start, stored.passages[0]!.end),
+      stored.passages[0]!.text
+    )
   })
 )
 
@@ -162,7 +166,10 @@ it.scoped("takes up a change of embedder where it broke off", () =>
     assert.isAbove(first, 0)
     assert.isBelow(first, 600)
     // Meanwhile a document comes, one changes, one goes.
-    yield* indexer.index([note("east", { metadata: { source: "s000" } }), note("west", { metadata: { source: "new" } })])
+    yield* indexer.index([
+      note("east", { metadata: { source: "s000" } }),
+      note("west", { metadata: { source: "new" } })
+    ])
     yield* store.deleteSource(defaultCollection, "s001")
     yield* Stream.runDrain(reindexer.run(defaultCollection))
     assert.strictEqual(yield* Ref.get(next.embedded), 602)

@@ -19,7 +19,12 @@ const setUp = Effect.gen(function* () {
       Layer.provideMerge(layerMemory)
     )
   )
-  return { down, embedder, search: yield* Effect.provide(Search, context), store: yield* Effect.provide(Store, context) }
+  return {
+    down,
+    embedder,
+    search: yield* Effect.provide(Search, context),
+    store: yield* Effect.provide(Store, context)
+  }
 })
 
 const withDocuments = Effect.tap(setUp, ({ embedder, store }) =>
@@ -53,8 +58,14 @@ it.scoped("answers by the legs it was asked for, and says which", () =>
       assert.strictEqual(outcome.mode, mode)
       assert.isUndefined(outcome.degraded)
       assert.strictEqual(outcome.hits.length > 0, true)
-      assert.strictEqual(outcome.hits.every((hit) => hit.vector === undefined), mode === "keyword")
-      assert.strictEqual(outcome.hits.every((hit) => hit.keyword === undefined), mode === "vector")
+      assert.strictEqual(
+        outcome.hits.every((hit) => hit.vector === undefined),
+        mode === "keyword"
+      )
+      assert.strictEqual(
+        outcome.hits.every((hit) => hit.keyword === undefined),
+        mode === "vector"
+      )
     }
   })
 )

@@ -44,7 +44,8 @@ const paragraphs = 20
 const text = (file: number, version: string) =>
   Array.from(
     { length: paragraphs },
-    (_, index) => `Paragraph ${index} of file ${file} in version ${version}. ${"It goes on about rivers and seas. ".repeat(12)}`
+    (_, index) =>
+      `Paragraph ${index} of file ${file} in version ${version}. ${"It goes on about rivers and seas. ".repeat(12)}`
   ).join("\n\n")
 
 const write = (folder: string, version: string) => {
@@ -67,7 +68,9 @@ const inspect = (folder: string): Record<string, number> => {
       readonly tail: string
       readonly passages: number
     }>
-    const passagesOf = db.prepare(`SELECT id, lead, text, start, "end" FROM passages WHERE document_id = ? ORDER BY ordinal`)
+    const passagesOf = db.prepare(
+      `SELECT id, lead, text, start, "end" FROM passages WHERE document_id = ? ORDER BY ordinal`
+    )
     for (const document of documents) {
       const passages = passagesOf.all(document.id) as ReadonlyArray<{
         readonly id: number
@@ -97,30 +100,39 @@ const inspect = (folder: string): Record<string, number> => {
 }
 
 describe("the index on disk", () => {
-  it("holds every document wholly old or wholly new after kill -9, and a second run finishes", { timeout: 180_000 }, () =>
-    inFolder(async (folder) => {
-      write(folder, "v0")
-      const started = Date.now()
-      await run(folder, "index", "docs")
-      const whole = Date.now() - started
-      assert.deepStrictEqual(inspect(folder), { v0: files })
-      let partial = 0
-      const rounds = 14
-      for (let round = 1; round <= rounds; round++) {
-        write(folder, `v${round}`)
-        const child = clew(folder, "index", "docs")
-        const killed = setTimeout(() => child.kill("SIGKILL"), whole * (0.3 + (0.8 * round) / rounds) * (0.9 + Math.random() / 5))
-        await ended(child)
-        clearTimeout(killed)
-        const versions = inspect(folder)
-        assert.strictEqual(Object.values(versions).reduce((sum, n) => sum + n, 0), files)
-        if (Object.keys(versions).length > 1) partial++
-      }
-      await run(folder, "index", "docs")
-      assert.deepStrictEqual(inspect(folder), { [`v${rounds}`]: files })
-      // Else the kills came before or after the writing, and nothing was tested.
-      assert.isAbove(partial, 0)
-    })
+  it(
+    "holds every document wholly old or wholly new after kill -9, and a second run finishes",
+    { timeout: 180_000 },
+    () =>
+      inFolder(async (folder) => {
+        write(folder, "v0")
+        const started = Date.now()
+        await run(folder, "index", "docs")
+        const whole = Date.now() - started
+        assert.deepStrictEqual(inspect(folder), { v0: files })
+        let partial = 0
+        const rounds = 14
+        for (let round = 1; round <= rounds; round++) {
+          write(folder, `v${round}`)
+          const child = clew(folder, "index", "docs")
+          const killed = setTimeout(
+            () => child.kill("SIGKILL"),
+            whole * (0.3 + (0.8 * round) / rounds) * (0.9 + Math.random() / 5)
+          )
+          await ended(child)
+          clearTimeout(killed)
+          const versions = inspect(folder)
+          assert.strictEqual(
+            Object.values(versions).reduce((sum, n) => sum + n, 0),
+            files
+          )
+          if (Object.keys(versions).length > 1) partial++
+        }
+        await run(folder, "index", "docs")
+        assert.deepStrictEqual(inspect(folder), { [`v${rounds}`]: files })
+        // Else the kills came before or after the writing, and nothing was tested.
+        assert.isAbove(partial, 0)
+      })
   )
 
   it("survives kill -9 while it is being made", { timeout: 120_000 }, () =>

@@ -7,7 +7,9 @@ export interface Faults {
   /** Takes requests and never answers. */
   silent?: boolean
   /** Answers every request to generate or embed with this status, for the first `times`, or always. */
-  refuse?: { readonly status: number; readonly error: string; times?: number }
+  refuse?: { readonly status: number; readonly error: string; times?: number } | undefined
+  /** Closes the connection of so many requests instead of answering, as one that was idle for too long. */
+  hangUp?: number
   /** Waits before each fragment, and before vectors. */
   slowMs?: number
   /** Breaks the connection after so many fragments. */
@@ -51,7 +53,14 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
   Effect.gen(function* () {
     const faults: Faults = {}
     const asked: Array<Asked> = []
-    const state = { inFlight: 0, mostInFlight: 0, closed: 0, open: 0, answer, models: ["all-minilm:latest", "small:latest"] }
+    const state = {
+      inFlight: 0,
+      mostInFlight: 0,
+      closed: 0,
+      open: 0,
+      answer,
+      models: ["all-minilm:latest", "small:latest"]
+    }
     const sockets = new Set<Socket>()
 
     const json = (response: Http.ServerResponse, status: number, body: unknown) => {
@@ -97,7 +106,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
     }
 
     const vectors = async (body: any, response: Http.ServerResponse) => {
-      if (named(body.model).startsWith("small")) return json(response, 500, { error: "this model does not support embeddings" })
+      if (named(body.model).startsWith("small"))
+        return json(response, 500, { error: "this model does not support embeddings" })
       const input: ReadonlyArray<string> = typeof body.input === "string" ? [body.input] : body.input
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
@@ -133,6 +143,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
           if (!response.writableFinished) state.closed++
         })
         if (faults.silent) return
+        if (faults.hangUp !== undefined && faults.hangUp-- > 0) return response.destroy()
         const { refuse } = faults
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
           return json(response, refuse.status, { error: refuse.error })
@@ -142,7 +153,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
         if (path === "/api/chat") return void chat(body, response)
         if (path === "/api/embed") return void vectors(body, response)
-        if (path === "/api/show") return json(response, 200, { details: { family: "test" }, capabilities: ["completion"] })
+        if (path === "/api/show")
+          return json(response, 200, { details: { family: "test" }, capabilities: ["completion"] })
         response.writeHead(404, { "content-type": "text/plain" })
         response.end("404 page not found")
       })

@@ -76,7 +76,11 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
         if (path === "/v1/chat/completions") return void chat(body, response)
         // Out of order, which `index` allows.
-        const data = body.input.map((text: string, index: number) => ({ object: "embedding", index, embedding: embed(text) }))
+        const data = body.input.map((text: string, index: number) => ({
+          object: "embedding",
+          index,
+          embedding: embed(text)
+        }))
         response.writeHead(200, { "content-type": "application/json" })
         response.end(JSON.stringify({ object: "list", model: body.model, data: data.reverse() }))
       })

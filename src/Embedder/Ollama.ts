@@ -48,7 +48,9 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
         })
       )
       yield* Metric.incrementBy(truncated, cut)
-      yield* Effect.logWarning(`${cut} of ${texts.length} texts were longer than ${model} takes and were cut to its window`)
+      yield* Effect.logWarning(
+        `${cut} of ${texts.length} texts were longer than ${model} takes and were cut to its window`
+      )
       return vectors.flat()
     })
 

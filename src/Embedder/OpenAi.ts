@@ -39,8 +39,9 @@ export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Serv
         }).pipe(
           Effect.mapError(failed),
           Effect.flatMap((response) =>
-            Effect.mapError(HttpClientResponse.schemaBodyJson(Embeddings)(response), () =>
-              new RequestFailed({ reason: "the answer is no list of embeddings", retryable: false })
+            Effect.mapError(
+              HttpClientResponse.schemaBodyJson(Embeddings)(response),
+              () => new RequestFailed({ reason: "the answer is no list of embeddings", retryable: false })
             )
           ),
           Effect.map(({ data }) => [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding)),

@@ -114,8 +114,15 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       embedQuery: (text) =>
         text.trim() === ""
           ? Effect.succeedNone
-          : Effect.map(embed([prefixes.query + text], patience.query), ([vector]) => Option.flatten(Option.fromNullable(vector))),
+          : Effect.map(embed([prefixes.query + text], patience.query), ([vector]) =>
+              Option.flatten(Option.fromNullable(vector))
+            ),
       embedPassages: (texts) =>
-        texts.length === 0 ? Effect.succeed([]) : embed(texts.map((text) => prefixes.passage + text), patience.passages)
+        texts.length === 0
+          ? Effect.succeed([])
+          : embed(
+              texts.map((text) => prefixes.passage + text),
+              patience.passages
+            )
     }
   })

@@ -5,7 +5,9 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 
 /** The id of a document that is given none: 128 bits of the hash of its source, else of its content. */
 export const derivedId = (input: { readonly source?: string | undefined; readonly content: string }): DocumentId =>
-  DocumentId.make(sha256(input.source === undefined ? `content:${input.content}` : `source:${input.source}`).slice(0, 32))
+  DocumentId.make(
+    sha256(input.source === undefined ? `content:${input.content}` : `source:${input.source}`).slice(0, 32)
+  )
 
 /** JSON with every object's keys in order, so that equal values hash alike. */
 const canonical = (value: unknown): string =>

@@ -2,19 +2,30 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { client, OllamaError, toOllamaError } from "../Ollama.ts"
+import { type Client, client, OllamaError, toOllamaError } from "../Ollama.ts"
 import type { ModelOptions } from "./options.ts"
-
-/** Without `return`: that would wait for the fragment under way, which closing the connection cuts short. */
-const nextOnly = <A>(fragments: AsyncIterable<A>): AsyncIterable<A> => {
-  const iterator = fragments[Symbol.asyncIterator]()
-  return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
-}
 
 const silent = ({ timeoutMs, url }: ModelOptions, model: string) =>
   new OllamaError({
     reason: `Ollama at ${url} said nothing for ${timeoutMs} ms; ${model} may be too large for this machine, or llm.timeout_ms too short`
   })
+
+/**
+ * The fragments, with an end to silence; a model that thinks sends fragments without text meanwhile, which is none.
+ * Without `return`: that would wait for the fragment under way, which closing the connection cuts short.
+ */
+const watched = <A>(fragments: AsyncIterable<A>, timeoutMs: number, silence: () => Error): AsyncIterable<A> => {
+  const iterator = fragments[Symbol.asyncIterator]()
+  const next = () =>
+    new Promise<IteratorResult<A>>((resolve, reject) => {
+      const timer = setTimeout(() => reject(silence()), timeoutMs)
+      iterator
+        .next()
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
+    })
+  return { [Symbol.asyncIterator]: () => ({ next }) }
+}
 
 /** Chat by Ollama's `/api/chat`, streamed. */
 export const make = (options: ModelOptions): typeof Llm.Service => {
@@ -24,7 +35,8 @@ export const make = (options: ModelOptions): typeof Llm.Service => {
     identity: (model) => Effect.succeed(identity(model)),
     answer: ({ model = options.model, prompt, temperature = options.temperature }) => {
       const wrong = toOllamaError(url, model)
-      const messages = Effect.map(client(url), (ollama) =>
+      const silence = () => silent(options, model)
+      const begin = (ollama: Client) =>
         Effect.tryPromise({
           try: () =>
             ollama.chat({
@@ -34,11 +46,13 @@ export const make = (options: ModelOptions): typeof Llm.Service => {
               options: { temperature, num_predict: maxTokens, num_ctx: contextTokens }
             }),
           catch: wrong
-        }).pipe(Effect.map((answer) => Stream.fromAsyncIterable(nextOnly(answer), wrong)))
-      )
-      const fragments = Stream.unwrapScoped(Effect.flatten(messages)).pipe(
-        // A model that thinks sends fragments without text meanwhile: that is no silence.
-        Stream.timeoutFail(() => silent(options, model), Duration.millis(timeoutMs)),
+        }).pipe(Effect.timeoutFail({ duration: Duration.millis(timeoutMs), onTimeout: silence }))
+      const fragments = Stream.unwrapScoped(
+        Effect.gen(function* () {
+          const answer = yield* begin(yield* client(url))
+          return Stream.fromAsyncIterable(watched(answer, timeoutMs, silence), wrong)
+        })
+      ).pipe(
         Stream.map(({ message }) => message?.content ?? ""),
         Stream.filter((text) => text !== ""),
         Stream.mapError(({ reason }) => new LlmUnavailable({ reason }))

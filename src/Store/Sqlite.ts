@@ -1,13 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import {
-  CollectionExists,
-  DocumentNotFound,
-  EmbedderMismatch,
-  Store,
-  type StoreUnavailable
-} from "../Store.ts"
+import { CollectionExists, DocumentNotFound, EmbedderMismatch, Store, type StoreUnavailable } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
@@ -82,9 +76,7 @@ const make = Effect.gen(function* () {
       write(within(name, ({ id }) => reindex.add(sql, id, embedded)))
     ),
 
-    finishReindex: Effect.fn("Store.finishReindex")((name) =>
-      write(within(name, ({ id }) => reindex.finish(sql, id)))
-    ),
+    finishReindex: Effect.fn("Store.finishReindex")((name) => write(within(name, ({ id }) => reindex.finish(sql, id)))),
 
     get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => reading.get(sql, id, docId)))),
 

@@ -73,7 +73,9 @@ export const ask = define(
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
         const shown = globals.json ? () => Effect.void : (text: string) => write(harmless(text))
-        const text = yield* Stream.runFoldEffect(fragments, "", (before, text) => Effect.as(shown(text), before + text)).pipe(
+        const text = yield* Stream.runFoldEffect(fragments, "", (before, text) =>
+          Effect.as(shown(text), before + text)
+        ).pipe(
           // What was begun on a line ends it, whatever broke it off.
           Effect.onError(() => (globals.json ? Effect.void : write("\n")))
         )

@@ -27,7 +27,10 @@ export const prompt = define(
     summary: "Write a prompt from the passages found, ready to pipe into a model",
     positional: asking.positional,
     flags: { ...asking.flags, maxTokens: options.maxTokens },
-    examples: ["clew prompt how are passages ranked | ollama run llama3.2", "clew prompt -k 20 --max-tokens 3000 tides"],
+    examples: [
+      "clew prompt how are passages ranked | ollama run llama3.2",
+      "clew prompt -k 20 --max-tokens 3000 tides"
+    ],
     details: ["Exits with 3 where nothing is found: a model would have nothing to answer from."]
   },
   ({ maxTokens, ...flags }, words) =>

@@ -64,7 +64,9 @@ export const reindex = define(
         const clear = err.isTerminal && !flags.quiet ? noteInPlace("") : Effect.void
         yield* Stream.runForEach(reindexer.run(collection), show).pipe(
           Effect.ensuring(clear),
-          Effect.onInterrupt(() => note("clew: interrupted; what was embedded stays, and the next run goes on from there"))
+          Effect.onInterrupt(() =>
+            note("clew: interrupted; what was embedded stays, and the next run goes on from there")
+          )
         )
 
         const { changed, done, from, to } = last!

@@ -39,19 +39,17 @@ const citations = (verdicts: ReadonlyArray<Verdict>): string =>
 const done = sse.event("done", "{}")
 
 /** What failed as the event that ends the stream, logged once. */
-const failed = (cause: Cause.Cause<unknown>): Stream.Stream<string> =>
+const failed = (cause: Cause.Cause<unknown>): Effect.Effect<string> =>
   Option.match(errorOf(cause), {
     // Interrupted: the client has gone.
-    onNone: () => Stream.failCause(cause) as Stream.Stream<never>,
+    onNone: () => Effect.failCause(cause) as Effect.Effect<never>,
     onSome: (error) => {
       const { body, defect } = render(error, randomUUID())
       const logged =
         defect === undefined
           ? Effect.logWarning(`POST /ask: ${body.detail}`)
           : Effect.annotateLogs(Effect.logError("defect", cause), "request_id", defect)
-      return Stream.fromEffect(
-        Effect.as(logged, sse.event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
-      )
+      return Effect.as(logged, sse.event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
     }
   })
 
@@ -62,29 +60,25 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
     /** A little before connections are cut, so that `done` gets through. */
     const late = Effect.zipRight(Deferred.await(closing), Effect.sleep(Duration.times(grace, 0.8)))
 
-    const events = ({ generation, hits }: Answering, request: AskRequest): Stream.Stream<string> => {
-      let text = ""
-      const tokens = Stream.unwrap(Effect.map(generation, ({ fragments }) => fragments)).pipe(
-        Stream.map((fragment) => {
-          if (request.verify) text += fragment
-          return sse.event("token", fragment)
-        }),
-        Stream.interruptWhen(late)
-      )
-      const checked = request.verify
-        ? Stream.fromEffect(Effect.suspend(() => Effect.map(answer.verify(text, hits, request), citations)))
-        : Stream.empty
-      return Stream.fromIterable(hits.map(source)).pipe(
-        Stream.concat(tokens),
-        Stream.concat(checked),
-        Stream.concat(Stream.succeed(done)),
-        Stream.catchAllCause(failed)
-      )
-    }
+    const write =
+      ({ generation, hits }: Answering, request: AskRequest) =>
+      (emit: (text: string) => Effect.Effect<void>) =>
+        Effect.gen(function* () {
+          yield* emit(hits.map(source).join(""))
+          const { fragments } = yield* generation
+          let text = ""
+          const tokens = Stream.runForEach(fragments, (fragment) => {
+            if (request.verify) text += fragment
+            return emit(sse.event("token", fragment))
+          })
+          yield* Effect.raceFirst(tokens, late)
+          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request)))
+          yield* emit(done)
+        }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause), emit)))
 
     return handlers.handle("ask", ({ payload }) =>
       // What fails before anything is sent is answered as by POST /query.
-      Effect.map(answer.ask(payload), (answering) => sse.respond(events(answering, payload)))
+      Effect.map(answer.ask(payload), (answering) => sse.respond(write(answering, payload)))
     )
   })
 )

@@ -1,5 +1,10 @@
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Chunk from "effect/Chunk"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Mailbox from "effect/Mailbox"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 
 /** A server-sent event; each line of its data is a `data:` line, which a reader joins again. */
@@ -15,10 +20,8 @@ export const comment = (text: string): string => `: ${text}\n\n`
 /** Proxies close what is silent for longer than this, twice over. */
 const heartbeat = Duration.seconds(15)
 
-const pulse = Stream.tick(heartbeat).pipe(
-  Stream.drop(1),
-  Stream.map(() => comment("still here"))
-)
+/** Parts made and not yet sent, at most; who makes more waits. */
+const ahead = 16
 
 const headers = {
   "cache-control": "no-cache, no-transform",
@@ -27,13 +30,26 @@ const headers = {
 }
 
 /**
- * Events as an answer, each part sent as it comes; the reader's pace is the stream's. The headers go out with a first
- * comment at once, and a comment every 15 s says that the server is there.
+ * What `write` emits as an answer, sent as it comes; emitting waits for a slow reader. The headers go out with a first
+ * comment at once, and a comment every 15 s says that the server is there. When the reader goes, `write` is interrupted.
  */
-export const respond = (parts: Stream.Stream<string>): HttpServerResponse.HttpServerResponse =>
+export const respond = (
+  write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>
+): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(
-    Stream.succeed(comment("clew")).pipe(
-      Stream.concat(Stream.merge(parts, pulse, { haltStrategy: "left" })),
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const parts = yield* Mailbox.make<string>(ahead)
+        const emit = (text: string) => Effect.asVoid(parts.offer(text))
+        const pulse = Effect.repeat(emit(comment("still here")), Schedule.spaced(heartbeat))
+        yield* emit(comment("clew"))
+        yield* Effect.forkScoped(Effect.onExit(write(emit), (exit) => parts.done(Exit.asVoid(exit))))
+        yield* Effect.forkScoped(Effect.delay(pulse, heartbeat))
+        return Mailbox.toStream(parts)
+      })
+    ).pipe(
+      // All that is there goes in one write.
+      Stream.mapChunks((parts) => Chunk.of(Chunk.join(parts, ""))),
       Stream.encodeText
     ),
     { contentType: "text/event-stream", headers }

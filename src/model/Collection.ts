@@ -38,4 +38,5 @@ export interface CollectionSummary extends Collection {
 
 export const sameEmbedder: (a: EmbedderIdentity, b: EmbedderIdentity) => boolean = Schema.equivalence(EmbedderIdentity)
 
-export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): string => `${e.backend} ${e.model} (${e.dimensions} dimensions)`
+export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): string =>
+  `${e.backend} ${e.model} (${e.dimensions} dimensions)`

@@ -32,7 +32,9 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
   inside.split(/[,;]/).flatMap((part) => {
     const [first = 0, last = first] = part.split(/[–-]/).map(Number)
     // What is no range of passages stands for itself.
-    return last < first || last - first > 20 ? [first, last] : Array.from({ length: last - first + 1 }, (_, i) => first + i)
+    return last < first || last - first > 20
+      ? [first, last]
+      : Array.from({ length: last - first + 1 }, (_, i) => first + i)
   })
 
 const isEmpty = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text)
@@ -44,7 +46,12 @@ const isEmpty = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text)
 export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
   const plain = (from: number, to: number): string =>
-    answer.slice(from, to).replaceAll(mark, "").replace(/[ \t]+/g, " ").replace(/ ([.!?,;])/g, "$1").trim()
+    answer
+      .slice(from, to)
+      .replaceAll(mark, "")
+      .replace(/[ \t]+/g, " ")
+      .replace(/ ([.!?,;])/g, "$1")
+      .trim()
   const marks: Array<CitationMark> = []
   let at = 0
   let sentence = ""

@@ -12,8 +12,7 @@ const code = new Set(
 )
 
 /** The part of a name after its last dot, lower-cased; undefined where there is none. */
-export const extension = (name: string): string | undefined =>
-  /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
+export const extension = (name: string): string | undefined => /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
 
 /** How a document of this name is laid out; undefined where its name does not say. */
 export const formatOfName = (name: string): Format | undefined => {

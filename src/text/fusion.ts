@@ -39,10 +39,12 @@ export interface Fused<K> {
 const placesOf = <K>(leg: Leg<K>): Map<K, Place> =>
   new Map(leg.ranked.map(({ key, score }, i) => [key, { rank: i + 1, score }]))
 
-const reciprocal = <K>(places: ReadonlyMap<K, Place>, k: number) => (key: K): number => {
-  const place = places.get(key)
-  return place === undefined ? 0 : (k + 1) / (k + place.rank)
-}
+const reciprocal =
+  <K>(places: ReadonlyMap<K, Place>, k: number) =>
+  (key: K): number => {
+    const place = places.get(key)
+    return place === undefined ? 0 : (k + 1) / (k + place.rank)
+  }
 
 /** Scores over their maximum; where none is positive they stay as they are, since dividing would turn their order. */
 const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterable<K>) => {

@@ -45,13 +45,13 @@ export const highlight = (text: string, query: string): ReadonlyArray<TextSpan> 
 
 /** The first of the longest runs of spans that fit into `maxChars`, as its first and last index. */
 const densest = (spans: ReadonlyArray<TextSpan>, maxChars: number): readonly [number, number] => {
-  let best: readonly [number, number] = [0, 0]
+  let best: readonly [number, number] = [0, -1]
   let first = 0
   for (const [last, { end }] of spans.entries()) {
-    while (first < last && end - (spans[first] as TextSpan).start > maxChars) first++
+    while (first <= last && end - (spans[first] as TextSpan).start > maxChars) first++
     if (last - first > best[1] - best[0]) best = [first, last]
   }
-  return best
+  return best[1] < 0 ? [0, 0] : best
 }
 
 const space = /\s/

@@ -6,7 +6,8 @@ const gain = (judgements: Judgements, document: string): number => Math.max(0, j
 const discounted = (gains: ReadonlyArray<number>): number =>
   gains.reduce((sum, value, i) => sum + value / Math.log2(i + 2), 0)
 
-const relevant = (judgements: Judgements): ReadonlyArray<number> => [...judgements.values()].filter((grade) => grade > 0)
+const relevant = (judgements: Judgements): ReadonlyArray<number> =>
+  [...judgements.values()].filter((grade) => grade > 0)
 
 /**
  * Normalised discounted cumulative gain of the best k, 0 to 1: the sum of grade / log2(rank + 1) over that of the ideal

@@ -21,7 +21,10 @@ export const citation = ({ document, passage }: Hit): string =>
 
 /** A passage as the prompt shows it: number, score, source and lines, title and headings, and its text fenced. */
 export const entry = (hit: Hit, number: number): string => {
-  const where = [hit.document.title ?? "", headingPath(hit.passage.heading.filter((part) => part !== hit.document.title))]
+  const where = [
+    hit.document.title ?? "",
+    headingPath(hit.passage.heading.filter((part) => part !== hit.document.title))
+  ]
   const about = where.filter((part) => part !== "").join(" > ")
   const marks = fence(hit.passage.text)
   return [

@@ -74,7 +74,10 @@ it("knows the prefixes of the models' cards, and that a setting wins", () => {
   assert.include(prefixesOf("mxbai-embed-large", {}).query, "Represent this sentence")
   assert.strictEqual(prefixesOf("intfloat/e5-base-v2", {}).passage, "passage: ")
   assert.strictEqual(prefixesOf("snowflake-arctic-embed2", {}).query, "query: ")
-  assert.deepStrictEqual(prefixesOf("nomic-embed-text", { queryPrefix: "" }), { query: "", passage: "search_document: " })
+  assert.deepStrictEqual(prefixesOf("nomic-embed-text", { queryPrefix: "" }), {
+    query: "",
+    passage: "search_document: "
+  })
 })
 
 it.scopedLive("tries again what may succeed later, and only that", () =>
@@ -93,7 +96,10 @@ it.scopedLive("tries again what may succeed later, and only that", () =>
     assert.deepStrictEqual(yield* attempts({ status: 429, error: "too many", times: 1 }), ["Success", 2])
     assert.deepStrictEqual(yield* attempts({ status: 400, error: "invalid input type" }), ["Failure", 1])
     assert.deepStrictEqual(yield* attempts({ status: 404, error: "model not found" }), ["Failure", 1])
-    assert.deepStrictEqual(yield* attempts({ status: 500, error: "this model does not support embeddings" }), ["Failure", 1])
+    assert.deepStrictEqual(yield* attempts({ status: 500, error: "this model does not support embeddings" }), [
+      "Failure",
+      1
+    ])
     assert.deepStrictEqual(yield* attempts({ status: 500, error: "it broke" }), ["Failure", 4])
   })
 )

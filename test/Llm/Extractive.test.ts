@@ -28,7 +28,10 @@ it.effect("quotes the sentences that answer, numbered as their passages, and say
 
 it.effect("says so when no sentence answers", () =>
   Effect.gen(function* () {
-    assert.include(yield* say("zyzzyva", ["The moon pulls the sea, twice a day."]), "no sentence of the passages answers")
+    assert.include(
+      yield* say("zyzzyva", ["The moon pulls the sea, twice a day."]),
+      "no sentence of the passages answers"
+    )
     assert.include(yield* say("zyzzyva", []), "No language model is at hand")
   })
 )

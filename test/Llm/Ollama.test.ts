@@ -22,7 +22,8 @@ const optionsFor = (url: string, more: Partial<ModelOptions> = {}): ModelOptions
 const question = { query: "What?", prompt: "Answer what.", hits: [] }
 const fragmentsOf = (llm: Llm["Type"], more: { readonly model?: string; readonly temperature?: number } = {}) =>
   Stream.unwrap(Effect.map(llm.answer({ ...question, ...more }), ({ fragments }) => fragments))
-const collect = (llm: Llm["Type"], more = {}) => Stream.runCollect(fragmentsOf(llm, more)).pipe(Effect.map((all) => [...all]))
+const collect = (llm: Llm["Type"], more = {}) =>
+  Stream.runCollect(fragmentsOf(llm, more)).pipe(Effect.map((all) => [...all]))
 const reasonOf = (llm: Llm["Type"], more = {}) => Effect.map(Effect.flip(collect(llm, more)), ({ reason }) => reason)
 
 it.scopedLive("streams the fragments in order, of the configured model or the one that is named", () =>
@@ -77,13 +78,30 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       { fault: { rubbishAt: { fragment: 2, line: "17" } }, says: "what is no answer: 17" }
     ]
     for (const { fault, says } of broken) {
-      Object.assign(faults, { cutAfter: undefined, endAfter: undefined, errorAfter: undefined, rubbishAt: undefined }, fault)
+      Object.assign(
+        faults,
+        { cutAfter: undefined, endAfter: undefined, errorAfter: undefined, rubbishAt: undefined },
+        fault
+      )
       const seen: Array<string> = []
       const exit = yield* Effect.exit(Stream.runForEach(fragmentsOf(llm), (text) => Effect.sync(() => seen.push(text))))
       assert.deepStrictEqual(seen, ["one", "two"], says)
       const error = yield* Effect.flip(exit)
       assert.include(error.reason, says)
     }
+  })
+)
+
+it.scopedLive("asks once more over a new connection when the old one was closed, and only once", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama(["whole"])
+    const llm = Ollama.make(optionsFor(url))
+    faults.hangUp = 1
+    assert.deepStrictEqual(yield* collect(llm), ["whole"])
+    assert.lengthOf(asked, 2)
+    faults.hangUp = 2
+    assert.include(yield* reasonOf(llm), "broke off")
+    assert.lengthOf(asked, 4)
   })
 )
 

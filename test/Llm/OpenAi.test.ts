@@ -22,7 +22,9 @@ const make = (url: string, timeoutMs = 5000, key?: string) =>
   }).pipe(Effect.provide(FetchHttpClient.layer))
 
 const fragmentsOf = (llm: Llm["Type"]) =>
-  Stream.unwrap(Effect.map(llm.answer({ query: "What?", prompt: "Answer what.", hits: [] }), ({ fragments }) => fragments))
+  Stream.unwrap(
+    Effect.map(llm.answer({ query: "What?", prompt: "Answer what.", hits: [] }), ({ fragments }) => fragments)
+  )
 const collect = (llm: Llm["Type"]) => Effect.map(Stream.runCollect(fragmentsOf(llm)), (all) => [...all])
 const reasonOf = (llm: Llm["Type"]) => Effect.map(Effect.flip(collect(llm)), ({ reason }) => reason)
 

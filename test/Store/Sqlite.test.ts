@@ -103,11 +103,15 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
           )
         )
       )
-      const error = yield* open(filename, "readonly")(
-        Effect.flatMap(Store, (store) => Effect.flip(store.deleteSource(defaultCollection, "s")))
-      )
+      const error = yield* open(
+        filename,
+        "readonly"
+      )(Effect.flatMap(Store, (store) => Effect.flip(store.deleteSource(defaultCollection, "s"))))
       assert.match(error.message, /can only be read/)
-      const found = yield* open(filename, "readonly")(
+      const found = yield* open(
+        filename,
+        "readonly"
+      )(
         Effect.flatMap(Store, (store) =>
           store.rank({ collection: defaultCollection, keyword: "kept", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
         )
@@ -123,11 +127,13 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       const reader = yield* Layer.build(Sqlite.layer({ filename, mode: "create" }))
       const store = yield* Effect.provide(Store, writer)
       yield* store.createCollection(defaultCollection, embedder)
-      const version = (n: number) => document(Array.from({ length: 20 }, () => `v${n} word`).join("\n"), { source: "s" })
+      const version = (n: number) =>
+        document(Array.from({ length: 20 }, () => `v${n} word`).join("\n"), { source: "s" })
       yield* store.put(defaultCollection, [version(0)])
       const writing = yield* Effect.fork(
-        Effect.forEach(Array.from({ length: 40 }, (_, n) => n + 1), (n) =>
-          Effect.zipRight(store.put(defaultCollection, [version(n)]), Effect.yieldNow())
+        Effect.forEach(
+          Array.from({ length: 40 }, (_, n) => n + 1),
+          (n) => Effect.zipRight(store.put(defaultCollection, [version(n)]), Effect.yieldNow())
         )
       )
       const other = yield* Effect.provide(Store, reader)

@@ -249,7 +249,10 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           document("other melon", { source: "7" })
         )
         const hits = yield* rank({ keyword: "quince common" })
-        assert.deepStrictEqual(hits.slice(0, 2).map((hit) => hit.document.source), ["3", "4"])
+        assert.deepStrictEqual(
+          hits.slice(0, 2).map((hit) => hit.document.source),
+          ["3", "4"]
+        )
         assert.strictEqual(hits.length, 5)
         assert.isTrue(hits.every((hit) => hit.score > 0 && hit.keyword?.score === hit.score))
       })
@@ -259,10 +262,10 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       Effect.gen(function* () {
         const { put, sources } = yield* fresh
         const [plain] = document("nothing here").passages
-        yield* put(
-          document("nothing here", { source: "title", title: "Walrus" }),
-          { ...document("nothing here", { source: "heading" }), passages: [{ ...plain!, heading: ["A", "Narwhal"] }] }
-        )
+        yield* put(document("nothing here", { source: "title", title: "Walrus" }), {
+          ...document("nothing here", { source: "heading" }),
+          passages: [{ ...plain!, heading: ["A", "Narwhal"] }]
+        })
         assert.deepStrictEqual(yield* sources({ keyword: "walrus" }), ["title"])
         assert.deepStrictEqual(yield* sources({ keyword: "narwhals" }), ["heading"])
       })
@@ -320,7 +323,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           document("w", { source: "docs/a.md", metadata: { lang: "en", year: 1999, tags: ["x", "y"], ok: true } }),
           document("w", { source: "docs/sub/b.md", metadata: { lang: "de", year: 2005, tags: ["y"], ok: false } }),
           document("w", { source: "docs/[id].md", metadata: { lang: "1", year: "2005", tags: [1, "2020-01-01"] } }),
-          document("w", { docId: DocumentId.make("bare"), title: "T", metadata: { "a\"b.c$": 1, one: 1 } })
+          document("w", { docId: DocumentId.make("bare"), title: "T", metadata: { 'a"b.c$': 1, one: 1 } })
         )
         const cases: ReadonlyArray<readonly [Filter, ReadonlyArray<string>]> = [
           [{}, ["bare", "docs/[id].md", "docs/a.md", "docs/sub/b.md"]],
@@ -365,7 +368,10 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
 
     it.effect.prop(
       "takes any text as a query",
-      { query: FastCheck.string({ unit: "binary" }), also: FastCheck.constantFrom('"', "* ^ : ( ) AND NOT NEAR", "{}-") },
+      {
+        query: FastCheck.string({ unit: "binary" }),
+        also: FastCheck.constantFrom('"', "* ^ : ( ) AND NOT NEAR", "{}-")
+      },
       ({ also, query }) =>
         Effect.gen(function* () {
           const store = yield* Store

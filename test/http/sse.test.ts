@@ -7,8 +7,7 @@ import { event, respond } from "../../src/http/sse.ts"
 
 it.effect("a comment every 15 s keeps a silent stream open, and ends with it", () =>
   Effect.gen(function* () {
-    const slow = Stream.fromEffect(Effect.as(Effect.sleep("50 seconds"), event("done", "{}")))
-    const { body } = respond(slow)
+    const { body } = respond((emit) => Effect.delay(emit(event("done", "{}")), "50 seconds"))
     if (body._tag !== "Stream") return assert.fail("not a stream")
     const all = yield* Effect.fork(Stream.runCollect(Stream.decodeText(body.stream)))
     yield* TestClock.adjust("2 minutes")

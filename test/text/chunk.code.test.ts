@@ -128,60 +128,80 @@ describe("definitionName", () => {
     return [Object.fromEntries(found) as typeof cases, cases] as const
   }
   it("JavaScript and TypeScript", () => {
-    assert.deepStrictEqual(...names("ts", {
-      "export const chunk = (content: string): X => {": "chunk",
-      "export default async function load(a) {": "load",
-      "export default function (": "default",
-      "export interface Foo<T> extends Bar {": "interface Foo",
-      "export type A = B | C": "type A",
-      "export abstract class A extends B {": "class A",
-      "const options = {": "options",
-      "const x = 1": undefined,
-      "module.exports.run = function (": "run",
-      'describe("Store", () => {': "Store",
-      "app.get(path, (request) => {": undefined,
-      "type of thing is": undefined
-    }))
-    assert.deepStrictEqual(...names(
-      "ts",
-      {
-        "put(key: string): void {": "put",
-        "async *gen<T>(x: T): AsyncIterable<T> {": "gen",
-        "private readonly on = (x) => {": "on",
-        "constructor(private a: B) {": "constructor",
-        "get size() {": "size",
-        "processAll(x) {": "processAll",
-        "if (x) {": undefined,
-        "return f(x) {": undefined
-      },
-      true
-    ))
+    assert.deepStrictEqual(
+      ...names("ts", {
+        "export const chunk = (content: string): X => {": "chunk",
+        "export default async function load(a) {": "load",
+        "export default function (": "default",
+        "export interface Foo<T> extends Bar {": "interface Foo",
+        "export type A = B | C": "type A",
+        "export abstract class A extends B {": "class A",
+        "const options = {": "options",
+        "const x = 1": undefined,
+        "module.exports.run = function (": "run",
+        'describe("Store", () => {': "Store",
+        "app.get(path, (request) => {": undefined,
+        "type of thing is": undefined
+      })
+    )
+    assert.deepStrictEqual(
+      ...names(
+        "ts",
+        {
+          "put(key: string): void {": "put",
+          "async *gen<T>(x: T): AsyncIterable<T> {": "gen",
+          "private readonly on = (x) => {": "on",
+          "constructor(private a: B) {": "constructor",
+          "get size() {": "size",
+          "processAll(x) {": "processAll",
+          "if (x) {": undefined,
+          "return f(x) {": undefined
+        },
+        true
+      )
+    )
   })
   it("Go, Rust, C and their relatives", () => {
-    assert.deepStrictEqual(...names("go", { "func (s *Store) Put(k string) error {": "Store.Put", "type Store struct {": "type Store" }))
-    assert.deepStrictEqual(...names("rs", {
-      "pub(crate) async fn run<T: A>(x: T) -> R {": "run",
-      "impl<'a, T> Show for Vec<'a, T> {": "impl Show for Vec<'a, T>"
-    }))
-    assert.deepStrictEqual(...names("cpp", {
-      "void Foo::bar(int x) const {": "Foo::bar",
-      "Foo::Foo() : a(1) {": "Foo::Foo",
-      "std::vector<int> f(int x)\n{": "f",
-      "class API Foo : public Bar {": "class Foo",
-      "struct foo x = {": undefined,
-      "struct foo;": undefined,
-      "foo(int a);": undefined
-    }))
-    assert.deepStrictEqual(...names("java", {
-      "public static void main(String[] args) throws IOException {": "main",
-      "public interface Foo {": "interface Foo"
-    }))
-    assert.deepStrictEqual(...names("kt", { "override fun onCreate() {": "onCreate", "data class Point(val x: Int)": "class Point" }))
+    assert.deepStrictEqual(
+      ...names("go", { "func (s *Store) Put(k string) error {": "Store.Put", "type Store struct {": "type Store" })
+    )
+    assert.deepStrictEqual(
+      ...names("rs", {
+        "pub(crate) async fn run<T: A>(x: T) -> R {": "run",
+        "impl<'a, T> Show for Vec<'a, T> {": "impl Show for Vec<'a, T>"
+      })
+    )
+    assert.deepStrictEqual(
+      ...names("cpp", {
+        "void Foo::bar(int x) const {": "Foo::bar",
+        "Foo::Foo() : a(1) {": "Foo::Foo",
+        "std::vector<int> f(int x)\n{": "f",
+        "class API Foo : public Bar {": "class Foo",
+        "struct foo x = {": undefined,
+        "struct foo;": undefined,
+        "foo(int a);": undefined
+      })
+    )
+    assert.deepStrictEqual(
+      ...names("java", {
+        "public static void main(String[] args) throws IOException {": "main",
+        "public interface Foo {": "interface Foo"
+      })
+    )
+    assert.deepStrictEqual(
+      ...names("kt", { "override fun onCreate() {": "onCreate", "data class Point(val x: Int)": "class Point" })
+    )
   })
   it("Python, Ruby, PHP, Lua, shell and Elixir", () => {
-    assert.deepStrictEqual(...names("py", { "async def run(self):": "run", "class A(B):": "class A", "x = call(": undefined }))
-    assert.deepStrictEqual(...names("rb", { "def self.run(x)": "self.run", "class A < B": "class A", "module A": "module A" }))
-    assert.deepStrictEqual(...names("php", { "public function run(): string": "run", "final class A extends B": "class A" }))
+    assert.deepStrictEqual(
+      ...names("py", { "async def run(self):": "run", "class A(B):": "class A", "x = call(": undefined })
+    )
+    assert.deepStrictEqual(
+      ...names("rb", { "def self.run(x)": "self.run", "class A < B": "class A", "module A": "module A" })
+    )
+    assert.deepStrictEqual(
+      ...names("php", { "public function run(): string": "run", "final class A extends B": "class A" })
+    )
     assert.deepStrictEqual(...names("lua", { "local function run(x)": "run", "function M.run(x)": "M.run" }))
     assert.deepStrictEqual(...names("sh", { "run() {": "run", "function run {": "run" }))
     assert.deepStrictEqual(...names("ex", { "defmodule A.B do": "defmodule A.B", "defp run(x) do": "run" }))

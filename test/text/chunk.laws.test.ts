@@ -3,7 +3,6 @@ import * as FastCheck from "effect/FastCheck"
 import { readFileSync } from "node:fs"
 import { assert, describe } from "vitest"
 import type { Format } from "../../src/model/Document.ts"
-import { chunk } from "../../src/text/chunk.ts"
 import { assertLaws, options } from "./chunkLaws.ts"
 
 const word = FastCheck.constantFrom(
@@ -144,6 +143,23 @@ describe("chunk, of anything", () => {
     runs(60)
   )
   it.prop(
+    "a counter whose counts add up only where white space parts them",
+    [
+      FastCheck.oneof(
+        soup,
+        prose,
+        prose.map((text) => text.replace(/ /g, ""))
+      ),
+      format
+    ],
+    ([content, format]) => {
+      const count = (text: string) =>
+        (text.match(/\S+/g) ?? []).reduce((sum, word) => sum + Math.ceil(word.length ** 1.7 / 20), 0)
+      assertLaws(content, options({ size: 40, overlap: 12, format, countTokens: count }))
+    },
+    runs(200)
+  )
+  it.prop(
     "a counter of characters",
     [soup, format],
     ([content, format]) => {
@@ -160,7 +176,7 @@ const documents: ReadonlyArray<readonly [path: string, format: Format]> = [
   ["node_modules/picomatch/README.md", "markdown"],
   ["node_modules/effect/README.md", "markdown"],
   ["node_modules/typescript/NOTICE.txt", "text"],
-  ["node_modules/effect/src/Schedule.ts", "code"],
+  ["node_modules/effect/src/Cron.ts", "code"],
   ["node_modules/better-sqlite3/src/addon.cpp", "code"],
   ["node_modules/better-sqlite3/deps/download.sh", "code"],
   ["package.json", "code"],
@@ -179,54 +195,4 @@ describe("chunk, of real documents", () => {
         for (const as of [format, "text"] as const)
           assert.isAbove(assertLaws(content, options({ size, overlap, format: as, language })).length, 1)
       })
-})
-
-const staircase = (step: string): string => {
-  let text = ""
-  for (let depth = 0; text.length < 300_000; depth++) text += `${"  ".repeat(depth % 500)}${step}\n`
-  return text
-}
-
-/** Shapes that cost too much where work is done twice over. */
-const shapes: Readonly<Record<string, string>> = {
-  "a word": "a".repeat(3e5),
-  "a line": "word ".repeat(6e4),
-  "white space": `a${" ".repeat(3e5)}b${"\n".repeat(3e5)}c`,
-  "carriage returns": "a\r".repeat(1e5),
-  headings: "# a\n".repeat(5e4),
-  "headings of brackets": `# ${"[".repeat(200)}\n`.repeat(1000),
-  "nested items": staircase("- x"),
-  "nested blocks": staircase("def f(): {"),
-  brackets: "[".repeat(3e5),
-  backticks: "`\n".repeat(5e4),
-  comments: "/* <!-- ".repeat(3e4),
-  "here-documents": Array.from({ length: 2e4 }, (_, i) => `x <<E${i}`).join("\n"),
-  tables: "x\na|b\n-|-\n".repeat(2e4),
-  marks: `a${"\u0300".repeat(2e5)}`,
-  "halves of pairs": "\ud83d".repeat(2e5),
-  "full stops": "A. ".repeat(5e4),
-  colons: `f()${":".repeat(300)}\n`.repeat(500),
-  words: `${"a ".repeat(300)}\n`.repeat(500)
-}
-
-describe("chunk, of what is large and odd", () => {
-  for (const [name, content] of Object.entries(shapes))
-    it(
-      name,
-      () => {
-        for (const [format, language] of [
-          ["text", "txt"],
-          ["markdown", "md"],
-          ["code", "ts"],
-          ["code", "sh"]
-        ] as const) {
-          const started = process.cpuUsage().user
-          const found = chunk(content, options({ format, language, countTokens: (text) => text.length / 5 }))
-          assert.isAbove(found.length, 0)
-          // A tenth of this is enough; what is quadratic takes minutes.
-          assert.isBelow((process.cpuUsage().user - started) / 1e6, 5, `${format} ${language}`)
-        }
-      },
-      120_000
-    )
 })

@@ -60,8 +60,16 @@ describe("chunk, Markdown: headings", () => {
     assert.deepStrictEqual(headings(content, 24), ["A", "B", "C", "D"])
   })
   it("keeps a heading with what follows it", () => {
-    const content = `# A\n\n${words(50)}\n\n## Very long heading ${words(15)}\n\n${sentences(6, 15)}`
-    for (const { text } of passages(content)) assert.isFalse(/(^|\n)#[^\n]*$/.test(text), text)
+    const head = `## Long heading ${words(12)}`
+    const bodies = [
+      sentences(6, 15),
+      sentences(5, 11).replaceAll("word", "w"),
+      `\`\`\`\n${`${words(5)}\n`.repeat(9)}\`\`\``,
+      `| a | b |\n|---|---|${"\n| c | d |".repeat(7)}`
+    ]
+    for (const body of bodies)
+      for (const { text } of passages(`# A\n\n${words(50)}\n\n${head}\n\n${body}`))
+        assert.notMatch(text, /(^|\n)#[^\n]*$/, body)
   })
   it("joins headings without text to the next section, whose path the passage has", () => {
     const found = passages(`# API\n\n## Store\n\n### put\n\n${words(30)}\n\n## Last`)
@@ -114,10 +122,12 @@ describe("chunk, Markdown: blocks", () => {
   })
   it("cuts a table too large between rows, never behind its head", () => {
     const rows = Array.from({ length: 30 }, (_, i) => `| a${i} | b |`).join("\n")
-    const found = passages(`Intro.\n\n| x | y |\n|---|---|\n${rows}`)
-    assert.isAbove(found.length, 2)
-    for (const { text } of found) assert.match(text, /(^Intro|^\|).*\|$/s)
-    assert.match(found.find(({ text }) => text.includes("|---"))?.text ?? "", /---\|\n\| a0/)
+    for (let before = 12; before < 64; before += 4) {
+      const found = passages(`${words(before)}.\n\n| ${words(8)} | y |\n|-------|------|\n${rows}`)
+      assert.isAbove(found.length, 2)
+      for (const { text } of found) assert.match(text, /^(word0|\|).*[.|]$/s)
+      assert.match(found.find(({ text }) => text.includes("|---"))?.text ?? "", /---\|\n\| a0/)
+    }
   })
   it("cuts lists between items, rather between outer ones", () => {
     const item = (i: number) => `- ${words(8, `item${i}x`)}\n  - ${words(8, `inner${i}x`)}`

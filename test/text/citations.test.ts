@@ -7,12 +7,15 @@ const marks = (answer: string) => citationMarks(answer).map(({ n, sentence }) =>
 
 describe("citationMarks", () => {
   it("finds each mark with the sentence that it stands at", () => {
-    assert.deepStrictEqual(marks("The moon pulls the sea [1]. Bread is baked.[2] Lava flows [3], fast.\n- Ice creeps. [4]"), [
-      [1, "The moon pulls the sea."],
-      [2, "Bread is baked."],
-      [3, "Lava flows, fast."],
-      [4, "- Ice creeps."]
-    ])
+    assert.deepStrictEqual(
+      marks("The moon pulls the sea [1]. Bread is baked.[2] Lava flows [3], fast.\n- Ice creeps. [4]"),
+      [
+        [1, "The moon pulls the sea."],
+        [2, "Bread is baked."],
+        [3, "Lava flows, fast."],
+        [4, "- Ice creeps."]
+      ]
+    )
   })
 
   it("reads several passages in one mark, and several marks in a row", () => {
@@ -40,15 +43,19 @@ describe("citationMarks", () => {
     assert.deepStrictEqual(marks("[a] [1.5] [] [x1] [^1] (2) [12345]"), [])
   })
 
-  it.prop("says where each mark stands", { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`") }) }, ({ answer }) => {
-    let before = 0
-    for (const { end, n, start } of citationMarks(answer)) {
-      assert.match(answer.slice(start, end), /^\[[\d\s,;–-]+\]$/)
-      assert.include(answer.slice(start, end), String(n))
-      assert.isAtLeast(start, before)
-      before = start
+  it.prop(
+    "says where each mark stands",
+    { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`") }) },
+    ({ answer }) => {
+      let before = 0
+      for (const { end, n, start } of citationMarks(answer)) {
+        assert.match(answer.slice(start, end), /^\[[\d\s,;–-]+\]$/)
+        assert.include(answer.slice(start, end), String(n))
+        assert.isAtLeast(start, before)
+        before = start
+      }
     }
-  })
+  )
 })
 
 describe("lexicalSupport", () => {

@@ -35,15 +35,21 @@ describe("extract", () => {
     assert.lengthOf(quotes, 1)
   })
 
-  const words = FastCheck.array(FastCheck.constantFrom("moon", "sea", "tide", "bread", "oven", "is", "the", "Rises.", "\n\n", "ends?", "漢字。"), {
-    maxLength: 60
-  }).map((parts) => parts.join(" "))
+  const words = FastCheck.array(
+    FastCheck.constantFrom("moon", "sea", "tide", "bread", "oven", "is", "the", "Rises.", "\n\n", "ends?", "漢字。"),
+    {
+      maxLength: 60
+    }
+  ).map((parts) => parts.join(" "))
 
   it.prop(
     "every quote stands in the passage of its number, at most four",
     { query: words, texts: FastCheck.array(words, { maxLength: 6 }) },
     ({ query, texts }) => {
-      const quotes = extract(query, texts.map((text) => hit({ text })))
+      const quotes = extract(
+        query,
+        texts.map((text) => hit({ text }))
+      )
       assert.isAtMost(quotes.length, 4)
       for (const { n, text } of quotes) assert.include(texts[n - 1]!.replace(/\s+/g, " "), text)
     }

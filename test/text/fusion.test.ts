@@ -84,17 +84,21 @@ describe("fuse", () => {
     )
   })
 
-  it.prop("holds every candidate once, best first, with scores above 0 and at most 1", [leg, leg, method], ([v, w, m]) => {
-    const fused = fuse(v, w, options({ method: m, alpha: 0.4 }))
-    const expected = new Set([...v.ranked, ...w.ranked].map(({ key }) => key))
-    assert.deepStrictEqual(new Set(keysOf(fused)), expected)
-    assert.strictEqual(fused.length, expected.size)
-    for (const [i, { score }] of fused.entries()) {
-      assert.isAbove(score, 0)
-      assert.isAtMost(score, 1 + 1e-12)
-      assert.isAtMost(score, fused[i - 1]?.score ?? Infinity)
+  it.prop(
+    "holds every candidate once, best first, with scores above 0 and at most 1",
+    [leg, leg, method],
+    ([v, w, m]) => {
+      const fused = fuse(v, w, options({ method: m, alpha: 0.4 }))
+      const expected = new Set([...v.ranked, ...w.ranked].map(({ key }) => key))
+      assert.deepStrictEqual(new Set(keysOf(fused)), expected)
+      assert.strictEqual(fused.length, expected.size)
+      for (const [i, { score }] of fused.entries()) {
+        assert.isAbove(score, 0)
+        assert.isAtMost(score, 1 + 1e-12)
+        assert.isAtMost(score, fused[i - 1]?.score ?? Infinity)
+      }
     }
-  })
+  )
 
   it.prop("is one leg alone at alpha 0 and 1", [leg, leg], ([v, w]) => {
     for (const [weight, only] of [
@@ -106,10 +110,13 @@ describe("fuse", () => {
       const fused = fuse(v, w, options({ method: "score", alpha: weight }))
       assert.deepStrictEqual(new Set(keysOf(fused)), new Set(keys))
       const scores = new Map(only.ranked.map(({ key, score }) => [key, score]))
-      fused.reduce((before, hit) => {
-        assert.isAtLeast(scores.get(before.key) ?? 0, scores.get(hit.key) ?? 0)
-        return hit
-      }, fused[0] ?? { key: -1 })
+      fused.reduce(
+        (before, hit) => {
+          assert.isAtLeast(scores.get(before.key) ?? 0, scores.get(hit.key) ?? 0)
+          return hit
+        },
+        fused[0] ?? { key: -1 }
+      )
     }
   })
 

@@ -27,10 +27,11 @@ describe("highlight", () => {
     ["to be or not to be", "to be", ["to", "be", "to", "be"]],
     ["nothing here", "else", []],
     ["", "word", []],
-    ["word", "\"*(", []]
+    ["word", '"*(', []]
   ]
   for (const [text, query, expected] of cases) {
-    it(`${JSON.stringify(query)} in ${JSON.stringify(text)}`, () => assert.deepStrictEqual(words(text, query), expected))
+    it(`${JSON.stringify(query)} in ${JSON.stringify(text)}`, () =>
+      assert.deepStrictEqual(words(text, query), expected))
   }
 
   it("can be used for many texts", () => {
@@ -43,7 +44,20 @@ describe("highlight", () => {
     assert.deepStrictEqual(find("水"), [{ start: 0, end: 1 }])
   })
 
-  const vocabulary = FastCheck.constantFrom("getUser", "user", "v1.2", "dogs", "c++", "漢字", "水", "the", "é", ". ", "-", " ")
+  const vocabulary = FastCheck.constantFrom(
+    "getUser",
+    "user",
+    "v1.2",
+    "dogs",
+    "c++",
+    "漢字",
+    "水",
+    "the",
+    "é",
+    ". ",
+    "-",
+    " "
+  )
   const text = FastCheck.array(vocabulary, { maxLength: 20 }).map((parts) => parts.join(""))
 
   it.prop("gives spans in order, apart, within the text and not empty", [text, text], ([passage, query]) => {

@@ -17,6 +17,8 @@ const anyText = FastCheck.array(
       "c#",
       ".NET",
       "don't",
+      "U.S.",
+      "𝐁",
       "RNAs",
       "x".repeat(70)
     ),
@@ -61,7 +63,8 @@ describe("terms", () => {
     ["3.5% 1,000,000 1,2 2020-01-31", "3.5 1000000 1 2 2020 01 31 2020-01-31"],
     ["RNAs mRNA GPUs", "rna rna mrna gpu"],
     ["dog's we'll don't O'Brien", "dog we don dont o brien obrien"],
-    ["ＡＢＣ１２", "abc12"],
+    ["the U.S. economy, e.g. H2A.Z", "the us economi eg h2a z h2az"],
+    ["ＡＢＣ１２ 𝐁𝐨𝐥𝐝", "abc12 bold"],
     ["東京都に行く。猫", "東京 京都 都に に行 行く く 猫"],
     ["ｶﾞｷﾞ", "ガギ ギ"],
     ["\u1112\u1161\u11ab\u1100\u1173\u11af 한글", "한글 글 한글 글"],
@@ -85,7 +88,22 @@ describe("terms", () => {
   })
 
   it("takes a long text without spaces, of any kind", () => {
-    for (const unit of ["a", "aB", "é", "a.", "1.", "1,000", "a\u0301", "\u0301", "漢字", "c+", "a'", "漢\u0301", "-", "\ud800"]) {
+    for (const unit of [
+      "a",
+      "aB",
+      "é",
+      "a.",
+      "1.",
+      "1,000",
+      "a\u0301",
+      "\u0301",
+      "漢字",
+      "c+",
+      "a'",
+      "漢\u0301",
+      "-",
+      "\ud800"
+    ]) {
       const found = terms(unit.repeat(200_000 / unit.length))
       assert.isTrue(
         found.every((term) => term.length <= maxTermLength),

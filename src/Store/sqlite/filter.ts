@@ -10,8 +10,7 @@ export interface Mask {
 type Scalar = string | number | boolean
 type Kind = "s" | "n" | "b"
 
-const kindOf = (value: Scalar): Kind =>
-  typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b"
+const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
 
 const stored = (value: Scalar): string | number => (typeof value === "boolean" ? Number(value) : value)
 

@@ -82,13 +82,11 @@ export const page = Effect.fnUntraced(function* (
     `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d WHERE ${where.sql}${after} ORDER BY ${order} LIMIT ?`,
     [...where.params, ...(options.after === undefined ? [] : [collection, options.after]), options.limit]
   )
-  return rows.map(
-    (row): DocumentSummary => ({
-      docId: row.doc_id,
-      source: row.source ?? undefined,
-      origin: row.origin ?? undefined,
-      title: row.title ?? undefined,
-      passages: row.passages
-    })
-  )
+  return rows.map((row): DocumentSummary => ({
+    docId: row.doc_id,
+    source: row.source ?? undefined,
+    origin: row.origin ?? undefined,
+    title: row.title ?? undefined,
+    passages: row.passages
+  }))
 })

@@ -27,10 +27,10 @@ export const begin = Effect.fnUntraced(function* (
   if (Option.isNone(before) || !sameEmbedder(fromRow(before.value), embedder)) {
     yield* vectors.drop(sql, collection.id, "next")
     yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
-    yield* sql.unsafe(`INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?)`, [
-      collection.id,
-      ...toRow(embedder)
-    ])
+    yield* sql.unsafe(
+      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?)`,
+      [collection.id, ...toRow(embedder)]
+    )
     yield* vectors.create(sql, collection.id, "next")
   }
   const through = yield* Effect.map(find(sql, collection.id), (row) => Option.getOrThrow(row).through)
@@ -43,21 +43,26 @@ export const begin = Effect.fnUntraced(function* (
 
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, limit: number) {
-  const through = yield* Effect.map(find(sql, collection), Option.match({ onNone: () => 0, onSome: (row) => row.through }))
+  const through = yield* Effect.map(
+    find(sql, collection),
+    Option.match({ onNone: () => 0, onSome: (row) => row.through })
+  )
   const rows = yield* sql.unsafe<{
     readonly id: number
     readonly title: string | null
     readonly heading: string
     readonly text: string
-  }>(`SELECT p.id, d.title, p.heading, p.text ${below} AND p.id > ? ORDER BY p.id LIMIT ?`, [collection, through, limit])
-  return rows.map(
-    (row): Unembedded => ({
-      id: row.id,
-      title: row.title ?? undefined,
-      heading: JSON.parse(row.heading) as ReadonlyArray<string>,
-      text: row.text
-    })
-  )
+  }>(`SELECT p.id, d.title, p.heading, p.text ${below} AND p.id > ? ORDER BY p.id LIMIT ?`, [
+    collection,
+    through,
+    limit
+  ])
+  return rows.map((row): Unembedded => ({
+    id: row.id,
+    title: row.title ?? undefined,
+    heading: JSON.parse(row.heading) as ReadonlyArray<string>,
+    text: row.text
+  }))
 })
 
 /** Keeps new vectors; all passages up to the last of them are then done. */

@@ -18,7 +18,9 @@ export const insertRows = (
   let at = 0
   for (const size of sizes) {
     while (rows.length - at >= size) {
-      statements.push(sql.unsafe(into + Array.from({ length: size }, () => row).join(","), rows.slice(at, at + size).flat()))
+      statements.push(
+        sql.unsafe(into + Array.from({ length: size }, () => row).join(","), rows.slice(at, at + size).flat())
+      )
       at += size
     }
   }

@@ -85,7 +85,7 @@ export const score = (
   query: Vector,
   ids: ReadonlyArray<number>
 ): Effect.Effect<ReadonlyArray<Scored>, SqlError> =>
-  sql.unsafe<Scored>(
-    `SELECT passage_id AS id, ${similarity} FROM ${table(collection)} WHERE passage_id ${inList}`,
-    [blob(query), list(ids)]
-  )
+  sql.unsafe<Scored>(`SELECT passage_id AS id, ${similarity} FROM ${table(collection)} WHERE passage_id ${inList}`, [
+    blob(query),
+    list(ids)
+  ])

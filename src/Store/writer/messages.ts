@@ -75,17 +75,18 @@ const mapPassages =
     }))
 
 /** How a write's second argument crosses, where it holds vectors. */
-const crossing: Partial<Record<Write, { readonly out: (arg: unknown) => unknown; readonly in: (arg: unknown) => unknown }>> =
-  {
-    put: {
-      out: mapPassages<IndexedPassage, unknown>(toBare) satisfies (documents: ReadonlyArray<PreparedDocument>) => unknown,
-      in: mapPassages<Bare, unknown>(fromBare)
-    },
-    putReindexed: {
-      out: (arg) => (arg as ReadonlyArray<Reindexed>).map(toBare),
-      in: (arg) => (arg as ReadonlyArray<Bare>).map(fromBare)
-    }
+const crossing: Partial<
+  Record<Write, { readonly out: (arg: unknown) => unknown; readonly in: (arg: unknown) => unknown }>
+> = {
+  put: {
+    out: mapPassages<IndexedPassage, unknown>(toBare) satisfies (documents: ReadonlyArray<PreparedDocument>) => unknown,
+    in: mapPassages<Bare, unknown>(fromBare)
+  },
+  putReindexed: {
+    out: (arg) => (arg as ReadonlyArray<Reindexed>).map(toBare),
+    in: (arg) => (arg as ReadonlyArray<Bare>).map(fromBare)
   }
+}
 
 const cross = (direction: "in" | "out") => (write: Write, args: ReadonlyArray<unknown>) => {
   const convert = crossing[write]?.[direction]

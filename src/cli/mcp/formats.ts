@@ -87,7 +87,7 @@ const toml: Format = {
 const yaml: Format = {
   set: (text, section, name, entry) =>
     Effect.gen(function* () {
-      const { parseDocument, stringify } = yield* Effect.promise(() => import("./yaml.ts"))
+      const { parseDocument, stringify } = yield* Effect.promise(() => import("yaml"))
       const document = yield* attempt(() => parseDocument(text.trim() === "" ? "{}\n" : text))
       const [wrong] = document.errors
       if (wrong !== undefined) return yield* Effect.fail(wrong.message.split("\n")[0] ?? "")
@@ -100,7 +100,7 @@ const yaml: Format = {
     }),
   alone: (section, name, entry) =>
     Effect.map(
-      Effect.promise(() => import("./yaml.ts")),
+      Effect.promise(() => import("yaml")),
       ({ stringify }) => stringify({ [section]: { [name]: entry } }).trimEnd()
     )
 }

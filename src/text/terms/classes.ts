@@ -44,3 +44,15 @@ export const classOf = (codePoint: number): CharClass => {
   classes[codePoint] = found + 1
   return found
 }
+
+/** The class of the character at a place within the text; a lone surrogate separates. */
+export const classAt = (text: string, i: number): CharClass => {
+  const c = text.charCodeAt(i)
+  return classOf(c < 0xd800 || c > 0xdfff ? c : (text.codePointAt(i) as number))
+}
+
+/** UTF-16 units of the character at a place; a lone surrogate is one. */
+export const widthAt = (text: string, i: number): number => {
+  const c = text.charCodeAt(i)
+  return c >= 0xd800 && c <= 0xdbff && (text.codePointAt(i) as number) > 0xffff ? 2 : 1
+}

@@ -21,12 +21,12 @@ const spelled: Readonly<Record<string, string>> = {
   ς: "σ"
 }
 const spelledOut = new RegExp(`[${Object.keys(spelled).join("")}]`, "g")
-const ascii = /^[\x20-\x7e]*$/
+export const isAscii = /^[\x20-\x7e]*$/
 
 /** A word in lower case, without accents, compatibility forms resolved: "Ångström" is "angstrom", "ＡＢＣ" is "abc". */
 export const fold = (word: string): string => {
   const lower = word.toLowerCase()
-  return ascii.test(lower)
+  return isAscii.test(lower)
     ? lower
     : lower
         .normalize("NFKD")

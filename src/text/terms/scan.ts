@@ -1,6 +1,6 @@
-import { CharClass, classOf } from "./classes.ts"
+import { CharClass, classAt, classOf, widthAt } from "./classes.ts"
 import { foldUnspaced } from "./fold.ts"
-import { analyse, type WordTerms } from "./word.ts"
+import { mix, termsOf } from "./seenWords.ts"
 
 /**
  * Receives a term and the UTF-16 span it stands on. `tail` marks the last character of an unspaced run of several, which
@@ -15,59 +15,14 @@ const sharp = 35
 const plus = 43
 /** Longer compounds end at the next connector, so that no text can make one of unbounded cost. */
 const maxCompound = 128
-/** What follows in a longer word tells nothing more. */
-const maxWord = 256
 /** UTF-16 units of a character with its marks that count. */
 const maxCharacter = 16
-
-/**
- * Words seen lately and their terms, two to a hash: a newcomer takes the first place and the first moves to the second,
- * so that memory is bounded and a rare word does not push out a frequent one.
- */
-const sets = 0x8000
-const longestKept = 40
-const seen = new Array<string>(2 * sets).fill("")
-const seenLengths = new Uint8Array(2 * sets)
-const seenTerms = new Array<string | WordTerms>(2 * sets).fill("")
-
-const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x9e3779b1)
-
-const termsOf = (text: string, start: number, end: number, hash: number): string | WordTerms => {
-  const length = end - start
-  if (length > longestKept) return analyse(text.slice(start, Math.min(end, start + maxWord)))
-  const first = 2 * ((hash ^ (hash >>> 16)) & (sets - 1))
-  const known = seen[first] as string
-  if (seenLengths[first] === length && text.startsWith(known, start)) return seenTerms[first] as string | WordTerms
-  const second = seen[first + 1] as string
-  const isSecond = seenLengths[first + 1] === length && text.startsWith(second, start)
-  // A slice keeps its whole text alive; this copy does not.
-  const word = isSecond ? second : ` ${text.slice(start, end)}`.slice(1)
-  const found = isSecond ? (seenTerms[first + 1] as string | WordTerms) : analyse(word)
-  seen[first + 1] = known
-  seenLengths[first + 1] = seenLengths[first] as number
-  seenTerms[first + 1] = seenTerms[first] as string | WordTerms
-  seen[first] = word
-  seenLengths[first] = length
-  seenTerms[first] = found
-  return found
-}
 
 const isAsciiWord = (c: number): boolean => c < 128 && classOf(c) === word
 /** A plain separator, after which no compound goes on. */
 const endsAsciiWord = (c: number): boolean => c < 128 && classOf(c) === separator && c !== plus && c !== sharp
 
 const isDigit = (c: number): boolean => c >= 48 && c <= 57
-
-const classAt = (text: string, i: number): CharClass => {
-  const c = text.charCodeAt(i)
-  return classOf(c < 0xd800 || c > 0xdfff ? c : (text.codePointAt(i) as number))
-}
-
-/** UTF-16 units of the character at `i`; a lone surrogate is one. */
-const widthAt = (text: string, i: number): number => {
-  const c = text.charCodeAt(i)
-  return c >= 0xd800 && c <= 0xdbff && (text.codePointAt(i) as number) > 0xffff ? 2 : 1
-}
 
 /** The end of the run of letters, digits and marks that begins at `i`. */
 const endOfWord = (text: string, from: number): number => {
@@ -83,8 +38,7 @@ const endOfWord = (text: string, from: number): number => {
 const joins = (text: string, i: number): boolean => {
   if (classAt(text, i + 1) !== word) return false
   return (
-    text.charCodeAt(i) !== comma ||
-    (isDigit(text.charCodeAt(i - 1)) && /^\d{3}(?!\d)/.test(text.slice(i + 1, i + 5)))
+    text.charCodeAt(i) !== comma || (isDigit(text.charCodeAt(i - 1)) && /^\d{3}(?!\d)/.test(text.slice(i + 1, i + 5)))
   )
 }
 
@@ -126,9 +80,13 @@ const scanUnspaced = (text: string, from: number, emit: Emit): number => {
 const scanWord = (text: string, start: number, emit: Emit): number => {
   let h = 0
   let end = start
-  while (isAsciiWord(text.charCodeAt(end))) h = mix(h, text.charCodeAt(end++))
-  if (end === start || !endsAsciiWord(text.charCodeAt(end))) {
-    const whole = endOfCompound(text, start, end === start ? start + 1 : end)
+  let c = text.charCodeAt(end)
+  while (isAsciiWord(c)) {
+    h = mix(h, c)
+    c = text.charCodeAt(++end)
+  }
+  if (end === start || !endsAsciiWord(c)) {
+    const whole = endOfCompound(text, start, end === start ? start + widthAt(text, start) : end)
     while (end < whole) h = mix(h, text.charCodeAt(end++))
   }
   const found = termsOf(text, start, end, h)
@@ -163,8 +121,9 @@ export const scan = (input: string, emit: Emit): void => {
 
 /** Whether a term is one character of an unspaced script, which begins the terms of all words it stands in. */
 export const isLoneCharacter = (term: string): boolean => {
-  if (classAt(term, 0) !== unspaced) return false
-  let end = widthAt(term, 0)
-  while (classAt(term, end) === mark) end += widthAt(term, end)
+  const text = `${term}\0`
+  if (classAt(text, 0) !== unspaced) return false
+  let end = widthAt(text, 0)
+  while (classAt(text, end) === mark) end += widthAt(text, end)
   return end === term.length
 }

@@ -41,7 +41,9 @@ const step2 = endings(
     "lessli>less cdeghkmnrt|li>"
 )
 const step3 = endings("tional>tion ational>ate alize>al icate>ic iciti>ic ical>ic ful> ness> ative>")
-const step4 = endings("al> ance> ence> er> ic> able> ible> ant> ement> ment> ent> ism> ate> iti> ous> ive> ize> st|ion>")
+const step4 = endings(
+  "al> ance> ence> er> ic> able> ible> ant> ement> ment> ent> ism> ate> iti> ous> ive> ize> st|ion>"
+)
 
 const isVowel = (c: string): boolean => c === "e" || c === "a" || c === "i" || c === "o" || c === "u" || c === "y"
 

@@ -1,4 +1,4 @@
-import { fold } from "./fold.ts"
+import { fold, isAscii } from "./fold.ts"
 import { stem } from "./stem.ts"
 
 /** The terms of a word or compound as parallel lists; offsets are relative to its start, end exclusive. */
@@ -32,6 +32,8 @@ const plain = /^[A-Za-z]?[a-z0-9]*$/
 /** A dotted number with or without `v`, a number with thousands, or a word with the sign of `C++` and `C#`. */
 const pieces = /(?<![\p{L}\p{M}\p{N}])v?\d+(?:[.,]\d+)+|[^._\-/@&',’‐‑+#]+(?:\+\+|#)?/giu
 const dottedNumber = /^v?\d+[.,]\d/i
+/** U.S.A, e.g: its letters say nothing by themselves. */
+const acronym = /^\p{L}(?:\.\p{L})+$/u
 /** What an apostrophe leaves of "it's", "we'll", "don't". */
 const contraction = /^(?:s|d|ll|re|ve|m|t)$/i
 const isContraction = (before: string, piece: string): boolean =>
@@ -82,14 +84,10 @@ class Collector implements WordTerms {
 
 /** The whole without separators, so that `get_user`, `get-user` and `getUser` agree; between digits they stay. */
 const joined = (compound: string): string => {
-  const runs = compound.split(/([._\-/@&',’‐‑]+)/)
-  let out = ""
-  for (let i = 0; i < runs.length; i += 2) {
-    const word = fold(runs[i] as string)
-    const separator = i === 0 ? undefined : /[.\-/]/.exec(runs[i - 1] as string)?.[0]
-    out += separator !== undefined && /\d$/.test(out) && /^\d/.test(word) ? separator + word : word
-  }
-  return out.replace(/^v(?=\d+\.\d)/, "")
+  const folded = isAscii.test(compound)
+    ? compound.toLowerCase()
+    : compound.replace(/[^._\-/@&',’‐‑]+/g, (word) => fold(word))
+  return folded.replace(/(?<=\d)([.\-/])(?=\d)|[._\-/@&',’‐‑]+/g, "$1").replace(/^v(?=\d+\.\d)/, "")
 }
 
 /**
@@ -98,6 +96,7 @@ const joined = (compound: string): string => {
  */
 export const analyse = (raw: string): string | WordTerms => {
   if (plain.test(raw)) return termOf(raw.toLowerCase())
+  if (acronym.test(raw)) return termOf(joined(raw))
   const out = new Collector()
   let segment = 0
   let parts = 0

@@ -31,7 +31,12 @@ describe("ask", () => {
 
   it.scopedLive("streams what the model says, then its sources, and marks the citations that do not hold", () =>
     Effect.gen(function* () {
-      const answer = ["The spring tide is highest", " when sun and moon stand in a line [1].", "\nCheese is made of", " green gravel [1]. So [8]."]
+      const answer = [
+        "The spring tide is highest",
+        " when sun and moon stand in a line [1].",
+        "\nCheese is made of",
+        " green gravel [1]. So [8]."
+      ]
       const ollama = yield* startOllama(answer)
       const { code, stderr, stdout } = yield* Effect.promise(() => box.run(tide, { env: llmAt(ollama.url) }))
       assert.strictEqual(code, 0, stderr)
@@ -59,7 +64,8 @@ describe("ask", () => {
   it.scopedLive("says what to do when the model is not there, or breaks off", () =>
     Effect.gen(function* () {
       const ollama = yield* startOllama(["one ", "two "])
-      const run = (...more: ReadonlyArray<string>) => Effect.promise(() => box.run([...tide, ...more], { env: llmAt(ollama.url) }))
+      const run = (...more: ReadonlyArray<string>) =>
+        Effect.promise(() => box.run([...tide, ...more], { env: llmAt(ollama.url) }))
       const missing = yield* run("--model", "absent")
       assert.strictEqual(missing.code, 1)
       assert.include(missing.stderr, "`ollama pull absent`")
@@ -95,7 +101,12 @@ describe("ask", () => {
     const nothing = await box.run(["ask", "zyzzyva", "--alpha", "0"], { env: extractive })
     assert.strictEqual(nothing.code, 3)
     assert.include(nothing.stderr, "nothing found")
-    for (const wrong of [["ask"], ["ask", " "], ["ask", "x", "--temperature", "3"], ["ask", "x", "--no-hybrid", "--alpha", "1"]]) {
+    for (const wrong of [
+      ["ask"],
+      ["ask", " "],
+      ["ask", "x", "--temperature", "3"],
+      ["ask", "x", "--no-hybrid", "--alpha", "1"]
+    ]) {
       assert.strictEqual((await box.run(wrong)).code, 2, wrong.join(" "))
     }
   })
@@ -112,7 +123,14 @@ describe("prompt", () => {
   })
 
   it("keeps to --max-tokens and says what it left out", async () => {
-    const { omitted, prompt, sources } = await box.json(PromptReport, ["prompt", "tide", "-k", "5", "--max-tokens", "160"])
+    const { omitted, prompt, sources } = await box.json(PromptReport, [
+      "prompt",
+      "tide",
+      "-k",
+      "5",
+      "--max-tokens",
+      "160"
+    ])
     assert.isAbove(omitted ?? 0, 0)
     assert.strictEqual(sources.length + (omitted ?? 0), 5)
     assert.include(prompt, "left out for length")
@@ -122,44 +140,56 @@ describe("prompt", () => {
 })
 
 describe("reindex", () => {
-  it.scopedLive("changes the collection over to the configured embedder, and says so where there is nothing to do", () =>
-    Effect.gen(function* () {
-      const own = new Sandbox(library)
-      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
-      const ollama = yield* startOllama()
-      const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_MODEL: "all-minilm", CLEW_EMBEDDING_URL: ollama.url }
-      yield* Effect.promise(() => own.run(["index", "docs"]))
-      const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
-      assert.strictEqual(other.code, 1)
-      assert.include(other.stderr, "clew-static-en-v1")
-      assert.include(other.stderr, "all-minilm")
-      assert.include(other.stderr, "clew reindex")
+  it.scopedLive(
+    "changes the collection over to the configured embedder, and says so where there is nothing to do",
+    () =>
+      Effect.gen(function* () {
+        const own = new Sandbox(library)
+        yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+        const ollama = yield* startOllama()
+        const env = {
+          CLEW_EMBEDDING_BACKEND: "ollama",
+          CLEW_EMBEDDING_MODEL: "all-minilm",
+          CLEW_EMBEDDING_URL: ollama.url
+        }
+        yield* Effect.promise(() => own.run(["index", "docs"]))
+        const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
+        assert.strictEqual(other.code, 1)
+        assert.include(other.stderr, "clew-static-en-v1")
+        assert.include(other.stderr, "all-minilm")
+        assert.include(other.stderr, "clew reindex")
 
-      const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
-      assert.strictEqual(text.code, 0, text.stderr)
-      assert.match(text.stdout, /^Collection default now has ollama all-minilm \(32 dimensions\): \d+ passages in /)
-      assert.include(text.stderr, "builtin clew-static-en-v1 (256 dimensions) → ollama all-minilm (32 dimensions)")
-      const again = yield* Effect.promise(() => own.json(ReindexReport, ["reindex"], { env }))
-      assert.isFalse(again.changed)
-      const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
-      assert.include(found.stdout, "tides.md")
+        const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
+        assert.strictEqual(text.code, 0, text.stderr)
+        assert.match(text.stdout, /^Collection default now has ollama all-minilm \(32 dimensions\): \d+ passages in /)
+        assert.include(text.stderr, "builtin clew-static-en-v1 (256 dimensions) → ollama all-minilm (32 dimensions)")
+        const again = yield* Effect.promise(() => own.json(ReindexReport, ["reindex"], { env }))
+        assert.isFalse(again.changed)
+        const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
+        assert.include(found.stdout, "tides.md")
 
-      // Ollama gone: the keyword leg answers, and says so.
-      yield* ollama.stop
-      const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
-      assert.strictEqual(degraded.code, 0)
-      assert.include(degraded.stdout, "tides.md")
-      assert.include(degraded.stderr, "embedder unavailable")
-    })
+        // Ollama gone: the keyword leg answers, and says so.
+        yield* ollama.stop
+        const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
+        assert.strictEqual(degraded.code, 0)
+        assert.include(degraded.stdout, "tides.md")
+        assert.include(degraded.stderr, "embedder unavailable")
+      })
   )
 
   it.scopedLive("killed in the middle, goes on where it was, and is searched by the old vectors meanwhile", () =>
     Effect.gen(function* () {
-      const lines = Array.from({ length: 700 }, (_, n) => JSON.stringify({ _id: `d${n}`, text: `Lantern number ${n} hangs in the hall.` }))
+      const lines = Array.from({ length: 700 }, (_, n) =>
+        JSON.stringify({ _id: `d${n}`, text: `Lantern number ${n} hangs in the hall.` })
+      )
       const own = new Sandbox({ "docs/many.jsonl": lines.join("\n") })
       yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
       const ollama = yield* startOllama()
-      const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_MODEL: "all-minilm", CLEW_EMBEDDING_URL: ollama.url }
+      const env = {
+        CLEW_EMBEDDING_BACKEND: "ollama",
+        CLEW_EMBEDDING_MODEL: "all-minilm",
+        CLEW_EMBEDDING_URL: ollama.url
+      }
       yield* Effect.promise(() => own.run(["index", "docs", "-q"]))
       ollama.faults.slowMs = 300
       const child = own.start(["reindex"], { env })

@@ -1,0 +1,60 @@
+import { execFileSync, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), "clew-docs-"))
+
+const programOf = (page: string): string =>
+  /```ts\n([^]*?)```/.exec(readFileSync(join(root, "docs", page), "utf8"))?.[1] ?? assert.fail(`no program in ${page}`)
+
+/** What the compiler has against the program; the sources it imports are checked by `npm run check`. */
+const complaints = (project: string): ReadonlyArray<string> => {
+  const tsc = join(root, "node_modules", ".bin", "tsc")
+  const { stdout } = spawnSync(tsc, ["--project", project, "--pretty", "false"], { cwd: project, encoding: "utf8" })
+  return stdout.split("\n").filter((line) => line.startsWith("program.ts"))
+}
+
+describe("docs/library.md", () => {
+  beforeAll(() => {
+    // As a program that has installed both packages sees them.
+    mkdirSync(join(folder, "node_modules"))
+    symlinkSync(root, join(folder, "node_modules", "clew"))
+    symlinkSync(join(root, "node_modules", "effect"), join(folder, "node_modules", "effect"))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("begins with a program of twenty lines that prints what the page says", () => {
+    const program = programOf("library.md")
+    assert.isAtMost(
+      program
+        .trim()
+        .split("\n")
+        .filter((line) => line !== "").length,
+      20
+    )
+    writeFileSync(join(folder, "program.mjs"), program)
+    const printed = execFileSync(process.execPath, ["program.mjs"], { cwd: folder, encoding: "utf8" })
+    assert.strictEqual(printed, "daedalus.md:1 Daedalus made wings of feathers and wax.\n")
+    assert.include(readFileSync(join(root, "docs", "library.md"), "utf8"), `\`${printed.trim()}\``)
+  })
+
+  it("has the types that the program counts on", () => {
+    writeFileSync(join(folder, "program.ts"), `${programOf("library.md")}\nexport {}\n`)
+    const tsconfig = {
+      extends: join(root, "tsconfig.json"),
+      compilerOptions: {
+        typeRoots: [join(root, "node_modules", "@types")],
+        paths: { clew: [join(root, "src", "index.ts")] }
+      },
+      include: [],
+      files: ["program.ts"]
+    }
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}')
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
+    assert.deepStrictEqual(complaints(folder), [])
+  })
+})
