@@ -13,6 +13,8 @@ export default defineConfig({
     // Processes start slowly where many run at once.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    minWorkers: 1,
+    maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: program } },
       { extends: true, test: { name: "program", include: program, globalSetup: "test/globalSetup.ts" } }

@@ -7,7 +7,10 @@ const benches: Readonly<Record<string, string>> = {
   query: "queries on an indexed corpus, in process: p50 and p95 of each mode",
   embed: "passages embedded a second, and the time to load the packaged model",
   chunk: "documents cut a second",
-  terms: "index terms and highlighting"
+  terms: "index terms and highlighting",
+  citations: "the support of citations that hold and of others, on a dataset",
+  ask: "answers streamed: the first source, and many streams at once",
+  http: "the HTTP server beside bare node:http and the engine in process"
 }
 
 const [name = "", ...args] = process.argv.slice(2)
