@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { type Compared, type Draft, type IndexedDocument, Indexer } from "./Indexer.ts"
 import { type Loaded, type LoadedDocument, Loader, type Unreadable, type Unsupported } from "./Loader.ts"
@@ -43,6 +44,18 @@ const toBatches = Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
   cost: (_, step) => weigh(step),
   body: Chunk.append
 })
+
+const isBelow = (origin: string, paths: ReadonlyArray<string>): boolean =>
+  paths.some((folder) => origin === folder || origin.startsWith(folder.endsWith("/") ? folder : `${folder}/`))
+
+/** Gone for certain: a file that may not be looked at counts as there. */
+const isAbsent = (file: string): boolean => {
+  try {
+    return fs.statSync(file, { throwIfNoEntry: false }) === undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOTDIR"
+  }
+}
 
 const isRecord = (draft: Draft): boolean => draft.line !== undefined
 
@@ -112,11 +125,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         }
       })
 
-    /** Documents below the paths that the run did not meet. */
-    const unseen = (run: FileRun, met: ReadonlySet<DocumentId>, failed: ReadonlyArray<string>) => {
-      const isBelow = (origin: string, paths: ReadonlyArray<string>) =>
-        paths.some((path) => origin === path || origin.startsWith(path.endsWith("/") ? path : `${path}/`))
-      return Stream.paginateChunkEffect(undefined as DocumentId | undefined, (after) =>
+    /** Documents below the paths that the run did not meet, of files that are gone. */
+    const unmet = (run: FileRun, met: ReadonlySet<DocumentId>, isGone: (origin: string) => boolean) =>
+      Stream.paginateChunkEffect(undefined as DocumentId | undefined, (after) =>
         store.list(run.collection, { limit: 1000, after }).pipe(
           Effect.catchTag("CollectionNotFound", () => Effect.succeed([])),
           Effect.map((page) => [
@@ -126,22 +137,23 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         )
       ).pipe(
         Stream.filter(
-          ({ docId, origin }) =>
-            origin !== undefined && !met.has(docId) && isBelow(origin, run.paths) && !isBelow(origin, failed)
+          ({ docId, origin }) => origin !== undefined && !met.has(docId) && isBelow(origin, run.paths) && isGone(origin)
         ),
         Stream.runFold({ documents: 0, passages: 0 }, (sum: Deleted, { passages }) => ({
           documents: sum.documents + 1,
           passages: sum.passages + passages
         }))
       )
-    }
 
     const start = Effect.fnUntraced(function* (run: FileRun, found: Stream.Stream<Step>) {
       const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
       const seenBy = yield* Random.nextIntBetween(1, Number.MAX_SAFE_INTEGER)
       /** Kept in a dry run only: a real one marks documents in the store. */
       const met = new Set<DocumentId>()
-      const failed: Array<string> = []
+      /** Files of many records that were read whole: what they had before and have no more is gone. */
+      const readWhole = new Set<string>()
+      const recordFiles = new Set<string>()
+      const failed = new Set<string>()
       /** What is prepared and not stored yet, so that the store does not know it. */
       const underWay = new Set<DocumentId>()
 
@@ -162,7 +174,13 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         }
         const [fresh, again] = Arr.partition(yield* indexer.compare(run.collection, drafts), isRepeated)
         for (const { draft } of again) events.push(repeated(draft))
-        for (const event of events) if (event._tag === "Failed") failed.push(event.path)
+        for (const draft of drafts) if (isRecord(draft) && draft.origin !== undefined) recordFiles.add(draft.origin)
+        for (const event of events) {
+          if (event._tag === "Failed") failed.add(event.path)
+          if (event._tag === "FileDone" && recordFiles.delete(event.path) && !failed.has(event.path)) {
+            readWhole.add(event.path)
+          }
+        }
         const prepared =
           collection === undefined ? { batch: fresh, documents: [] } : yield* indexer.prepare(collection, fresh)
         return { prepared, drafts, events }
@@ -189,11 +207,28 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         ])
       })
 
+      /** Excluded, ignored and unreadable files are there; of a path given that is missing nothing can be told. */
+      const isGone = (origin: string): boolean =>
+        readWhole.has(origin) ||
+        (isAbsent(origin) &&
+          !isBelow(
+            origin,
+            run.paths.filter((root) => failed.has(root))
+          ))
+
       const prune = Effect.gen(function* () {
-        if (collection === undefined) return yield* unseen(run, met, failed)
-        // What could not be read is not gone.
-        yield* store.touchOrigins(collection.name, failed, seenBy)
-        return yield* store.prune(collection.name, run.paths, seenBy)
+        if (collection === undefined) return yield* unmet(run, met, isGone)
+        const gone = (yield* store.unseenOrigins(collection.name, run.paths, seenBy)).filter(isGone)
+        const deleted = yield* Effect.forEach(Arr.chunksOf(gone, 100), (origins) =>
+          store.prune(collection.name, origins, seenBy)
+        )
+        return deleted.reduce<Deleted>(
+          (sum, { documents, passages }) => ({
+            documents: sum.documents + documents,
+            passages: sum.passages + passages
+          }),
+          { documents: 0, passages: 0 }
+        )
       })
 
       return found.pipe(

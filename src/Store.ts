@@ -228,12 +228,12 @@ export class Store extends Context.Tag("clew/Store")<
       documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
       seenBy?: number | undefined
     ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
-    /** Marks every document that came from a file at or below one of the paths. */
-    readonly touchOrigins: (
+    /** The files at or below one of the paths from which documents came that the run did not see, each once. */
+    readonly unseenOrigins: (
       collection: CollectionName,
       paths: ReadonlyArray<string>,
       seenBy: number
-    ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
+    ) => Effect.Effect<ReadonlyArray<string>, CollectionNotFound | StoreUnavailable>
     /** Deletes documents that came from files at or below one of the paths and that the run did not see. */
     readonly prune: (
       collection: CollectionName,

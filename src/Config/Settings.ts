@@ -94,10 +94,15 @@ const vector = Schema.Struct({
     "oversample",
     autoOrInteger(1, 1024),
     "auto",
-    "Candidates rescored exactly, as a multiple of the hits wanted; auto: enough for the embedder at hand"
+    "Candidates rescored exactly, as a multiple of the hits wanted; without effect as long as every search is exact"
   ),
-  exact: key("exact", flag, false, "Score every vector exactly: slower, no approximation"),
-  workers: key("workers", autoOrInteger(1, 256), "auto", "Threads that search; auto: one for each core")
+  exact: key("exact", flag, false, "Score every vector exactly; without effect as long as every search is"),
+  workers: key(
+    "workers",
+    autoOrInteger(1, 256),
+    "auto",
+    "Threads that search; without effect as long as the main one does"
+  )
 })
 
 const store = Schema.Struct({

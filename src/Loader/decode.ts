@@ -64,7 +64,10 @@ export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" =
     const encoding = seen.nulOdd > seen.nulEven ? "utf-16le" : "utf-16be"
     // The zero bytes of one-byte characters all stand on the same side.
     const stray = Math.min(seen.nulOdd, seen.nulEven)
-    return stray * 50 <= seen.nulOdd + seen.nulEven && isUtf16(head, encoding) ? encoding : "binary"
+    const nuls = seen.nulOdd + seen.nulEven
+    // Spaces and line ends alone are one in ten; fewer zero bytes are a binary file's.
+    const isWide = stray * 50 <= nuls && nuls * 20 >= head.length
+    return isWide && isUtf16(head, encoding) ? encoding : "binary"
   }
   const encoding = utf8OrWestern(head.subarray(0, wholeCharacters(head)))
   if (encoding === "utf-8") return seen.controls * 100 <= head.length ? encoding : "binary"

@@ -56,8 +56,8 @@ const make = Effect.gen(function* () {
       Effect.asVoid(write(within(name, ({ id }) => documents.touch(sql, id, touched, seenBy))))
     ),
 
-    touchOrigins: Effect.fn("Store.touchOrigins")((name, paths, seenBy) =>
-      Effect.asVoid(write(within(name, ({ id }) => documents.touchOrigins(sql, id, paths, seenBy))))
+    unseenOrigins: Effect.fn("Store.unseenOrigins")((name, paths, seenBy) =>
+      read(within(name, ({ id }) => documents.unseenOrigins(sql, id, paths, seenBy)))
     ),
 
     prune: Effect.fn("Store.prune")((name, paths, seenBy) =>

@@ -115,6 +115,11 @@ export const indexPaths = define(
       if (flags.source !== undefined && !fromInput) {
         return yield* wrong("--source names the document on standard input: give - as a PATH, or leave it out")
       }
+      if (fromInput && named.length === 1 && (flags.prune || flags.include.length > 0 || flags.exclude.length > 0)) {
+        return yield* wrong(
+          "--prune, --include and --exclude are about folders: leave them out, or give a PATH beside -"
+        )
+      }
       if (flags.quiet && flags.verbose) return yield* wrong("--quiet and --verbose: choose one")
       const run = {
         paths: named.filter((name) => name !== "-").map((name) => path.resolve(cwd, name)),

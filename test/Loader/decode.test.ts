@@ -37,6 +37,7 @@ describe("detect and decode", () => {
     ["colours of a terminal", utf8("\u001b[31mred\u001b[0m\n"), "utf-8: \u001b[31mred\u001b[0m\n"],
     ["a page break", utf8("one\f\ntwo"), "utf-8: one\f\ntwo"],
     ["a zero byte", Uint8Array.of(0x61, 0, 0x62, 0x63, 0, 0x64), "binary"],
+    ["one zero byte in a text", Buffer.from("hello\0world and more text here, and a little more of it"), "binary"],
     ["controls", Uint8Array.of(1, 2, 3, 4, 0x61), "binary"],
     ["a zero byte after UTF-16's mark", Uint8Array.of(0xff, 0xfe, 0, 0xd8, 0, 0xd8, 3, 4, 0, 0), "binary"],
     [

@@ -166,19 +166,21 @@ const under = (paths: ReadonlyArray<string>) => ({
   })
 })
 
-export const touchOrigins = (
+export const unseenOrigins = (
   sql: SqlClient.SqlClient,
   collection: number,
   paths: ReadonlyArray<string>,
   seenBy: number
-): Effect.Effect<unknown, SqlError> => {
-  if (paths.length === 0) return Effect.void
+): Effect.Effect<ReadonlyArray<string>, SqlError> => {
+  if (paths.length === 0) return Effect.succeed([])
   const where = under(paths)
-  return sql.unsafe(`UPDATE documents SET seen_by = ? WHERE collection_id = ? AND ${where.sql}`, [
-    seenBy,
-    collection,
-    ...where.params
-  ])
+  return Effect.map(
+    sql.unsafe<{ readonly origin: string }>(
+      `SELECT DISTINCT origin FROM documents WHERE collection_id = ? AND ${where.sql} AND seen_by IS NOT ? ORDER BY origin`,
+      [collection, ...where.params, seenBy]
+    ),
+    (rows) => rows.map((row) => row.origin)
+  )
 }
 
 export const prune = Effect.fnUntraced(function* (

@@ -62,8 +62,8 @@ const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => (
 export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: RankRequest) {
   const { id: collection } = yield* collections.find(sql, request.collection)
   const mask = passagesMask(collection, request.filter)
-  const depth = Math.max(limits.legDepth, request.limit)
   const both = request.vector !== undefined && request.keyword !== undefined
+  const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const crosswise = both && request.fusion === "score"
 
   const near = request.vector

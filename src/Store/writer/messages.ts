@@ -20,7 +20,6 @@ export const writes = [
   "dropCollection",
   "put",
   "touch",
-  "touchOrigins",
   "prune",
   "beginReindex",
   "putReindexed",

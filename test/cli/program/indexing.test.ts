@@ -134,6 +134,32 @@ describe("index", () => {
     assert.strictEqual((await index("docs", "--prune")).deleted_documents, 1)
   })
 
+  it("keeps what it was told to pass over: a file that is excluded or ignored is not gone", async () => {
+    await index("docs")
+    assert.strictEqual((await index("docs", "--include", "*.md", "--prune")).deleted_documents, 0)
+    assert.strictEqual((await index("docs", "--exclude", "b*", "--prune", "--dry-run")).deleted_documents, 0)
+    box.write({ "docs/.gitignore": "*\n" })
+    assert.strictEqual((await index("docs", "--prune")).deleted_documents, 0)
+    assert.strictEqual(await documents(), 5)
+  })
+
+  it("forgets what is gone beside a file of many bad lines", async () => {
+    await index("docs")
+    rmSync(box.path("docs", "bread.md"))
+    box.write({ "docs/bad.jsonl": `{"_id": "good", "text": "A good line."}\n${"not json\n".repeat(3000)}` })
+    const { code, stdout } = await box.run(["index", "docs", "--prune", "--json"])
+    assert.strictEqual(code, 1)
+    const report = Schema.decodeUnknownSync(Schema.parseJson(IndexReport))(stdout)
+    assert.strictEqual(report.deleted_documents, 1)
+    assert.strictEqual(report.failed, 3000)
+  })
+
+  it("refuses with standard input what is about folders", async () => {
+    const { code, stderr } = await box.run(["index", "-", "--prune"], { input: "x" })
+    assert.strictEqual(code, 2)
+    assert.include(stderr, "--prune")
+  })
+
   it("reads a document from standard input, by its source or by its content", async () => {
     const input = "# Comets\n\nA comet's tail points away from the sun.\n"
     const named = await box.run(["index", "-", "--source", "comets.md", "--json"], { input })
