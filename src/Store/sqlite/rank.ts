@@ -8,6 +8,7 @@ import { fuse, type Fused, type Leg } from "../../text/fusion.ts"
 import * as collections from "./collections.ts"
 import { passagesMask } from "./filter.ts"
 import * as keyword from "./keyword.ts"
+import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
@@ -23,14 +24,8 @@ interface Place {
 }
 
 /** What a hit shows, by passage id. */
-interface HitRow extends Place {
+interface HitRow extends Place, PassageRow {
   readonly id: number
-  readonly text: string
-  readonly heading: string
-  readonly start: number
-  readonly end: number
-  readonly start_line: number
-  readonly end_line: number
   readonly source: string | null
   readonly title: string | null
   readonly metadata: string
@@ -41,15 +36,7 @@ const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => (
   score,
   vector,
   keyword,
-  passage: {
-    ordinal: row.ordinal,
-    text: row.text,
-    heading: JSON.parse(row.heading) as ReadonlyArray<string>,
-    start: row.start,
-    end: row.end,
-    startLine: row.line ?? row.start_line,
-    endLine: row.line ?? row.end_line
-  },
+  passage: toPassage(row, row.line),
   document: {
     docId: row.doc_id,
     source: row.source ?? row.doc_id,

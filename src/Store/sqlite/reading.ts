@@ -5,6 +5,7 @@ import type { Filter } from "../../model/Filter.ts"
 import { DocumentNotFound, type DocumentSummary, type StoredDocument } from "../../Store.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
+import { type PassageRow, toPassage } from "./passage.ts"
 
 interface DocumentRow {
   readonly id: number
@@ -17,17 +18,6 @@ interface DocumentRow {
   readonly indexed_at: number
 }
 
-interface PassageRow {
-  readonly ordinal: number
-  readonly lead: string
-  readonly text: string
-  readonly heading: string
-  readonly start: number
-  readonly end: number
-  readonly start_line: number
-  readonly end_line: number
-}
-
 /** A document whole, its content put together again. */
 export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, docId: DocumentId) {
   const [row] = yield* sql.unsafe<DocumentRow>("SELECT * FROM documents WHERE collection_id = ? AND doc_id = ?", [
@@ -35,9 +25,10 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     docId
   ])
   if (row === undefined) return yield* new DocumentNotFound({ docId })
-  const passages = yield* sql.unsafe<PassageRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal", [
-    row.id
-  ])
+  const passages = yield* sql.unsafe<PassageRow & { readonly lead: string }>(
+    "SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal",
+    [row.id]
+  )
   return {
     docId: row.doc_id,
     source: row.source ?? undefined,
@@ -45,15 +36,7 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     metadata: JSON.parse(row.metadata) as StoredDocument["metadata"],
     content: join(passages, row.tail),
     indexedAt: row.indexed_at,
-    passages: passages.map((passage) => ({
-      ordinal: passage.ordinal,
-      text: passage.text,
-      heading: JSON.parse(passage.heading) as ReadonlyArray<string>,
-      start: passage.start,
-      end: passage.end,
-      startLine: row.line ?? passage.start_line,
-      endLine: row.line ?? passage.end_line
-    }))
+    passages: passages.map((passage) => toPassage(passage, row.line))
   } satisfies StoredDocument
 })
 
