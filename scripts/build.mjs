@@ -4,9 +4,11 @@ import { chmodSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { analyze } from "./analyze.mjs"
 import { commonjs } from "./commonjs.mjs"
+import { buildKernels } from "./kernels.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
+await buildKernels()
 
 // Built beside the old one and put in its place at the end: what runs goes on, and a build that fails breaks nothing.
 const outdir = mkdtempSync("node_modules/.dist-")
