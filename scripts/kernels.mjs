@@ -7,41 +7,38 @@ const folder = fileURLToPath(new URL("../src/Store/kernels/", import.meta.url))
 const suffix = ".as.ts"
 
 /** What the compiled modules have in common: SIMD, a memory that threads share and the importer makes, no runtime. */
-const options = ["-O3", "--runtime", "stub", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"].concat([
-  "--noExportMemory",
-  ...["simd", "threads", "bulk-memory", "sign-extension"].flatMap((feature) => ["--enable", feature]),
-  ...["--use", "abort="]
-])
+const options = ["-O3", "--runtime", "stub", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"].concat(
+  ["simd", "threads", "bulk-memory"].flatMap((feature) => ["--enable", feature]),
+  ["--noExportMemory", "--use", "abort="]
+)
 
 const isCurrent = (built, source) => {
   const made = statSync(built, { throwIfNoEntry: false })
   return made !== undefined && made.mtimeMs > statSync(source).mtimeMs
 }
 
-/** Compiles `NAME.as.ts` (AssemblyScript) to `NAME.wasm.ts`, which exports the module's bytes in base64. */
-export const buildKernels = async () => {
-  for (const file of readdirSync(folder).filter((name) => name.endsWith(suffix))) {
-    const source = join(folder, file)
-    const built = source.replace(suffix, ".wasm.ts")
-    if (isCurrent(built, source)) continue
-    const wasm = { bytes: undefined }
-    const { error, stderr } = await asc.main(
-      [file, "--outFile", "out.wasm", "--baseDir", dirname(source), ...options],
-      {
-        readFile: (name, base) => {
-          const found = statSync(join(base, name), { throwIfNoEntry: false })
-          return found?.isFile() ? readFileSync(join(base, name), "utf8") : null
-        },
-        writeFile: (name, contents) => {
-          if (name === "out.wasm") wasm.bytes = contents
-        }
-      }
-    )
-    if (error !== null || wasm.bytes === undefined) {
-      throw new Error(`${file} does not compile: ${error?.message}\n${stderr.toString()}`)
-    }
-    writeFileSync(built, `export default "${Buffer.from(wasm.bytes).toString("base64")}"\n`)
-  }
+const compile = async (file) => {
+  const source = join(folder, file)
+  const built = source.replace(suffix, ".wasm.ts")
+  if (isCurrent(built, source)) return
+  const made = new Map()
+  const { error, stderr } = await asc.main([file, "--outFile", "out.wasm", "--baseDir", dirname(source), ...options], {
+    readFile: (name, base) => {
+      const found = statSync(join(base, name), { throwIfNoEntry: false })
+      return found?.isFile() ? readFileSync(join(base, name), "utf8") : null
+    },
+    writeFile: (name, contents) => made.set(name, contents)
+  })
+  if (error !== null) throw new Error(`${file} does not compile: ${error.message}\n${stderr.toString()}`)
+  writeFileSync(built, `export default "${Buffer.from(made.get("out.wasm")).toString("base64")}"\n`)
 }
+
+/** Compiles each `NAME.as.ts` (AssemblyScript) to `NAME.wasm.ts`, which exports the module's bytes in base64. */
+export const buildKernels = () =>
+  Promise.all(
+    readdirSync(folder)
+      .filter((name) => name.endsWith(suffix))
+      .map(compile)
+  )
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildKernels()
