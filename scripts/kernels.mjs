@@ -1,4 +1,4 @@
-import asc from "assemblyscript/asc"
+import { main } from "assemblyscript/asc"
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -22,7 +22,7 @@ const compile = async (file) => {
   const built = source.replace(suffix, ".wasm.ts")
   if (isCurrent(built, source)) return
   const made = new Map()
-  const { error, stderr } = await asc.main([file, "--outFile", "out.wasm", "--baseDir", dirname(source), ...options], {
+  const { error, stderr } = await main([file, "--outFile", "out.wasm", "--baseDir", dirname(source), ...options], {
     readFile: (name, base) => {
       const found = statSync(join(base, name), { throwIfNoEntry: false })
       return found?.isFile() ? readFileSync(join(base, name), "utf8") : null
