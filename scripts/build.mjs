@@ -1,8 +1,9 @@
 import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
-import { chmodSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { analyze } from "./analyze.mjs"
+import { writeBytecode } from "./bytecode.mjs"
 import { commonjs } from "./commonjs.mjs"
 import { buildKernels } from "./kernels.mjs"
 
@@ -11,8 +12,10 @@ process.chdir(root)
 await buildKernels()
 
 // Built beside the old one and put in its place at the end: what runs goes on, and a build that fails breaks nothing.
-const outdir = mkdtempSync("node_modules/.dist-")
+const outdir = mkdtempSync(`${root}node_modules/.dist-`)
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
+
+const addons = ["better-sqlite3", "sqlite-vec"]
 
 const common = {
   absWorkingDir: root,
@@ -27,29 +30,42 @@ const common = {
   logLevel: "warning"
 }
 
+const url = 'require("node:url").pathToFileURL(__filename).href'
+
 const [{ metafile }] = await Promise.all([
-  // The program starts fastest from few files that hold all it needs; the addons of SQLite cannot be among them.
+  // The program is one script, a function of what a CommonJS module is given; the addons of SQLite cannot be in it.
   build({
     ...common,
-    entryPoints: [
-      { in: "src/bin.ts", out: "bin" },
-      { in: "src/Store/writer/writerWorker.ts", out: "writerWorker" }
-    ],
+    entryPoints: [{ in: "src/bin.ts", out: "program" }],
+    outExtension: { ".js": ".cjs" },
+    splitting: false,
+    format: "cjs",
+    minify: true,
+    external: addons,
+    define: { "import.meta.url": "__url" },
+    banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
+    footer: { js: "})" },
+    metafile: true
+  }),
+  build({
+    ...common,
+    entryPoints: [{ in: "src/Store/writer/writerWorker.ts", out: "writerWorker" }],
     minify: true,
     plugins: [commonjs],
-    external: ["better-sqlite3", "sqlite-vec"],
+    external: addons,
     // CommonJS packages in the bundle still call require.
     banner: {
       js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);'
-    },
-    metafile: true
+    }
   }),
   // The library shares effect with the program that imports it: tags and fibers of two copies do not meet.
   build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external" })
 ])
+copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)
 cpSync("src/assets", `${outdir}/assets`, { recursive: true })
+writeBytecode(outdir)
 
 if (!process.argv.includes("--no-types")) {
   execFileSync("node_modules/.bin/tsc", ["--project", "tsconfig.build.json", "--outDir", `${outdir}/types`], {
@@ -58,4 +74,4 @@ if (!process.argv.includes("--no-types")) {
 }
 rmSync("dist", { recursive: true, force: true })
 renameSync(outdir, "dist")
-if (process.argv.includes("--analyze")) console.log(analyze(metafile, `${outdir}/bin.js`))
+if (process.argv.includes("--analyze")) console.log(analyze(metafile))

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Exit from "effect/Exit"
 import { ending } from "./cli/exit.ts"

@@ -32,8 +32,7 @@ export const AskRequest = Schema.Struct({
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Search by words and by meaning, fused; else by meaning only",
-      default: true
+      description: "Search by words and by meaning, fused; else by meaning only; true unless given"
     }),
     { default: () => true }
   ),
@@ -41,8 +40,7 @@ export const AskRequest = Schema.Struct({
   temperature: Schema.optional(Temperature),
   verify: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Check every [n] of the answer; a citations event before done says which hold",
-      default: false
+      description: "Check every [n] of the answer; a citations event before done says which hold; false unless given"
     }),
     { default: () => false }
   )

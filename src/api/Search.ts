@@ -13,8 +13,7 @@ const fields = {
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Search by words and by meaning, fused; else by meaning only",
-      default: false
+      description: "Search by words and by meaning, fused; else by meaning only; false unless given"
     }),
     { default: () => false }
   )
