@@ -7,24 +7,13 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { createParser } from "eventsource-parser"
 import { startOllama } from "../test/ollama.ts"
+import { readCorpus } from "./corpus.ts"
+import { corpusNamed } from "./program.ts"
 
 const program = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
-const size = { documents: 5000, asks: 50, streams: 100, tokens: 300, rounds: 3 }
+const size = { asks: 50, streams: 100, tokens: 300, rounds: 3 }
 
-const syllables = "ba be bo da de do ka ke ko la le lo ma me mo na ne no ra re ro sa se so ta te to va ve vo".split(" ")
-
-/** Words as they are in language: the n-th is said a n-th as often as the first (Zipf), the same at each run. */
-const wordsOf = (count: number, seed: number): ReadonlyArray<string> => {
-  let state = seed * 2_654_435_761 + 12_345
-  return Array.from({ length: count }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    let rank = Math.floor(20_000 ** (state / 2 ** 32))
-    let word = ""
-    for (; rank > 0 || word === ""; rank = Math.floor(rank / syllables.length))
-      word += syllables[rank % syllables.length]
-    return `${word}n`
-  })
-}
+const corpus = readCorpus(corpusNamed("ask"))
 
 const quantile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))]!
@@ -103,9 +92,7 @@ const main = async (): Promise<void> => {
       CLEW_RATE_LIMIT_PER_SECOND: "100000"
     }
     yield* Effect.promise(async () => {
-      const lines = Array.from({ length: size.documents }, (_, n) =>
-        JSON.stringify({ _id: `d${n}`, text: wordsOf(100, n).join(" ") })
-      )
+      const lines = corpus.documents.map(({ id, text, title }) => JSON.stringify({ _id: id, title, text }))
       writeFileSync(join(folder, "d.jsonl"), lines.join("\n"))
       execFileSync(process.execPath, [program, "index", "d.jsonl", "-q"], { cwd: folder, env })
       const server = spawn(process.execPath, [program, "serve", "--port", "0"], { cwd: folder, env })
@@ -115,13 +102,13 @@ const main = async (): Promise<void> => {
         const firsts: Array<number> = []
         let used = 0
         for (let n = 0; n < size.asks + 20; n++) {
-          const { firstSource } = await ask(port, wordsOf(6, n + 50_000).join(" "))
+          const { firstSource } = await ask(port, corpus.query(n))
           if (n === 19) used = cpu(server.pid!)
           if (n >= 20) firsts.push(firstSource)
         }
         const ms = (share: number) => quantile(firsts, share).toFixed(1)
         console.log(
-          `first source of ${size.documents} documents: p50 ${ms(0.5)} ms, p95 ${ms(0.95)} ms, most ${ms(1)} ms; ` +
+          `first source of ${corpus.documents.length} documents: p50 ${ms(0.5)} ms, p95 ${ms(0.95)} ms, most ${ms(1)} ms; ` +
             `the server's CPU for the whole request ${((cpu(server.pid!) - used) / size.asks).toFixed(1)} ms`
         )
 
@@ -131,9 +118,7 @@ const main = async (): Promise<void> => {
           const before = cpu(server.pid!)
           let most = 0
           const watch = setInterval(() => (most = Math.max(most, resident(server.pid!))), 50)
-          const seen = await Promise.all(
-            Array.from({ length: size.streams }, (_, n) => ask(port, wordsOf(4, n).join(" ")))
-          )
+          const seen = await Promise.all(Array.from({ length: size.streams }, (_, n) => ask(port, corpus.query(n))))
           clearInterval(watch)
           const seconds = (performance.now() - began) / 1000
           const whole = seen.filter(

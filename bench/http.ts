@@ -1,4 +1,4 @@
-// What the HTTP server costs: tsx bench/http.ts [documents]. Wants `npm run build`; each figure is from one run.
+// What the HTTP server costs. Wants `npm run build`; each figure is from one run.
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -12,20 +12,22 @@ import { Settings } from "../src/Config/Settings.ts"
 import * as Schema from "effect/Schema"
 import * as Option from "effect/Option"
 import { Search } from "../src/Search.ts"
+import { readCorpus } from "./corpus.ts"
+import { corpusNamed } from "./program.ts"
 
 const program = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "clew-bench-"))
 const connections = 16
-const documents = Number(process.argv[2] ?? 5000)
 
-const words = Array.from({ length: 20_000 }, (_, n) => `${"bcdfghklmnprst"[n % 14]}${"aeiou"[n % 5]}${n.toString(36)}`)
-let seed = 1
-const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647
-/** Words as often as in real text: Zipf's law. */
-const word = (): string => words[Math.floor(words.length ** random()) - 1]!
-const text = (length: number): string => Array.from({ length }, word).join(" ")
-const batch = (size: number, first: number, length = 120) =>
-  Array.from({ length: size }, (_, n) => ({ content: text(length), metadata: { source: `bench/${first + n}` } }))
+const corpus = readCorpus(corpusNamed("http"))
+const documents = corpus.documents.map(({ id, text, title }) => ({
+  content: text,
+  metadata: { source: id, ...(title === "" ? {} : { title }) }
+}))
+let made = 0
+/** Documents that are not in the corpus, of its sentences. */
+const batch = (size: number, words: number) =>
+  Array.from({ length: size }, () => ({ content: corpus.fresh(words), metadata: { source: `fresh/${made++}` } }))
 
 const agent = new Http.Agent({ keepAlive: true, maxSockets: connections })
 
@@ -119,7 +121,8 @@ const stop = (child: ChildProcess): Promise<unknown> =>
     child.kill("SIGTERM")
   })
 
-const query = () => ({ query: text(5), hybrid: true, top_k: 5 })
+let asked = 0
+const query = () => ({ query: corpus.query(asked++), hybrid: true, top_k: 5 })
 
 const bare = async (): Promise<void> => {
   const server = Http.createServer((_, response) => {
@@ -148,7 +151,7 @@ const whileIndexing = async (port: number): Promise<void> => {
   const queries: Array<number> = []
   const indexing: Array<number> = []
   for (let round = 0; round < 3; round++) {
-    const body = { documents: batch(1000, 1_000_000 + round * 1000) }
+    const body = { documents: batch(1000, 200) }
     const from = performance.now()
     const state = { going: true }
     const done = ask(port, "/index", body).finally(() => {
@@ -167,11 +170,12 @@ const whileIndexing = async (port: number): Promise<void> => {
   report("query meanwhile", queries)
 }
 
-const fill = async (port: number, size: number, length: number): Promise<number> => {
+type Documents = ReadonlyArray<{ readonly content: string; readonly metadata: object }>
+
+/** Indexes what `part` gives for each part, until it gives nothing. */
+const fill = async (port: number, part: (n: number) => Documents): Promise<number> => {
   const started = performance.now()
-  for (let first = 0; first < size; first += 1000) {
-    await ask(port, "/index", { documents: batch(Math.min(1000, size - first), first, length) })
-  }
+  for (let n = 0, some = part(0); some.length > 0; some = part(++n)) await ask(port, "/index", { documents: some })
   return performance.now() - started
 }
 
@@ -184,7 +188,7 @@ const inProcess = async (database: string): Promise<void> => {
       const times: Array<number> = []
       for (let n = 0; n < 400; n++) {
         const from = performance.now()
-        yield* search.run({ query: text(5), hybrid: true, topK: 5 })
+        yield* search.run({ query: corpus.query(n), hybrid: true, topK: 5 })
         if (n >= 100) times.push(performance.now() - from)
       }
       yield* Effect.sync(() => report("query, in process, one at a time", times))
@@ -196,8 +200,8 @@ const database = join(folder, "index.db")
 try {
   await bare()
   const first = await serve(database)
-  const took = await fill(first.port, documents, 120)
-  console.log(`${documents} documents indexed over HTTP in ${(took / 1000).toFixed(1)} s`)
+  const took = await fill(first.port, (n) => documents.slice(n * 1000, (n + 1) * 1000))
+  console.log(`${documents.length} documents indexed over HTTP in ${(took / 1000).toFixed(1)} s`)
   await load("/health", 4, () => ask(first.port, "/health"))
   await load("query, hybrid, 16 connections", 4, () => ask(first.port, "/query", query()))
   await load("query, hybrid, one connection", 4, () => ask(first.port, "/query", query()), 1)
@@ -206,7 +210,7 @@ try {
   await inProcess(database)
   const large = join(folder, "large.db")
   const filling = await serve(large)
-  await fill(filling.port, 100_000, 20)
+  await fill(filling.port, (n) => (n < 100 ? batch(1000, 40) : []))
   await stop(filling.child)
   const starts: Array<number> = []
   for (let n = 0; n < 5; n++) {
