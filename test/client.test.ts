@@ -3,10 +3,12 @@ import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
 import * as Client from "../src/client.ts"
+import * as Ollama from "../src/Llm/Ollama.ts"
 import { start } from "./http/server.ts"
+import { eventually, startOllama } from "./ollama.ts"
 
 const page = readFileSync(new URL("../docs/client.md", import.meta.url), "utf8")
-const [promises = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!)
+const [promises = "", asking = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!)
 
 /** A page's example as a function of what it imports and of `url`, that gives back some of its names. */
 const example = (code: string, names: string): ((scope: object) => Promise<any>) => {
@@ -26,6 +28,66 @@ it.scopedLive("does as docs/client.md says, with promises", () =>
     assert.strictEqual(document.metadata.title, "Bread")
     assert.deepStrictEqual(logged, [404, "CollectionNotFound"])
     assert.deepInclude(yield* Effect.promise(() => clew.stats()), { documents: 1 })
+  })
+)
+
+it.scopedLive("gives an answer as it is written, as docs/client.md says", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start({ apiKey: "secret" })
+    const clew = Client.connect({ url, apiKey: "secret" })
+    yield* Effect.promise(() => clew.index({ documents: [{ content: "You bake the bread in an oven." }] }))
+    const { answer, sources } = yield* Effect.promise(() =>
+      example(`let answer = ""; const sources = []; ${asking}`, "answer, sources")({ clew })
+    )
+    assert.lengthOf(sources, 1)
+    assert.match(answer, /You bake the bread in an oven\..*\[1\]/)
+
+    const verified: Array<Client.AskEvent> = []
+    yield* Effect.promise(async () => {
+      for await (const event of clew.ask({ query: "bake", verify: true })) verified.push(event)
+    })
+    assert.strictEqual(verified.at(-1)?.type, "citations")
+  })
+)
+
+it.scopedLive("tells an answer that was refused, that broke off, and that nobody waits for", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(["one ", "two ", "three"])
+    const { url } = yield* start({
+      llm: Ollama.make({
+        url: ollama.url,
+        model: "small",
+        temperature: 0.2,
+        maxTokens: 64,
+        contextTokens: 4096,
+        timeoutMs: 5000
+      })
+    })
+    const clew = Client.connect({ url })
+    yield* Effect.promise(() => clew.index({ documents: [{ content: "a document" }] }))
+    const failureOf = (request: Parameters<typeof clew.ask>[0]) =>
+      Effect.promise(async () => {
+        try {
+          for await (const _ of clew.ask(request)) continue
+        } catch (error) {
+          return error as Client.Problem
+        }
+        return undefined
+      })
+    assert.deepInclude({ ...(yield* failureOf({ query: "a", collection: "nowhere" })) }, { _tag: "CollectionNotFound" })
+    assert.include((yield* failureOf({ query: "" }))?.message, "query must not be empty")
+    assert.deepInclude({ ...(yield* failureOf({ query: "a", model: "missing" })) }, { _tag: "AnswerFailed" })
+
+    ollama.faults.silent = true
+    const { closed } = ollama.state
+    yield* Effect.promise(async () => {
+      for await (const event of clew.ask({ query: "document" })) {
+        assert.strictEqual(event.type, "source")
+        await Effect.runPromise(eventually("the model was asked", () => ollama.state.inFlight === 1))
+        break
+      }
+    })
+    yield* eventually("the model's connection is closed", () => ollama.state.closed > closed)
   })
 )
 

@@ -168,20 +168,23 @@ const make = (options: { readonly host: string; readonly port: number; readonly 
 const grace = Duration.seconds(10)
 
 /** Where the configuration says; only to this machine where there is no key, unless that is asked for by name. */
-export const layer = (options: {
-  readonly allowUnauthenticated: boolean
-}): Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig> =>
-  Layer.scopedContext(
-    Effect.gen(function* () {
-      const { apiKey, host, port } = yield* ServerConfig
-      if (apiKey._tag === "None" && !isLoopback(host) && !options.allowUnauthenticated) {
-        return yield* new CannotListen({
-          message: `${host} can be reached by others, and without SERVICE_API_KEY they all could read and change the index; set it, or say --allow-unauthenticated`
-        })
-      }
-      return yield* make({ host, port, grace })
-    })
-  )
+export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig> = Layer.scopedContext(
+  Effect.flatMap(ServerConfig, ({ host, port }) => make({ host, port, grace }))
+)
+
+/** Fails as `layer` would, before anything else is opened or made. */
+export const check = (options: { readonly allowUnauthenticated: boolean }) =>
+  Effect.gen(function* () {
+    const { apiKey, host, port } = yield* ServerConfig
+    if (apiKey._tag === "None" && !isLoopback(host) && !options.allowUnauthenticated) {
+      return yield* new CannotListen({
+        message: `${host} can be reached by others, and without SERVICE_API_KEY they all could read and change the index; set it, or say --allow-unauthenticated`
+      })
+    }
+    const server = new Http.Server()
+    yield* listen(server, host, port)
+    yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+  })
 
 /** A free port of this machine, for tests. */
 export const layerTest = (grace: Duration.Duration = Duration.seconds(1)) =>

@@ -57,13 +57,11 @@ const traced = Layer.unwrapEffect(
 )
 
 /** Serves until it is interrupted; then lets what is running finish before the engine closes. */
-export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) =>
-  Layer.launch(
-    announce.pipe(
-      Layer.provideMerge(traced),
-      Layer.provideMerge(Listener.layer({ allowUnauthenticated })),
-      Layer.provide(engine),
-      Layer.provide(serving)
-    )
+export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) => {
+  const app = announce.pipe(Layer.provideMerge(traced), Layer.provideMerge(Listener.layer), Layer.provide(engine))
+  return Layer.launch(
+    // A server that cannot listen leaves no index behind.
+    Layer.unwrapEffect(Effect.as(Listener.check({ allowUnauthenticated }), app)).pipe(Layer.provide(serving))
     // A browser's WebSocket carries the key in its subprotocol, which must not get into a trace.
   ).pipe(Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, "sec-websocket-protocol"]))
+}

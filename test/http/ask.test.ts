@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import { EventSource } from "eventsource"
 import { createParser, type EventSourceMessage } from "eventsource-parser"
 import * as Http from "node:http"
 import { type Llm, LlmUnavailable } from "../../src/Llm.ts"
@@ -83,6 +84,40 @@ it.scopedLive("sends all sources, then the tokens, then done", () =>
     const prompt: string = ollama.asked[0]!.body.messages[0].content
     assert.include(prompt, "\n\n[1] (score:")
     assert.include(prompt, "Question: where is the thread in the maze")
+  })
+)
+
+it.scopedLive("is read by an EventSource, the way browsers do it", () =>
+  Effect.gen(function* () {
+    const ollama = yield* startOllama(["A thread", " leads out\n", "\n of it", " [1]."])
+    const { url } = yield* filled({ llm: ollamaAt(ollama.url) })
+    const heard = yield* Effect.async<ReadonlyArray<readonly [name: string, data: string]>>((resume) => {
+      const events: Array<readonly [string, string]> = []
+      const source = new EventSource(`${url}/ask`, {
+        fetch: (address, init) =>
+          fetch(address, {
+            ...init,
+            method: "POST",
+            headers: { ...init.headers, "content-type": "application/json" },
+            body: JSON.stringify({ query: "where is the thread in the maze", top_k: 2 })
+          })
+      })
+      for (const name of ["source", "token", "done"]) {
+        source.addEventListener(name, ({ data }) => {
+          events.push([name, data])
+          if (name === "done") {
+            source.close()
+            resume(Effect.succeed(events))
+          }
+        })
+      }
+    })
+    assert.deepStrictEqual(
+      heard.map(([name]) => name),
+      ["source", "source", "token", "token", "token", "token", "done"]
+    )
+    const said = heard.filter(([name]) => name === "token").map(([, data]) => data)
+    assert.strictEqual(said.join(""), "A thread leads out\n\n of it [1].")
   })
 )
 

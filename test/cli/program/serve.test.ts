@@ -115,11 +115,13 @@ describe("serve", () => {
       [["--port", "0", "--db", "docs/tides.md"], {}, 1, /is not a Clew index and was left untouched/]
     ]
     for (const [args, env, expected, says] of cases) {
-      const { code, stderr, stdout } = await box.run(["serve", ...args], { env })
+      const db = args.includes("--db") ? [] : ["--db", "never.db"]
+      const { code, stderr, stdout } = await box.run(["serve", ...args, ...db], { env })
       assert.strictEqual(code, expected, stderr)
       assert.match(stderr.trim(), says)
       assert.notInclude(stderr.trim(), "\n")
       assert.strictEqual(stdout, "")
+      assert.isFalse(existsSync(box.path("never.db")), stderr)
     }
     taken.close()
   })
