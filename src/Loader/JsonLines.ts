@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded } from "../Loader.ts"
 import { extension } from "../text/format.ts"
-import { decode, toUtf8 } from "./decode.ts"
+import { decode, narrow } from "./decode.ts"
 import { type Line, Lines } from "./lines.ts"
 import { toLoaded } from "./record.ts"
 
@@ -42,7 +42,7 @@ export const format: FileFormat = {
   load: (file) =>
     Stream.suspend(() => {
       const lines = new Lines(longestLine)
-      const recode = toUtf8(file.kind._tag === "Text" ? file.kind.encoding : "utf-8")
+      const recode = narrow(file.kind._tag === "Text" ? file.kind.encoding : "utf-8")
       return file.stream.pipe(
         Stream.map((piece) => toRecords(lines.push(recode(piece)))),
         Stream.concat(Stream.sync(() => toRecords(lines.end()))),

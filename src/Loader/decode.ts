@@ -42,10 +42,13 @@ export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
       ? decodeUtf8(bytes)
       : decodeWestern(bytes)
 
-/** Turns pieces of a file into pieces of its UTF-8 form; a file in UTF-8 passes unchanged. */
-export const toUtf8 = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) => {
-  if (encoding === "utf-8") return (piece) => piece
-  if (encoding === "windows-1252") return (piece) => Buffer.from(decodeWestern(piece))
+/** The text of a line in UTF-8 or windows-1252, whichever it is by itself: a file may have come together from both. */
+export const decodeLine = (bytes: Buffer): string =>
+  utf8OrWestern(bytes) === "utf-8" ? bytes.toString("utf8") : decodeWestern(bytes)
+
+/** Turns pieces of a file in UTF-16 into pieces of its UTF-8 form; other encodings pass unchanged. */
+export const narrow = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) => {
+  if (encoding === "utf-8" || encoding === "windows-1252") return (piece) => piece
   const decoder = new TextDecoder(encoding)
   return (piece) => Buffer.from(decoder.decode(piece, { stream: true }))
 }

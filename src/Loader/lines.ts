@@ -1,3 +1,5 @@
+import { decodeLine } from "./decode.ts"
+
 /** A line of a file, numbered from 1; `text` is undefined when it is longer than may be held. */
 export interface Line {
   readonly number: number
@@ -7,8 +9,8 @@ export interface Line {
 const newline = 0x0a
 
 /**
- * Cuts UTF-8 that comes in pieces into lines, without their line feed, holding no more than one line and one piece.
- * Pieces may end within a character.
+ * Cuts UTF-8 or windows-1252 that comes in pieces into lines, without their line feed, holding no more than one line
+ * and one piece. Pieces may end within a character.
  */
 export class Lines {
   readonly #limit: number
@@ -52,7 +54,7 @@ export class Lines {
     this.#held = []
     this.#heldBytes = 0
     if (length > this.#limit) return { number, text: undefined }
-    const text = whole.toString("utf8")
+    const text = decodeLine(whole)
     return { number, text: number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text }
   }
 }

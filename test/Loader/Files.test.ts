@@ -107,6 +107,22 @@ describe("Loader.load", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.scoped("reads each line of JSON Lines in its own encoding, wherever it stands", () =>
+    Effect.gen(function* () {
+      const lines = [
+        '{"text": "one"}\n'.repeat(10_000),
+        Buffer.from('{"text": "café"}\n', "latin1"),
+        '{"text": "naïve"}\n'
+      ]
+      const path = yield* write("mixed.jsonl", Buffer.concat(lines.map((line) => Buffer.from(line))))
+      const records = yield* load(path)
+      assert.deepStrictEqual(
+        records.slice(10_000).map((record) => (record._tag === "Loaded" ? record.content : record.reason)),
+        ["café", "naïve"]
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
   it.scoped("reads JSON Lines in other encodings", () =>
     Effect.gen(function* () {
       for (const encoding of ["latin1", "utf16le"] as const) {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { Encoding } from "../../src/Loader.ts"
-import { decode, detect, toUtf8 } from "../../src/Loader/decode.ts"
+import { decode, decodeLine, detect, narrow } from "../../src/Loader/decode.ts"
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const utf16le = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "utf16le"))
@@ -90,7 +90,7 @@ describe("detect and decode", () => {
   })
 })
 
-describe("toUtf8", () => {
+describe("narrow", () => {
   it.prop(
     "recodes pieces, however they are cut, as the whole",
     [
@@ -100,14 +100,16 @@ describe("toUtf8", () => {
     ],
     ([text, encoding, size]) => {
       const bytes = encoding === "utf-8" ? utf8(text) : encoding === "utf-16le" ? utf16le(text) : utf16be(text)
-      const recode = toUtf8(encoding)
+      const recode = narrow(encoding)
       const pieces: Array<Uint8Array> = []
       for (let at = 0; at < bytes.length; at += size) pieces.push(recode(bytes.subarray(at, at + size)))
       assert.strictEqual(Buffer.concat(pieces).toString("utf8"), text)
     }
   )
 
-  it("reads Western European", () => {
-    assert.strictEqual(Buffer.from(toUtf8("windows-1252")(Uint8Array.of(0xe9, 0x80))).toString("utf8"), "é€")
+  it("leaves other encodings to each line", () => {
+    assert.deepStrictEqual(narrow("windows-1252")(Uint8Array.of(0xe9, 0x80)), Uint8Array.of(0xe9, 0x80))
+    assert.strictEqual(decodeLine(Buffer.of(0xe9, 0x80)), "é€")
+    assert.strictEqual(decodeLine(Buffer.from("é€")), "é€")
   })
 })

@@ -31,6 +31,10 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]
 
+/** A defect that says what SQLite said, which `SqlError` leaves to its cause. */
+const defect = (error: SqlError): Error =>
+  new Error(`SQLite: ${error.cause instanceof Error ? error.cause.message : error.message}`, { cause: error })
+
 /** What fails because of the file is `StoreUnavailable`; any other SQL error is a defect. */
 export const typed =
   (filename: string) =>
@@ -39,6 +43,6 @@ export const typed =
       if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
       const known = reasons.find(([pattern]) => pattern.test(codeOf(error)))
       return known === undefined
-        ? Effect.die(error)
+        ? Effect.die(defect(error))
         : Effect.fail(new StoreUnavailable({ reason: `The index ${filename} is not available: ${known[1]}` }))
     })
