@@ -6,7 +6,7 @@ import { code, invalidParams, RpcError } from "./RpcError.ts"
 /** What a model can do about an error, by the error's name. */
 const advice: Readonly<Record<string, string>> = {
   EmbedderUnavailable:
-    "Nothing was searched or indexed by meaning. A search with hybrid=true, or with alpha=0, still answers by words; indexing has to wait until the embedder is back (`clew doctor` says what is wrong)."
+    "Nothing was searched or indexed by meaning. A search with hybrid=true still answers by words; indexing has to wait until the embedder is back."
 }
 
 /** Errors that a caller's argument is to blame for, with that argument. */
@@ -17,6 +17,9 @@ const say = (error: unknown): string => (error instanceof Error ? error.message 
 /** What an effect failed with, as JSON-RPC answers it. A defect gets an id that the log carries, and no more. */
 export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError> => {
   const failure = Cause.failureOption(cause)
+  if (Cause.isInterruptedOnly(cause)) {
+    return Effect.succeed(new RpcError({ code: code.internal, message: "Broken off: the server is ending" }))
+  }
   if (failure._tag === "None") {
     const id = randomUUID()
     return Effect.as(

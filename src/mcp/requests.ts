@@ -31,6 +31,22 @@ const methods = new Map(
   ].map((schema) => [schema.shape.method.value as string, schema] as const)
 )
 
+type Issue = NonNullable<ReturnType<(typeof PingRequestSchema)["safeParse"]>["error"]>["issues"][number]
+
+const kinds: Readonly<Record<string, string>> = { record: "an object", object: "an object", array: "a list" }
+
+/** What was expected, in the words that our own checks have. */
+const wanted = (issue: Issue): string => {
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`
+    default:
+      return `is wrong: ${issue.message}`
+  }
+}
+
 /** What the SDK would answer with -32603, or not at all: an unknown method, parameters of the wrong shape. */
 export const check = ({ method, params }: Request): RpcError | undefined => {
   const schema = methods.get(method)
@@ -45,7 +61,7 @@ export const check = ({ method, params }: Request): RpcError | undefined => {
   return invalidParams(
     result.error.issues.slice(0, 10).map((issue) => {
       const path = issue.path.slice(1).map(String).join(".") || "params"
-      return { path, message: `${path}: ${issue.message}` }
+      return { path, message: `${path} ${wanted(issue)}` }
     })
   )
 }

@@ -29,7 +29,7 @@ export type Condition = typeof Condition.Type
 export const Filter = Schema.Record({ key: Schema.String, value: Condition }).annotations({
   identifier: "Filter",
   description: "Restricts the search to documents whose metadata match every key",
-  examples: [{ source: "docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
+  examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
 })
 export type Filter = typeof Filter.Type
 

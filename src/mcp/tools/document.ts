@@ -5,7 +5,7 @@ import { type CollectionName, defaultCollection } from "../../model/Collection.t
 import { DocumentId } from "../../model/Document.ts"
 import { Store } from "../../Store.ts"
 import { oneLine } from "../../text/prompt.ts"
-import { invalidParams, type Problem } from "../RpcError.ts"
+import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
 import { orEmpty } from "./request.ts"
 
 const candidates = 5
@@ -68,3 +68,26 @@ export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   )
   return found === undefined ? yield* missing : found
 })
+
+const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
+
+/** As `findDocument`; a source that is none may be cited as search shows it, `source:12-30`, and gives those lines too. */
+export const findCited = (by: Parameters<typeof findDocument>[0]) =>
+  findDocument(by).pipe(
+    Effect.map((document) => ({ document, lines: undefined })),
+    Effect.catchIf(
+      (error) => error instanceof RpcError,
+      (refusal) => {
+        const [, source, first, last = first] = cited.exec(by.source ?? "") ?? []
+        return source === undefined
+          ? Effect.fail(refusal)
+          : findDocument({ ...by, source }).pipe(
+              Effect.map((document) => ({ document, lines: { startLine: Number(first), endLine: Number(last) } })),
+              Effect.catchIf(
+                (error) => error instanceof RpcError,
+                () => Effect.fail(refusal)
+              )
+            )
+      }
+    )
+  )

@@ -8,7 +8,7 @@ import { Tokenizer } from "../../Tokenizer.ts"
 import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
-import { findDocument } from "./document.ts"
+import { findCited } from "./document.ts"
 import { type Lines, linesOf } from "./lines.ts"
 import { maxTokens, optional } from "./request.ts"
 
@@ -23,9 +23,9 @@ const DocumentArguments = Schema.Struct({
   docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id")),
   startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
   endLine: Schema.optional(natural(1, "Last line wanted; else to the end")).pipe(Schema.fromKey("end_line")),
-  chunkIndex: Schema.optional(natural(0, "Passage to read around, as search results name it")).pipe(
-    Schema.fromKey("chunk_index")
-  ),
+  chunkIndex: Schema.optional(
+    natural(0, "Passage to read around, counted from 0; structured search results name it")
+  ).pipe(Schema.fromKey("chunk_index")),
   context: Schema.optional(natural(0, "Passages before and after chunk_index (default 1)")),
   offset: Schema.optional(natural(0, "Character to start from: next_offset of the answer before")),
   collection: Schema.optional(CollectionName),
@@ -51,6 +51,9 @@ const DocumentAnswer = Schema.Struct({
 })
 
 const refuse = (path: string, message: string) => invalidParams([{ path, message }])
+
+const isPart = ({ chunkIndex, endLine, offset, startLine }: DocumentArguments): boolean =>
+  [chunkIndex, endLine, offset, startLine].some((part) => part !== undefined)
 
 /** The part asked for, as offsets. */
 const range = (args: DocumentArguments, { content, passages }: StoredDocument, lines: Lines) =>
@@ -108,7 +111,7 @@ export const getDocument = make({
   title: "Read a document",
   description: () =>
     "Read an indexed document, or a part of it, exactly as it was indexed. Use it after search, to read on around a passage or to quote more than the passage. " +
-    "Name the document by source or doc_id as a search result shows it, and the part by start_line and end_line, by chunk_index (that passage and `context` passages around it), or not at all for the whole. " +
+    "Name the document by its source as search shows it, its lines too (source:12-30), or by doc_id; else name the part by start_line and end_line, by chunk_index (that passage and `context` passages around it), or not at all for the whole. " +
     "A text over max_tokens is cut at a line, and the answer says with which offset to go on.",
   input: DocumentArguments,
   output: DocumentAnswer,
@@ -116,11 +119,11 @@ export const getDocument = make({
   run: (args) =>
     Effect.gen(function* () {
       const { maxTokens = defaultMaxTokens } = args
-      const document = yield* findDocument(args)
+      const { document, lines: cited } = yield* findCited(args)
       const { content, docId, metadata, passages, title } = document
       const source = document.source ?? docId
       const lines = linesOf(document)
-      const { end: wantedEnd, start } = yield* range(args, document, lines)
+      const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
       const { count } = yield* (yield* Tokenizer).load
       const text = head(content.slice(start, wantedEnd), maxTokens, count)
       const end = start + text.length

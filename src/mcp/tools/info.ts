@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Embedders } from "../../Embedders.ts"
 import { CollectionName, defaultCollection, describeEmbedder, type EmbedderIdentity } from "../../model/Collection.ts"
@@ -47,8 +47,9 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
     databaseBytes: (yield* store.stats()).databaseBytes
   })(store.stats(collection))
   const recorded = all.find(({ name }) => name === (collection ?? defaultCollection))?.embedder
-  const configured = yield* Effect.either((yield* Embedders).configured.identity)
-  const embedder = recorded ?? (Either.isRight(configured) ? configured.right : undefined)
+  // Asked only where nothing is recorded: a remote embedder may take long to say that it does not answer.
+  const configured = Effect.option((yield* Embedders).configured.identity)
+  const embedder = recorded ?? Option.getOrUndefined(yield* configured)
   return {
     documents: stats.documents,
     chunks: stats.passages,

@@ -43,7 +43,7 @@ export const listSources = make({
   name: "list_sources",
   title: "List the documents",
   description: () =>
-    'Name the indexed documents by source, a page at a time: what there is to search. Narrow it by filter, e.g. {"source": "docs/*"}. ' +
+    'Name the indexed documents by source, a page at a time: what there is to search. Narrow it by filter, e.g. {"source": "*/docs/*"} (sources are mostly absolute paths). ' +
     "To find where something is said, use search instead; to read one of them, get_document. Where more follow, the answer gives the next page's cursor.",
   input: ListArguments,
   output: ListAnswer,

@@ -34,6 +34,8 @@ const isNotFound = (error: unknown): error is CollectionNotFound =>
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
+const isAnchored = (source: unknown): boolean => typeof source === "string" && !/^[*/]/.test(source)
+
 /** What to tell a model that found nothing, in terms of the tools it has. */
 export const nothingFound = Effect.fn("mcp.nothingFound")(function* (request: SearchArguments, { tools }: Settings) {
   const { documents } = yield* (yield* Store).stats()
@@ -45,6 +47,9 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (request: Se
   const hints = [
     "use other words",
     ...(request.filter === undefined ? [] : ["drop or widen the filter"]),
+    ...(isAnchored(request.filter?.["source"])
+      ? ["begin the source with *, since sources are mostly absolute paths"]
+      : []),
     ...(request.alpha === undefined ? [] : ["leave out alpha"]),
     ...(looking === "" ? [] : [`see what there is with ${looking}`])
   ]

@@ -37,7 +37,7 @@ export const search = make({
     "Find passages in the user's indexed documents (notes, code, papers, manuals: whatever they put in). Use it before answering anything that these documents may settle, and to locate where something is said. " +
     "Ask in plain words, a question or a few keywords; identifiers and exact phrases work too. " +
     `Returns the best ${topK} passages (top_k, up to 100), best first, each with its score, source:lines, title and headings; cite them as source:line. ` +
-    'To refine: other words, a larger top_k, filter by metadata (source takes globs, e.g. {"source": "docs/*"}; other keys take values, lists, or ranges like {"year": {"gte": 2020}}). ' +
+    'To refine: other words, a larger top_k, filter by metadata (source takes globs over the whole path, e.g. {"source": "*/docs/*"}; other keys take values, lists, or ranges like {"year": {"gte": 2020}}). ' +
     "alpha 0 matches words only, 1 meaning only." +
     (tools.includes("get_document")
       ? " To read on around a passage, call get_document with its source and lines."
