@@ -4,8 +4,6 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Answer } from "./Answer.ts"
@@ -216,24 +214,3 @@ export const layerFor = Effect.fnUntraced(function* ({ apiKeys, settings }: Conf
 /** What the HTTP server needs besides: its own configuration, and how often each client may ask. */
 export const serving = (configured: Configured) =>
   Layer.provideMerge(Memory.layerConfig, Config.layerServer(configured))
-
-/** Log lines on standard error, the least and their looks as configured. */
-export const logging = ({ format, level }: Configured["settings"]["log"], colors: boolean) =>
-  Layer.merge(
-    Logger.replace(
-      Logger.defaultLogger,
-      format === "json" ? Logger.withConsoleError(Logger.jsonLogger) : Logger.prettyLogger({ stderr: true, colors })
-    ),
-    Logger.minimumLogLevel(levels[level])
-  )
-
-const levels = {
-  all: LogLevel.All,
-  trace: LogLevel.Trace,
-  debug: LogLevel.Debug,
-  info: LogLevel.Info,
-  warning: LogLevel.Warning,
-  error: LogLevel.Error,
-  fatal: LogLevel.Fatal,
-  none: LogLevel.None
-} as const

@@ -22,6 +22,7 @@ import { exitCode, type ExitCode } from "./exit.ts"
 import { help } from "./help.ts"
 import { indexPaths } from "./indexPaths.ts"
 import { info } from "./info.ts"
+import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
 import { Place } from "./place.ts"
 import { prompt } from "./prompt.ts"
@@ -72,7 +73,7 @@ const engine = Layer.effect(
       open: (purpose) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {
-            const { layerFor, logging } = yield* app
+            const { layerFor } = yield* app
             const loaded = yield* configured
             return Layer.provideMerge(
               yield* layerFor(loaded, purpose),

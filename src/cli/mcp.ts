@@ -5,8 +5,10 @@ import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { define, group } from "./command.ts"
 import { Engine } from "./engine.ts"
+import * as logging from "./logging.ts"
 import * as flags from "./mcp/flags.ts"
 import { install } from "./mcp/install.ts"
+import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
 
 const serve = define(
@@ -30,7 +32,8 @@ const serve = define(
       const config = Effect.map(engine.settings, ({ log, search, server }) => ({
         topK: search.topK,
         readOnly: readOnly || server.readOnly,
-        logLevel: log.level
+        logLevel: log.level,
+        logFormat: log.format
       }))
       const opened = Layer.unwrapEffect(
         Effect.map(config, (decided) =>
@@ -39,7 +42,9 @@ const serve = define(
       )
       // Loaded here, since no other command needs the SDK.
       const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
-      yield* run({ version, tools, config, engine: opened })
+      const { err } = yield* Terminal
+      const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, err.colors.isColorSupported)
+      yield* run({ version, tools, config, engine: opened, loggerOf })
     })
 )
 

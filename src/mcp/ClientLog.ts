@@ -1,6 +1,7 @@
 import type { LoggingLevel } from "@modelcontextprotocol/sdk/types.js"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import type { LogConfig } from "../Config.ts"
@@ -34,10 +35,14 @@ const nameOf = (level: LogLevel.LogLevel): LoggingLevel =>
 const said = (part: unknown): string =>
   part instanceof Error ? part.message : typeof part === "string" ? part : (JSON.stringify(part) ?? "")
 
+export type Format = LogConfig["Type"]["format"]
+
 type Send = (entry: { readonly level: LoggingLevel; readonly logger: string; readonly data: unknown }) => void
 
 /** The log as the client sees it: warnings and worse, until it asks for another level. */
-export const make = () => {
+export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>) => {
+  let ownLogger = loggerOf("pretty")
+  const delegate = Logger.make<unknown, void>((entry) => ownLogger.log(entry))
   let threshold: LogLevel.LogLevel = LogLevel.Warning
   let send: Send = () => {}
   let own: LogLevel.LogLevel = LogLevel.Info
@@ -49,12 +54,13 @@ export const make = () => {
     send({ level: nameOf(logLevel), logger: "clew", data: [...parts, ...why].join(" ") })
   })
   return {
-    layer: Logger.add(logger),
+    layer: Layer.merge(Logger.replace(Logger.defaultLogger, delegate), Logger.add(logger)),
     setLevel: (level: LoggingLevel) => {
       threshold = levels[level]
     },
-    /** What the program's own log takes. */
-    setOwnLevel: (level: OwnLevel) => {
+    /** What the program's own log takes, and its looks. */
+    setOwn: (level: OwnLevel, format: Format) => {
+      ownLogger = loggerOf(format)
       own = LogLevel.fromLiteral(`${level.charAt(0).toUpperCase()}${level.slice(1)}` as Capitalize<OwnLevel>)
     },
     connect: (to: Send) => {

@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import type { ClientLog, OwnLevel } from "./ClientLog.ts"
+import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
 import type { Engine } from "./Engine.ts"
 import { toRpcError } from "./failure.ts"
 import type { methods } from "./methods.ts"
@@ -34,6 +34,7 @@ export interface Configured {
   readonly topK: number
   readonly readOnly: boolean
   readonly logLevel: OwnLevel
+  readonly logFormat: Format
 }
 
 const instructions = (tools: ReadonlyArray<string>): string =>
@@ -60,8 +61,8 @@ export const make = (options: {
     const run = Runtime.runPromiseExit(yield* Effect.runtime())
     const loaded = yield* Effect.cached(
       Effect.gen(function* () {
-        const { logLevel, readOnly, topK } = yield* config
-        log.setOwnLevel(logLevel)
+        const { logFormat, logLevel, readOnly, topK } = yield* config
+        log.setOwn(logLevel, logFormat)
         const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
         const module = yield* Effect.promise(() => import("./methods.ts"))
         return module.methods({ version, readOnly, topK, tools: served } satisfies Settings)

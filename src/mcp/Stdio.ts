@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
 import type { Readable } from "node:stream"
 import { makeSplitter } from "./frames.ts"
 import { type Id, type Invalid, type Message, readLine, readTooLong, type Request } from "./message.ts"
-import type { RpcError } from "./RpcError.ts"
+import { code, type RpcError } from "./RpcError.ts"
 
 /** Longest message that is read, in bytes. */
 export const maxMessageBytes = 32 * 1024 * 1024
@@ -60,6 +60,15 @@ export class StdioTransport implements Transport {
   /** Resolves once every request read so far is answered. */
   settled(): Promise<void> {
     return this.pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve))
+  }
+
+  /** Answers with an error what is still open: nobody will work on it any more. */
+  abandon(message: string): void {
+    for (const [key, { batch, id }] of this.pending) {
+      this.pending.delete(key)
+      void this.answer({ jsonrpc: "2.0", id, error: { code: code.internal, message } }, batch)
+    }
+    this.rest()
   }
 
   close(): Promise<void> {

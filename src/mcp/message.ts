@@ -41,6 +41,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isId = (value: unknown): value is Id =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
+/** Some clients say null where they have nothing to say. */
+const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
+
 /** One JSON value as JSON-RPC 2.0 sees it. Members that the protocol does not know are left out. */
 const readValue = (value: unknown): Message => {
   const id = isObject(value) && isId(value["id"]) ? value["id"] : null
@@ -59,7 +63,7 @@ const readValue = (value: unknown): Message => {
   if (params !== undefined && params !== null && !isObject(params)) {
     return invalid("params must be an object", code.invalidParams)
   }
-  const call = { method, ...(isObject(params) ? { params } : {}) }
+  const call = { method, ...(isObject(params) ? { params: withoutNulls(params) } : {}) }
   return id === null ? { _tag: "Notification", ...call } : { _tag: "Request", id, ...call }
 }
 

@@ -46,8 +46,10 @@ export const serve = <E>(options: {
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<Configured, unknown>
   readonly engine: Layer.Layer<Engine, E>
+  /** What writes the program's own log. */
+  readonly loggerOf: Parameters<typeof ClientLog.make>[0]
 }): Effect.Effect<void> => {
-  const log = ClientLog.make()
+  const log = ClientLog.make(options.loggerOf)
   return Effect.gen(function* () {
     const stdout = takeStdout()
     const use = yield* lazily(options.engine)
@@ -68,6 +70,9 @@ export const serve = <E>(options: {
     yield* Effect.timeoutOption(
       Effect.promise(() => transport.settled()),
       grace.answers
+    )
+    yield* Effect.sync(() =>
+      transport.abandon("The server is ending, and this is not done; what was indexed so far stays")
     )
     yield* Effect.timeoutOption(
       Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void))),

@@ -1,6 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -45,6 +46,24 @@ const options = {
   ...flags
 }
 
+/** What holds here and now, and will not where the client starts the server. */
+const leftBehind = (
+  env: Readonly<Record<string, string | undefined>>,
+  file: Option.Option<string>,
+  cwd: string
+): ReadonlyArray<string> => [
+  ...Option.match(file, {
+    onNone: () => [],
+    onSome: (found) =>
+      path.dirname(found) === cwd
+        ? [`${found} counts only in this folder; say --config ${found} for the client to use it too`]
+        : []
+  }),
+  ...Object.keys(env)
+    .filter((name) => name.startsWith("CLEW_") && name !== "CLEW_CONFIG" && env[name] !== "")
+    .map((name) => `${name} is set here; the client starts the server without it, unless its own settings say so`)
+]
+
 /** The command, given what says whether `--filter` and `--read-only` name tools that there are. */
 export const install = (
   checkTools: (filter: string | undefined, readOnly: boolean) => Either.Either<unknown, string>
@@ -69,7 +88,12 @@ export const install = (
         yield* Either.mapLeft(checkTools(given.filter, given.readOnly), wrong)
         const { cwd, env, globals } = yield* Place
         const { note, print } = yield* Terminal
-        const { store } = yield* (yield* Engine).settings
+        const engine = yield* Engine
+        const { store } = yield* engine.settings
+        const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
+        for (const left of leftBehind(env, config === undefined ? yield* engine.configFile : Option.none(), cwd)) {
+          yield* note(left)
+        }
 
         const script = process.argv[1]
         const start = {
@@ -79,7 +103,7 @@ export const install = (
             "mcp",
             "--db",
             store.path,
-            ...(globals.config === undefined ? [] : ["--config", path.resolve(cwd, globals.config)]),
+            ...(config === undefined ? [] : ["--config", path.resolve(cwd, config)]),
             ...(given.filter === undefined ? [] : ["--filter", given.filter]),
             ...(given.readOnly ? ["--read-only"] : [])
           ]
