@@ -33,7 +33,7 @@ const [{ metafile }] = await Promise.all([
     ...common,
     entryPoints: [
       { in: "src/bin.ts", out: "bin" },
-      { in: "src/Store/writer/writerWorker.ts", out: "writerWorker" }
+      { in: "src/Store/threads/worker.ts", out: "storeWorker" }
     ],
     minify: true,
     plugins: [commonjs],
