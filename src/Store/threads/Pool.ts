@@ -58,7 +58,10 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
             ? Effect.succeed(thread)
-            : Effect.zipRight(ScopedRef.set(own, start), Effect.map(ScopedRef.get(own), (started) => started!))
+            : Effect.zipRight(
+                ScopedRef.set(own, start),
+                Effect.map(ScopedRef.get(own), (started) => started!)
+              )
         )
         const attempt = (job: Job) =>
           Effect.flatMap(alive, (thread) => {
@@ -112,7 +115,10 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
           job.abandoned = true
           job.thread?.cancel(call.id)
         })
-        const { outcome, spans } = yield* Effect.ensuring(Effect.zipRight(submit(job), Deferred.await(job.reply)), leave)
+        const { outcome, spans } = yield* Effect.ensuring(
+          Effect.zipRight(submit(job), Deferred.await(job.reply)),
+          leave
+        )
         yield* replay(spans)
         return arriving.result(method, yield* fromOutcome(outcome))
       })

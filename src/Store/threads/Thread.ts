@@ -32,12 +32,13 @@ const spawn = (data: ThreadData): Worker => {
 
 const end = (worker: Worker): Effect.Effect<void> =>
   Effect.async<void>((resume) => {
-    const late = setTimeout(() => resume(Effect.void), Duration.toMillis(patience))
-    const done = () => {
+    const done = () => resume(Effect.void)
+    const late = setTimeout(done, Duration.toMillis(patience))
+    worker.once("exit", () => {
       clearTimeout(late)
-      resume(Effect.void)
-    }
-    worker.terminate().then(done, done)
+      done()
+    })
+    void worker.terminate()
   })
 
 const decodeFailure = Schema.decodeSync(Failure)
@@ -51,9 +52,7 @@ export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, Failure> =
       : Effect.die(new Error(outcome.defect))
 
 /** Starts a thread, which ends with the scope. It keeps the process alive only while it works. */
-export const start = (
-  data: Omit<ThreadData, "cancelled">
-): Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope> =>
+export const start = (data: Omit<ThreadData, "cancelled">): Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope> =>
   Effect.gen(function* () {
     const cancelled = new Int32Array(new SharedArrayBuffer(4))
     const worker = yield* Effect.acquireRelease(

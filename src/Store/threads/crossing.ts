@@ -44,14 +44,11 @@ const result: Partial<Record<Method, Crossing<unknown, unknown>>> = {
   get: crossing(
     ({ passages, ...document }: StoredDocument) => ({
       ...document,
-      passages: passages.map(({ text: _, ...passage }) => passage)
+      passages: passages.map((passage) => ({ ...passage, text: "" }))
     }),
     ({ passages, ...document }) => ({
       ...document,
-      passages: passages.map((passage) => ({
-        ...passage,
-        text: document.content.slice(passage.start, passage.end)
-      }))
+      passages: passages.map((passage) => ({ ...passage, text: document.content.slice(passage.start, passage.end) }))
     })
   )
 }
