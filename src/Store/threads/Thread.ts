@@ -1,9 +1,9 @@
 import * as Data from "effect/Data"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { setTimeout } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
 import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
 
@@ -18,8 +18,8 @@ export interface Thread {
   readonly cancel: (id: number) => void
 }
 
-/** Ending a thread waits for the SQL statement it is in; nobody waits with it for longer than this. */
-const patience = Duration.millis(100)
+/** Ending a thread waits for the SQL statement it is in; nobody waits with it for longer than this, in milliseconds. */
+const patience = 100
 
 const spawn = (data: ThreadData): Worker => {
   const here = import.meta.url
@@ -31,14 +31,9 @@ const spawn = (data: ThreadData): Worker => {
 }
 
 const end = (worker: Worker): Effect.Effect<void> =>
-  Effect.async<void>((resume) => {
-    const done = () => resume(Effect.void)
-    const late = setTimeout(done, Duration.toMillis(patience))
-    worker.once("exit", () => {
-      clearTimeout(late)
-      done()
-    })
-    void worker.terminate()
+  Effect.promise(async () => {
+    worker.ref()
+    await Promise.race([worker.terminate(), setTimeout(patience, undefined, { ref: false })])
   })
 
 const decodeFailure = Schema.decodeSync(Failure)
