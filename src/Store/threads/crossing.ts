@@ -1,6 +1,7 @@
 import * as Option from "effect/Option"
-import type { PreparedDocument, Reindexed, StoredDocument, StoredRef } from "../../Store.ts"
+import type { PreparedDocument, Reindexed, StoredRef } from "../../Store.ts"
 import type { Method } from "./messages.ts"
+import { packDocument, unpackDocument } from "./packed.ts"
 
 /** How something is made ready to be cloned, and made whole again on the other side. */
 interface Crossing<A, B> {
@@ -40,17 +41,7 @@ const result: Partial<Record<Method, Crossing<unknown, unknown>>> = {
     (found: ReadonlyArray<Option.Option<StoredRef>>) => found.map(Option.getOrUndefined),
     (bare) => bare.map(Option.fromNullable)
   ),
-  // A large document's texts would cross twice, and cloning stops the thread that receives.
-  get: crossing(
-    ({ passages, ...document }: StoredDocument) => ({
-      ...document,
-      passages: passages.map((passage) => ({ ...passage, text: "" }))
-    }),
-    ({ passages, ...document }) => ({
-      ...document,
-      passages: passages.map((passage) => ({ ...passage, text: document.content.slice(passage.start, passage.end) }))
-    })
-  )
+  get: crossing(packDocument, unpackDocument)
 }
 
 const across = (direction: "in" | "out") => ({
