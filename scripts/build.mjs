@@ -49,7 +49,7 @@ const [{ metafile }] = await Promise.all([
   }),
   build({
     ...common,
-    entryPoints: [{ in: "src/Store/writer/writerWorker.ts", out: "writerWorker" }],
+    entryPoints: [{ in: "src/Store/threads/worker.ts", out: "storeWorker" }],
     minify: true,
     plugins: [commonjs],
     external: addons,

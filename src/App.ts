@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
 import { Benchmark } from "./Benchmark.ts"
 import { Chunker } from "./Chunker.ts"
@@ -144,25 +145,37 @@ const loader = Layer.unwrapEffect(
   Effect.map(Config.LimitsConfig, ({ maxFileBytes }) => Files.layer({ formats, maxFileBytes }))
 )
 
+interface Opening {
+  /** Reads run in threads of their own, as many as `vector.workers` says; for doors that answer many and for long. */
+  readonly pooled?: boolean
+}
+
+const database = (
+  { store: { path: filename }, vector: { workers } }: Settings,
+  mode: Sqlite.DatabaseOptions["mode"] | "memory",
+  { pooled = false }: Opening
+) => {
+  if (mode === "memory") return Sqlite.layerMemory
+  if (pooled) {
+    const readers = workers === "auto" ? availableParallelism() : workers
+    return SqliteThreaded.layerPooled({ filename, mode, readers })
+  }
+  return mode === "readonly" ? Sqlite.layer({ filename, mode }) : SqliteThreaded.layer({ filename, mode })
+}
+
 /** The whole program but its doors, on one index. */
 export const layer = ({
   apiKeys,
+  pooled = false,
   settings,
   store
-}: Configured & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
-  const filename = settings.store.path
-  const database =
-    store === "memory"
-      ? Sqlite.layerMemory
-      : store === "readonly"
-        ? Sqlite.layer({ filename, mode: store })
-        : SqliteThreaded.layer({ filename, mode: store })
+}: Configured & Opening & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
   return Layer.mergeAll(Benchmark.Default, Answer.Default, Reindexer.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
     Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Chunker.Default),
-    Layer.provideMerge(Layer.mergeAll(database, embedders, loader, Tokenizer.Default)),
+    Layer.provideMerge(Layer.mergeAll(database(settings, store, { pooled }), embedders, loader, Tokenizer.Default)),
     Layer.provideMerge(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
   )
@@ -187,26 +200,40 @@ const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Op
 export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "temporary"
 
 /** The program on the configured index, or on the one that the purpose asks for instead. */
-export const layerFor = Effect.fnUntraced(function* ({ apiKeys, settings }: Configured, purpose: Purpose) {
+export const layerFor = Effect.fnUntraced(function* (
+  { apiKeys, settings }: Configured,
+  purpose: Purpose,
+  opening: Opening = {}
+) {
   const fs = yield* FileSystem.FileSystem
   const file = settings.store.path
   switch (purpose) {
     case "write":
-      return layer({ apiKeys, settings, store: "create" })
+      return layer({ ...opening, apiKeys, settings, store: "create" })
     case "change":
-      return layer({ apiKeys, settings, store: "existing" })
+      return layer({ ...opening, apiKeys, settings, store: "existing" })
     case "read": {
       // Whoever may write brings an older index up to date; an index on a read-only disk can still be searched.
       const writable = yield* Effect.isSuccess(fs.access(file, { writable: true }))
-      return layer({ apiKeys, settings, store: writable ? "existing" : "readonly" })
+      return layer({ ...opening, apiKeys, settings, store: writable ? "existing" : "readonly" })
     }
     case "readonly":
-      return layer({ apiKeys, settings, store: "readonly" })
+      return layer({ ...opening, apiKeys, settings, store: "readonly" })
     case "preview":
-      return layer({ apiKeys, settings, store: (yield* Effect.isSuccess(fs.access(file))) ? "readonly" : "memory" })
+      return layer({
+        ...opening,
+        apiKeys,
+        settings,
+        store: (yield* Effect.isSuccess(fs.access(file))) ? "readonly" : "memory"
+      })
     case "temporary": {
       const folder = yield* fs.makeTempDirectoryScoped({ prefix: "clew-" })
-      return layer({ apiKeys, settings: { ...settings, store: { path: `${folder}/index.db` } }, store: "create" })
+      return layer({
+        ...opening,
+        apiKeys,
+        settings: { ...settings, store: { path: `${folder}/index.db` } },
+        store: "create"
+      })
     }
   }
 }, Effect.provide(platform))

@@ -101,7 +101,7 @@ const vector = Schema.Struct({
     "workers",
     autoOrInteger(1, 256),
     "auto",
-    "Threads that search; without effect as long as the main one does"
+    "Threads that search in serve and mcp, started as they are needed; auto: as many as there are cores"
   )
 })
 

@@ -1,63 +1,57 @@
-import * as NodeWorker from "@effect/platform-node/NodeWorker"
-import * as Worker from "@effect/platform/Worker"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
-import { Worker as Thread } from "node:worker_threads"
 import { Store, StoreUnavailable } from "../Store.ts"
 import * as Sqlite from "./Sqlite.ts"
-import { Failure, type Outcome, toCall, type Call, type Write, type WriterData, writes } from "./writer/messages.ts"
+import { type Method, reads, writes } from "./threads/messages.ts"
+import * as Pool from "./threads/Pool.ts"
+import * as Thread from "./threads/Thread.ts"
 
-const spawn = (data: WriterData): Thread => {
-  const here = import.meta.url
-  return here.endsWith(".ts")
-    ? new Thread(new URL("./writer/tsxWorker.mjs", here), {
-        workerData: { ...data, entry: new URL("./writer/writerWorker.ts", here).href }
-      })
-    : new Thread(new URL("./writerWorker.js", here), { workerData: data })
-}
+type Service = typeof Store.Service
 
-const decodeFailure = Schema.decodeSync(Failure)
+const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Service> =>
+  Object.fromEntries(
+    methods.map((method) => [
+      method,
+      (...args: ReadonlyArray<unknown>) => Effect.withSpan(pool(method, args), `Store.${method}`)
+    ])
+  )
 
-/** Reads on the caller's thread, writes on one of their own, which starts with the first write. */
+/** One thread that writes, started with the first write. What broke off is not tried again: it may have been done. */
+const writing = ({ filename }: Sqlite.DatabaseOptions) =>
+  Pool.make({
+    size: 1,
+    eager: false,
+    attempts: 1,
+    start: Thread.start({ filename, mode: "existing" }),
+    broken: (reason) => new StoreUnavailable({ reason: `Writing to ${filename} broke off: ${reason}; try again` })
+  })
+
+const reading = ({ filename }: Sqlite.DatabaseOptions, size: number) =>
+  Pool.make({
+    size,
+    eager: true,
+    attempts: 2,
+    start: Thread.start({ filename, mode: "readonly" }),
+    broken: (reason) => new StoreUnavailable({ reason: `Reading ${filename} broke off: ${reason}; try again` })
+  })
+
+/** Reads on the caller's thread, writes in one of their own, which starts with the first write. */
 export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
   Layer.scoped(
     Store,
     Effect.gen(function* () {
-      const store = yield* Store
-      const scope = yield* Effect.scope
-      const stopped = (error: unknown) =>
-        new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${String(error)}; try again` })
-
-      // In a fiber of its own: a caller that goes away while the thread starts takes nobody else along.
-      const starting = yield* Worker.makePool<Call, Outcome, never>({ size: 1, concurrency: 1 }).pipe(
-        Effect.provide(NodeWorker.layer(() => spawn({ filename: options.filename }))),
-        Effect.provideService(Scope.Scope, scope),
-        Effect.forkIn(scope),
-        Effect.uninterruptible,
-        Effect.cached
-      )
-      const writer = Effect.flatMap(starting, Fiber.join)
-
-      const perform =
-        (write: Write) =>
-        (...args: ReadonlyArray<unknown>) =>
-          Effect.flatMap(writer, (pool) => pool.executeEffect(toCall(write, args))).pipe(
-            Effect.mapError(stopped),
-            Effect.flatMap((outcome) =>
-              "value" in outcome ? Effect.succeed(outcome.value) : Effect.fail(decodeFailure(outcome.failure))
-            ),
-            Effect.withSpan(`Store.${write}`)
-          )
-
-      return {
-        ...store,
-        ...(Object.fromEntries(writes.map((write) => [write, perform(write)])) as unknown as Pick<
-          typeof Store.Service,
-          Write
-        >)
-      }
+      return { ...(yield* Store), ...inPool(yield* writing(options), writes) }
     })
   ).pipe(Layer.provide(Sqlite.layer(options)))
+
+/** Writes in one thread and reads in as many as `readers`; the caller's thread looks up collections and counts only. */
+export const layerPooled = ({
+  readers,
+  ...options
+}: Sqlite.DatabaseOptions & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
+  Layer.scoped(
+    Store,
+    Effect.gen(function* () {
+      return { ...(yield* Store), ...inPool(yield* reading(options, readers), reads) }
+    })
+  ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(options) : layer(options)))

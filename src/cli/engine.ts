@@ -58,7 +58,11 @@ export type Services =
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
-    readonly open: (purpose: Purpose) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
+    /** `pooled`: reads run in threads of their own, for a door that answers many and for long. */
+    readonly open: (
+      purpose: Purpose,
+      options?: { readonly pooled: boolean }
+    ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
     /** The configuration as it holds. */
     readonly settings: Effect.Effect<Settings, ConfigError>
     /** What the HTTP server needs besides, with what its flags say over the configuration. */

@@ -70,13 +70,13 @@ const engine = Layer.effect(
             return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
           })
         ),
-      open: (purpose) =>
+      open: (purpose, options) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {
             const { layerFor } = yield* app
             const loaded = yield* configured
             return Layer.provideMerge(
-              yield* layerFor(loaded, purpose),
+              yield* layerFor(loaded, purpose, options),
               logging(loaded.settings.log, err.colors.isColorSupported)
             )
           })

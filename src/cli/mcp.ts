@@ -37,7 +37,9 @@ const serve = define(
       }))
       const opened = Layer.unwrapEffect(
         Effect.map(config, (decided) =>
-          engine.open(decided.readOnly ? "readonly" : tools.includes("index_documents") ? "write" : "read")
+          engine.open(decided.readOnly ? "readonly" : tools.includes("index_documents") ? "write" : "read", {
+            pooled: true
+          })
         )
       )
       // Loaded here, since no other command needs the SDK.

@@ -45,7 +45,7 @@ export const serve = define(
       ending.bySignal = exitCode.done
       yield* http.serve({
         allowUnauthenticated,
-        engine: engine.open(given.readOnly ? "readonly" : "write"),
+        engine: engine.open(given.readOnly ? "readonly" : "write", { pooled: true }),
         serving: engine.serving(given)
       })
     })

@@ -26,6 +26,11 @@ storeContract("Sqlite in a file", inFolder(Sqlite.layer))
 
 storeContract("Sqlite, written in a thread", inFolder(Threaded.layer))
 
+storeContract(
+  "Sqlite, written in a thread and read in others",
+  inFolder((options) => Threaded.layerPooled({ ...options, readers: 2 }))
+)
+
 it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
   const temporary = Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem

@@ -1,0 +1,125 @@
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import * as ScopedRef from "effect/ScopedRef"
+import { StoreUnavailable } from "../../Store.ts"
+import { arriving, leaving } from "./crossing.ts"
+import type { Call, Failure, Method, Reply } from "./messages.ts"
+import { replay } from "./spans.ts"
+import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
+
+interface Job {
+  readonly call: Call
+  readonly reply: Deferred.Deferred<Reply, Failure>
+  abandoned: boolean
+  /** Where it is under way. */
+  thread: Thread | undefined
+}
+
+export interface PoolOptions {
+  /** Threads at most; another is started where a call finds all others at work. */
+  readonly size: number
+  /** Starts the first thread now, for the first call not to wait for it. */
+  readonly eager: boolean
+  /** How often a call is made whose thread dies. */
+  readonly attempts: number
+  readonly start: Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope>
+  readonly broken: (reason: string) => StoreUnavailable
+}
+
+/** Calls the port in another thread. A caller that goes away is free at once, and so is its thread as soon as it can be. */
+export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
+
+/**
+ * Threads that take calls in their order, each the next when it is free. One that has died is replaced when a call needs
+ * it, so that threads that cannot start cost no more than the calls that want them.
+ */
+export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    // All threads end side by side.
+    const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
+    const jobs = yield* Queue.unbounded<Job>()
+    const open = new Set<Job>()
+    let [lastId, begun, free, queued] = [0, 0, 0, 0]
+
+    const next = Effect.suspend(() => {
+      free++
+      return Effect.ensuring(
+        Queue.take(jobs),
+        Effect.sync(() => free--)
+      )
+    })
+
+    const serve = Effect.scoped(
+      Effect.gen(function* () {
+        const own = yield* ScopedRef.make((): Thread | undefined => undefined)
+        const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
+          thread?.alive() === true
+            ? Effect.succeed(thread)
+            : Effect.zipRight(
+                ScopedRef.set(own, start),
+                Effect.map(ScopedRef.get(own), (started) => started!)
+              )
+        )
+        const attempt = (job: Job) =>
+          Effect.flatMap(alive, (thread) => {
+            if (job.abandoned) return Effect.interrupt
+            job.thread = thread
+            return thread.perform(job.call)
+          })
+        const answer = (job: Job) =>
+          attempt(job).pipe(
+            Effect.retry({ times: attempts - 1, while: ({ _tag }) => _tag === "ThreadDied" && !job.abandoned }),
+            Effect.catchTag("ThreadDied", ({ reason }) => broken(reason)),
+            Effect.exit,
+            Effect.flatMap((exit) => Deferred.done(job.reply, exit))
+          )
+        // Why it cannot start is said to the first call that wants it.
+        yield* Effect.exit(alive)
+        return yield* Effect.forever(
+          Effect.flatMap(next, (job) => {
+            queued--
+            return job.abandoned ? Effect.void : answer(job)
+          })
+        )
+      })
+    )
+
+    const begin = Effect.suspend(() => {
+      begun++
+      // A caller that may not be interrupted would hand that on.
+      return Effect.forkIn(Effect.interruptible(serve), scope)
+    })
+    const submit = (job: Job) =>
+      Effect.suspend(() => {
+        queued++
+        Queue.unsafeOffer(jobs, job)
+        return queued > free && begun < size ? begin : Effect.void
+      })
+
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.suspend(() => Effect.forEach(open, ({ reply }) => Deferred.interrupt(reply), { discard: true }))
+    )
+    if (eager) yield* begin
+
+    return (method, args) =>
+      Effect.gen(function* () {
+        const call: Call = { id: ++lastId, method, args: leaving.args(method, args) }
+        const job: Job = { call, reply: yield* Deferred.make<Reply, Failure>(), abandoned: false, thread: undefined }
+        open.add(job)
+        const leave = Effect.sync(() => {
+          open.delete(job)
+          job.abandoned = true
+          job.thread?.cancel(call.id)
+        })
+        const { outcome, spans } = yield* Effect.ensuring(
+          Effect.zipRight(submit(job), Deferred.await(job.reply)),
+          leave
+        )
+        yield* replay(spans)
+        return arriving.result(method, yield* fromOutcome(outcome))
+      })
+  })

@@ -1,0 +1,80 @@
+import * as Schema from "effect/Schema"
+import {
+  CollectionExists,
+  CollectionNotFound,
+  DocumentConflict,
+  DocumentNotFound,
+  EmbedderMismatch,
+  type Store,
+  StoreUnavailable
+} from "../../Store.ts"
+import type { DatabaseOptions } from "../sqlite/connect.ts"
+import type { RecordedSpan } from "./spans.ts"
+
+type Name = keyof typeof Store.Service
+
+/** The port's writes. */
+export const writes = [
+  "createCollection",
+  "dropCollection",
+  "put",
+  "touch",
+  "prune",
+  "beginReindex",
+  "putReindexed",
+  "finishReindex",
+  "deleteDocument",
+  "deleteSource"
+] as const satisfies ReadonlyArray<Name>
+
+/** The port's reads that may take long; the others look up a few rows, which costs less than asking a thread. */
+export const reads = [
+  "lookup",
+  "unseenOrigins",
+  "unembedded",
+  "get",
+  "list",
+  "rank"
+] as const satisfies ReadonlyArray<Name>
+
+export type Write = (typeof writes)[number]
+export type Read = (typeof reads)[number]
+export type Method = Read | Write
+
+/** What a thread knows from its start. */
+export interface ThreadData extends DatabaseOptions {
+  /** Holds the id of the call that is to be given up. */
+  readonly cancelled: Int32Array<SharedArrayBuffer>
+  /** What all threads share: memory, for one. */
+  readonly shared?: unknown
+}
+
+/** A call of the port: what structured cloning carries over. */
+export interface Call {
+  /** From 1 up. */
+  readonly id: number
+  readonly method: Method
+  readonly args: ReadonlyArray<unknown>
+}
+
+/** Fails as the port does. */
+export const Failure = Schema.Union(
+  CollectionExists,
+  CollectionNotFound,
+  DocumentConflict,
+  DocumentNotFound,
+  EmbedderMismatch,
+  StoreUnavailable
+)
+export type Failure = typeof Failure.Type
+
+/** What came of a call, or of the start; a failure stands as its schema encodes it. */
+export type Outcome =
+  | { readonly value: unknown }
+  | { readonly failure: typeof Failure.Encoded }
+  | { readonly defect: string }
+
+export interface Reply {
+  readonly outcome: Outcome
+  readonly spans: ReadonlyArray<RecordedSpan>
+}

@@ -1,0 +1,68 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+
+/** A span that a thread has seen, as it crosses. */
+export interface RecordedSpan {
+  readonly name: string
+  /** Place of its parent among the recorded ones; undefined: the call itself. */
+  readonly parent: number | undefined
+  /** Nanoseconds since the epoch. */
+  readonly start: bigint
+  readonly end: bigint
+  readonly attributes: ReadonlyArray<readonly [string, unknown]>
+  readonly failed: boolean
+}
+
+/** A tracer that keeps the spans under the first one, parents before children. */
+export const recorder = (tracer: Tracer.Tracer) => {
+  const begun: Array<Tracer.Span> = []
+  const place = (span: Tracer.AnySpan): number | undefined => {
+    const found = begun.indexOf(span as Tracer.Span)
+    return found < 1 ? undefined : found - 1
+  }
+  return {
+    tracer: Tracer.make({
+      context: tracer.context,
+      span: (...args) => {
+        const span = tracer.span(...args)
+        begun.push(span)
+        return span
+      }
+    }),
+    spans: (): ReadonlyArray<RecordedSpan> =>
+      begun.slice(1).flatMap(({ attributes, name, parent, status }) =>
+        status._tag === "Started"
+          ? []
+          : [
+              {
+                name,
+                parent: Option.getOrUndefined(Option.flatMapNullable(parent, place)),
+                start: status.startTime,
+                end: status.endTime,
+                attributes: [...attributes].filter(([, value]) => typeof value !== "object"),
+                failed: Exit.isFailure(status.exit)
+              }
+            ]
+      )
+  }
+}
+
+/** Gives recorded spans to the tracer in force, under the span in force. */
+export const replay = (recorded: ReadonlyArray<RecordedSpan>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (recorded.length === 0 || !(yield* FiberRef.get(FiberRef.currentTracerEnabled))) return
+    const tracer = yield* Effect.tracer
+    const call = yield* Effect.option(Effect.currentParentSpan)
+    const made: Array<Tracer.Span> = []
+    for (const { attributes, end, failed, name, parent, start } of recorded) {
+      const above = parent === undefined ? call : Option.fromNullable(made[parent])
+      const span = tracer.span(name, above, Context.empty(), [], start, "internal")
+      for (const [key, value] of attributes) span.attribute(key, value)
+      span.end(end, failed ? Exit.fail(name) : Exit.void)
+      made.push(span)
+    }
+  })

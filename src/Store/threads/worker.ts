@@ -1,0 +1,96 @@
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
+import * as Scheduler from "effect/Scheduler"
+import { parentPort, workerData } from "node:worker_threads"
+import { Store } from "../../Store.ts"
+import { Cancelled } from "../sqlite/Cancelled.ts"
+import * as Sqlite from "../Sqlite.ts"
+import { arriving, leaving } from "./crossing.ts"
+import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
+import { recorder } from "./spans.ts"
+
+const { cancelled, ...options } = workerData as ThreadData
+const port = parentPort!
+
+let current: { readonly id: number; readonly fiber: Fiber.RuntimeFiber<unknown, unknown> } | undefined
+
+const isCancelled = () => current !== undefined && Atomics.load(cancelled, 0) === current.id
+
+/** A thread at work hears no message, so every step of an effect looks at the shared flag. */
+const attentive: Scheduler.Scheduler = {
+  scheduleTask: (task, priority, fiber) => Scheduler.defaultScheduler.scheduleTask(task, priority, fiber),
+  shouldYield: (fiber) => {
+    if (isCancelled()) {
+      const { fiber: given } = current!
+      current = undefined
+      given.unsafeInterruptAsFork(FiberId.none)
+    }
+    return Scheduler.defaultScheduler.shouldYield(fiber)
+  }
+}
+
+const toOutcome = <A>(exit: Exit.Exit<A, Failure>): Outcome =>
+  Exit.match(exit, {
+    onSuccess: (value) => ({ value }),
+    onFailure: (cause) => {
+      const failure = Cause.failureOption(cause)
+      return failure._tag === "Some"
+        ? { failure: Schema.encodeSync(Failure)(failure.value) }
+        : { defect: Cause.pretty(cause) }
+    }
+  })
+
+const post = (reply: Reply): void => {
+  try {
+    port.postMessage(reply)
+  } catch (error) {
+    port.postMessage({ outcome: { defect: String(error) }, spans: [] } satisfies Reply)
+  }
+}
+
+type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
+
+const perform = ({ args, id, method }: Call) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const { spans, tracer } = recorder(yield* Effect.tracer)
+    const call = Effect.suspend(() => (store[method] as unknown as Operation)(...arriving.args(method, args)))
+    const exit = yield* call.pipe(
+      Effect.map((value) => leaving.result(method, value)),
+      Effect.withTracer(tracer),
+      Effect.provideService(Cancelled, () => Atomics.load(cancelled, 0) === id),
+      Effect.exit
+    )
+    return { outcome: toOutcome(exit), spans: spans() } satisfies Reply
+  })
+
+const serve = Effect.gen(function* () {
+  const run = Runtime.runFork(yield* Effect.runtime<Store>())
+  port.on("message", (call: Call) => {
+    const fiber = run(perform(call), { scheduler: attentive, immediate: false })
+    current = { id: call.id, fiber }
+    fiber.addObserver((exit) => {
+      current = undefined
+      post(Exit.isSuccess(exit) ? exit.value : { outcome: toOutcome(exit), spans: [] })
+    })
+  })
+  post({ outcome: { value: undefined }, spans: [] })
+  return yield* Effect.never
+})
+
+// A worker's stdout is the process's, which is for results.
+const stderr = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger))
+
+Effect.runFork(
+  serve.pipe(
+    Effect.provide(Layer.merge(Sqlite.layer(options), stderr)),
+    Effect.onExit((exit) => Effect.sync(() => post({ outcome: toOutcome(exit), spans: [] })))
+  )
+)

@@ -1,0 +1,231 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { CollectionName } from "../../../src/model/Collection.ts"
+import { CollectionNotFound, StoreUnavailable } from "../../../src/Store.ts"
+import { type Call, Failure, type Outcome, type Reply } from "../../../src/Store/threads/messages.ts"
+import * as Pool from "../../../src/Store/threads/Pool.ts"
+import { ThreadDied } from "../../../src/Store/threads/Thread.ts"
+import * as Schema from "effect/Schema"
+
+/** A call that a thread has taken, for the test to end. */
+interface Taken {
+  readonly thread: number
+  readonly call: Call
+  readonly answer: (outcome: Outcome) => Effect.Effect<unknown>
+  readonly die: Effect.Effect<unknown>
+}
+
+/** Threads of our own making, which do as the test says. */
+const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | Failure> = () => Effect.void) => {
+  const taken: Array<Taken> = []
+  const cancelled: Array<number> = []
+  const ended: Array<number> = []
+  let started = 0
+  const start = Effect.gen(function* () {
+    const thread = ++started
+    yield* Effect.addFinalizer(() => Effect.sync(() => ended.push(thread)))
+    yield* canStart(thread)
+    let alive = true
+    return {
+      alive: () => alive,
+      cancel: (id: number) => void cancelled.push(id),
+      perform: (call: Call) =>
+        Effect.gen(function* () {
+          const reply = yield* Deferred.make<Reply, ThreadDied>()
+          taken.push({
+            thread,
+            call,
+            answer: (outcome) => Deferred.succeed(reply, { outcome, spans: [] }),
+            die: Effect.suspend(() => {
+              alive = false
+              return Deferred.fail(reply, new ThreadDied({ reason: "it was killed" }))
+            })
+          })
+          return yield* Deferred.await(reply)
+        })
+    }
+  })
+  return { cancelled, ended, start, started: () => started, taken }
+}
+
+const broken = (reason: string) => new StoreUnavailable({ reason: `broke off: ${reason}` })
+
+const settled = Effect.repeatN(Effect.yieldNow(), 50)
+
+const rank = (pool: Pool.Pool, name: string) => pool("rank", [name])
+
+const namesOf = (taken: ReadonlyArray<Taken>) => taken.map(({ call }) => call.args[0])
+
+const make = (
+  threads: ReturnType<typeof fakes>,
+  options: Partial<Pick<Pool.PoolOptions, "size" | "attempts" | "eager">> = {}
+) => Pool.make({ size: 2, attempts: 2, eager: false, start: threads.start, broken, ...options })
+
+describe("Pool", () => {
+  it.scoped("starts threads as calls need them, and no more than it may", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads)
+      yield* settled
+      assert.strictEqual(threads.started(), 0)
+      for (let round = 0; round < 3; round++) {
+        const call = yield* Effect.fork(rank(pool, "alone"))
+        yield* settled
+        yield* threads.taken[round]!.answer({ value: round })
+        assert.strictEqual(yield* Fiber.join(call), round)
+      }
+      assert.strictEqual(threads.started(), 1)
+      for (let n = 0; n < 5; n++) yield* Effect.fork(rank(pool, `${n}`))
+      yield* settled
+      assert.strictEqual(threads.started(), 2)
+      assert.deepStrictEqual(namesOf(threads.taken.slice(3)), ["0", "1"])
+    })
+  )
+
+  it.scoped("starts one at once where it is told to", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      yield* make(threads, { eager: true })
+      yield* settled
+      assert.strictEqual(threads.started(), 1)
+    })
+  )
+
+  it.scoped("takes calls in their order, past one that takes long", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads)
+      yield* Effect.fork(rank(pool, "long"))
+      yield* settled
+      const short = yield* Effect.forEach(["a", "b", "c"], (name) => Effect.fork(rank(pool, name)))
+      for (let n = 1; n <= 3; n++) {
+        yield* settled
+        yield* threads.taken[n]!.answer({ value: n })
+      }
+      assert.deepStrictEqual(yield* Effect.forEach(short, Fiber.join), [1, 2, 3])
+      assert.deepStrictEqual(namesOf(threads.taken), ["long", "a", "b", "c"])
+      assert.isTrue(threads.taken.slice(1).every(({ thread }) => thread === 2))
+    })
+  )
+
+  it.scoped("gives failures their types back, and defects their words", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads)
+      const failure = new CollectionNotFound({ name: CollectionName.make("gone") })
+      const failed = yield* Effect.fork(Effect.flip(rank(pool, "a")))
+      yield* settled
+      yield* threads.taken[0]!.answer({ failure: Schema.encodeSync(Failure)(failure) })
+      assert.deepStrictEqual(yield* Fiber.join(failed), failure)
+      const died = yield* Effect.fork(Effect.catchAllDefect(rank(pool, "b"), Effect.succeed))
+      yield* settled
+      yield* threads.taken[1]!.answer({ defect: "a bug" })
+      assert.strictEqual(((yield* Fiber.join(died)) as Error).message, "a bug")
+    })
+  )
+
+  it.scoped("makes a call again whose thread died, once", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads)
+      const saved = yield* Effect.fork(rank(pool, "a"))
+      yield* settled
+      yield* threads.taken[0]!.die
+      yield* settled
+      assert.deepStrictEqual(threads.ended, [1])
+      yield* threads.taken[1]!.answer({ value: "saved" })
+      assert.strictEqual(yield* Fiber.join(saved), "saved")
+
+      const lost = yield* Effect.fork(Effect.flip(rank(pool, "b")))
+      for (let n = 2; n <= 3; n++) {
+        yield* settled
+        yield* threads.taken[n]!.die
+      }
+      assert.deepStrictEqual(yield* Fiber.join(lost), broken("it was killed"))
+      assert.strictEqual(threads.started(), 3)
+
+      const next = yield* Effect.fork(rank(pool, "c"))
+      yield* settled
+      yield* threads.taken[4]!.answer({ value: "well" })
+      assert.strictEqual(yield* Fiber.join(next), "well")
+    })
+  )
+
+  it.scoped("makes no call again where it must not", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { attempts: 1, size: 1 })
+      const lost = yield* Effect.fork(Effect.flip(pool("put", ["c", []])))
+      yield* settled
+      yield* threads.taken[0]!.die
+      assert.strictEqual((yield* Fiber.join(lost))._tag, "StoreUnavailable")
+      assert.strictEqual(threads.taken.length, 1)
+    })
+  )
+
+  it.scoped("tells each call why no thread starts, and starts none that no call wants", () =>
+    Effect.gen(function* () {
+      const reason = new StoreUnavailable({ reason: "the index is gone" })
+      const refusing = fakes(() => reason)
+      const refused = yield* make(refusing, { eager: true })
+      assert.deepStrictEqual(yield* Effect.flip(rank(refused, "a")), reason)
+      const before = refusing.started()
+      yield* settled
+      assert.strictEqual(refusing.started(), before)
+
+      const dying = fakes(() => new ThreadDied({ reason: "out of memory" }))
+      const pool = yield* make(dying)
+      for (let n = 0; n < 3; n++) assert.deepStrictEqual(yield* Effect.flip(rank(pool, "a")), broken("out of memory"))
+      // One at the start of each of the two, two for each call.
+      assert.isAtMost(dying.started(), 2 + 3 * 2)
+      assert.strictEqual(dying.ended.length, dying.started())
+
+      const slow = fakes((thread) => (thread < 3 ? new ThreadDied({ reason: "not yet" }) : Effect.void))
+      const recovering = yield* make(slow, { size: 1 })
+      const call = yield* Effect.fork(rank(recovering, "a"))
+      yield* settled
+      yield* slow.taken[0]!.answer({ value: "at last" })
+      assert.strictEqual(yield* Fiber.join(call), "at last")
+    })
+  )
+
+  it.scoped("lets a caller go at once, and its thread on to the next call", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { size: 1 })
+      const [running, queued, last] = yield* Effect.all(
+        ["running", "queued", "last"].map((name) => Effect.fork(rank(pool, name)))
+      )
+      yield* settled
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(running!)))
+      yield* Fiber.interrupt(queued!)
+      assert.deepStrictEqual(threads.cancelled, [threads.taken[0]!.call.id])
+      // What it made nevertheless goes nowhere.
+      yield* threads.taken[0]!.answer({ value: "too late" })
+      yield* settled
+      assert.deepStrictEqual(namesOf(threads.taken), ["running", "last"])
+      yield* threads.taken[1]!.answer({ value: "mine" })
+      assert.strictEqual(yield* Fiber.join(last!), "mine")
+      assert.strictEqual(threads.started(), 1)
+    })
+  )
+
+  it.effect("ends all threads with its scope, also those that an uninterruptible caller began", () =>
+    Effect.gen(function* () {
+      const threads = fakes((thread) => (thread === 3 ? Effect.interruptible(Effect.never) : Effect.void))
+      const scope = yield* Scope.make()
+      const pool = yield* Scope.extend(make(threads, { size: 3 }), scope)
+      const callers = yield* Effect.forEach(["a", "b", "c", "d"], (name) =>
+        Effect.fork(Effect.uninterruptible(rank(pool, name)))
+      )
+      yield* settled
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual([...threads.ended].sort(), [1, 2, 3])
+      for (const caller of callers) assert.isTrue(Exit.isInterrupted(yield* Fiber.await(caller)))
+    })
+  )
+})

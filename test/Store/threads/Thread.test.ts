@@ -1,0 +1,106 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+import { defaultCollection } from "../../../src/model/Collection.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
+import { type RankRequest, Store } from "../../../src/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
+import * as Thread from "../../../src/Store/threads/Thread.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+
+const both: RankRequest = {
+  collection: defaultCollection,
+  keyword: "zebra",
+  vector: Float32Array.of(1, 0, 0, 0),
+  alpha: 0.4,
+  fusion: "rrf",
+  filter: {},
+  limit: 5
+}
+
+/** A file with one document, and where it is. */
+const file = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+  yield* Effect.gen(function* () {
+    const store = yield* Store
+    yield* store.createCollection(defaultCollection, embedder)
+    yield* store.put(defaultCollection, [document("zebra", { docId: DocumentId.make("z") })])
+  }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+  return filename
+})
+
+it.layer(NodeFileSystem.layer)("threads", (it) => {
+  it.scoped("a call that is given up makes room for the next", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const { alive, cancel, perform } = yield* Thread.start({ filename, mode: "readonly" })
+      const call = { method: "rank", args: [both] } as const
+      cancel(2)
+      const [first, second, third] = yield* Effect.forEach([1, 2, 3], (id) => perform({ ...call, id }))
+      assert.lengthOf((yield* Thread.fromOutcome(first!.outcome)) as ReadonlyArray<unknown>, 1)
+      assert.notProperty(second?.outcome, "value")
+      assert.deepStrictEqual(third?.outcome, first?.outcome)
+      assert.isTrue(alive())
+    })
+  )
+
+  it.scoped("a connection for reading writes nothing", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const { perform } = yield* Thread.start({ filename, mode: "readonly" })
+      const { outcome } = yield* perform({ id: 1, method: "dropCollection", args: [defaultCollection] })
+      const error = yield* Effect.flip(Thread.fromOutcome(outcome))
+      assert.strictEqual(error._tag, "StoreUnavailable")
+      assert.match(error.message, /can only be read/)
+    })
+  )
+
+  it.scoped("a thread that cannot open its file says why, and ends with its scope", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const filename = `${yield* files.makeTempDirectoryScoped()}/none.db`
+      const error = yield* Effect.flip(Thread.start({ filename, mode: "readonly" }))
+      assert.strictEqual(error._tag, "StoreUnavailable")
+      assert.match((error as Error).message, /There is no index/)
+
+      const { alive, perform } = yield* Effect.scoped(Thread.start({ filename: yield* file, mode: "readonly" }))
+      assert.isFalse(alive())
+      const ended = yield* Effect.flip(perform({ id: 1, method: "rank", args: [both] }))
+      assert.strictEqual(ended._tag, "ThreadDied")
+    })
+  )
+
+  it.scoped("spans of a thread stand under the call's", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const spans: Array<Tracer.Span> = []
+      const native = yield* Effect.tracer
+      const tracer = Tracer.make({
+        context: native.context,
+        span: (...args) => {
+          const span = native.span(...args)
+          spans.push(span)
+          return span
+        }
+      })
+      const pooled = yield* Layer.build(Threaded.layerPooled({ filename, mode: "readonly", readers: 1 }))
+      yield* Effect.withTracer(Context.get(pooled, Store).rank(both), tracer)
+      const named = (name: string) => spans.find((span) => span.name === name)
+      const above = (name: string) =>
+        Option.getOrUndefined(Option.flatMapNullable(named(name)!.parent, (span) => span as Tracer.Span))?.name
+      assert.isUndefined(above("Store.rank"))
+      for (const stage of ["Store.vector", "Store.keyword", "Store.fuse"]) {
+        assert.strictEqual(above(stage), "Store.rank", stage)
+        const { status } = named(stage)!
+        assert.isTrue(status._tag === "Ended" && status.endTime > status.startTime, stage)
+      }
+    })
+  )
+})
