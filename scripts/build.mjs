@@ -49,7 +49,10 @@ const [{ metafile }] = await Promise.all([
   }),
   build({
     ...common,
-    entryPoints: [{ in: "src/Store/threads/worker.ts", out: "storeWorker" }],
+    entryPoints: [
+      { in: "src/Store/threads/worker.ts", out: "storeWorker" },
+      { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" }
+    ],
     minify: true,
     plugins: [commonjs],
     external: addons,

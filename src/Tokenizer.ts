@@ -7,15 +7,21 @@ import { EmbedderUnavailable } from "./Embedder.ts"
 import { packagedModelFolder } from "./packagedModel.ts"
 import { parse, type Tokenizer as Loaded } from "./text/tokenizer/tokenizer.ts"
 
-const file = `${packagedModelFolder}tokenizer.json`
+/** Where the packaged tokenizer stands, for another thread to read it. */
+export const packagedTokenizerFile = `${packagedModelFolder}tokenizer.json`
 
 const read = Effect.gen(function* () {
   const bytes = yield* Effect.tryPromise({
-    try: () => fs.readFile(file),
+    try: () => fs.readFile(packagedTokenizerFile),
     catch: (error) =>
-      new EmbedderUnavailable({ reason: `${file} cannot be read, install clew again: ${(error as Error).message}` })
+      new EmbedderUnavailable({
+        reason: `${packagedTokenizerFile} cannot be read, install clew again: ${(error as Error).message}`
+      })
   })
-  return yield* Either.mapLeft(parse(bytes), ({ reason }) => new EmbedderUnavailable({ reason: `${file}: ${reason}` }))
+  return yield* Either.mapLeft(
+    parse(bytes),
+    ({ reason }) => new EmbedderUnavailable({ reason: `${packagedTokenizerFile}: ${reason}` })
+  )
 })
 
 // One for the process: the file does not change, and whoever counts warms the cache for whoever embeds.

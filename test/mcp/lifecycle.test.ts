@@ -4,6 +4,13 @@ import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { bin, cleanEnv, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
 
+/** Milliseconds from SIGTERM to the end. */
+const terminated = async ({ child, exited }: Client) => {
+  const sent = Date.now()
+  child.kill("SIGTERM")
+  return { ms: (await exited).at - sent }
+}
+
 const isRpc = (line: string) => JSON.parse(line).jsonrpc === "2.0"
 
 describe("start", () => {
@@ -84,6 +91,24 @@ describe("the end", () => {
     const { at, code } = await client.exited
     assert.strictEqual(code, 143)
     assert.isBelow(at - sent, 1000)
+  })
+
+  it("comes within a second while a long document is cut, and other questions are answered meanwhile", async () => {
+    const content = "Some words of a long document stand here, one after the other. ".repeat(160_000)
+    for (const end of [(client: Client) => client.end(), terminated]) {
+      const client = await connectWith([sea])
+      client.send({
+        jsonrpc: "2.0",
+        id: "long",
+        method: "tools/call",
+        params: { name: "index_documents", arguments: { documents: [{ content }] } }
+      })
+      await client.result("ping")
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      await client.result("ping")
+      const { ms } = await end(client)
+      assert.isBelow(ms, 1500)
+    }
   })
 
   it("comes when the client has gone without closing anything", async () => {

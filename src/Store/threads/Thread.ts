@@ -24,7 +24,7 @@ const patience = 100
 const spawn = (data: ThreadData): Worker => {
   const here = import.meta.url
   return here.endsWith(".ts")
-    ? new Worker(new URL("./sourceWorker.mjs", here), {
+    ? new Worker(new URL("../../../scripts/sourceWorker.mjs", here), {
         workerData: { ...data, entry: new URL("./worker.ts", here).href }
       })
     : new Worker(new URL("./storeWorker.js", here), { workerData: data })

@@ -6,7 +6,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { threadId, workerData } from "node:worker_threads"
 
-const root = fileURLToPath(new URL("../../..", import.meta.url))
+const root = fileURLToPath(new URL("..", import.meta.url))
 const {
   outputFiles: [{ text }]
 } = buildSync({

@@ -1,0 +1,20 @@
+import * as Either from "effect/Either"
+import { readFileSync } from "node:fs"
+import { parentPort, workerData } from "node:worker_threads"
+import { chunk } from "../text/chunk.ts"
+import { parse } from "../text/tokenizer/tokenizer.ts"
+import type { Cut, Job, ThreadData } from "./messages.ts"
+
+const { count } = Either.getOrThrow(parse(readFileSync((workerData as ThreadData).tokenizer)))
+
+parentPort!.on("message", ({ content, options }: Job) => {
+  const passages = chunk(content, { ...options, countTokens: count })
+  const cuts: ReadonlyArray<Cut> = passages.map(({ end, endLine, heading, start, startLine }) => ({
+    heading,
+    start,
+    end,
+    startLine,
+    endLine
+  }))
+  parentPort!.postMessage(cuts)
+})

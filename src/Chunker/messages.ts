@@ -1,0 +1,16 @@
+import type { Passage } from "../model/Passage.ts"
+import type { ChunkOptions } from "../text/chunk.ts"
+
+/** What the thread is started with. */
+export interface ThreadData {
+  /** Path of the tokenizer's file. */
+  readonly tokenizer: string
+}
+
+export interface Job {
+  readonly content: string
+  readonly options: Omit<ChunkOptions, "countTokens">
+}
+
+/** A passage without its text, which is the content's at its span. */
+export type Cut = Omit<Passage, "text">

@@ -1,0 +1,60 @@
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { Worker } from "node:worker_threads"
+import type { Passage } from "../model/Passage.ts"
+import { packagedTokenizerFile } from "../Tokenizer.ts"
+import type { Cut, Job, ThreadData } from "./messages.ts"
+
+/** Cuts a document elsewhere. Who stops waiting for it ends it. */
+export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
+
+const spawn = (): Worker => {
+  const here = import.meta.url
+  const workerData: ThreadData = { tokenizer: packagedTokenizerFile }
+  return here.endsWith(".ts")
+    ? new Worker(new URL("../../scripts/sourceWorker.mjs", here), {
+        workerData: { ...workerData, entry: new URL("./chunkWorker.ts", here).href }
+      })
+    : new Worker(new URL("./chunkWorker.js", here), { workerData })
+}
+
+/** A thread of its own for long documents, one after the other; it is started for the first and ends with the scope. */
+export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
+  const turn = yield* Effect.makeSemaphore(1)
+  let running: Worker | undefined
+  const end = () => {
+    const worker = running
+    running = undefined
+    void worker?.terminate()
+  }
+  yield* Effect.addFinalizer(() => Effect.sync(end))
+
+  const cut = (job: Job) =>
+    Effect.async<ReadonlyArray<Cut>>((resume) => {
+      const worker = (running ??= spawn())
+      const settle = (outcome: Effect.Effect<ReadonlyArray<Cut>>) => {
+        worker.removeAllListeners()
+        worker.unref()
+        resume(outcome)
+      }
+      const broken = (reason: string) => {
+        end()
+        settle(Effect.dieMessage(`Cutting a document broke off: ${reason}`))
+      }
+      worker.ref()
+      worker.on("message", (cuts: ReadonlyArray<Cut>) => settle(Effect.succeed(cuts)))
+      worker.on("error", (error) => broken(String(error)))
+      worker.on("exit", (code) => broken(`its thread ended with code ${code}`))
+      worker.postMessage(job)
+      return Effect.sync(() => {
+        worker.removeAllListeners()
+        end()
+      })
+    })
+
+  return (job) =>
+    // A passage is its span: its text need not cross.
+    Effect.map(turn.withPermits(1)(cut(job)), (cuts) =>
+      cuts.map((span) => ({ ...span, text: job.content.slice(span.start, span.end) }))
+    )
+})

@@ -1,0 +1,52 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { Chunker } from "../src/Chunker.ts"
+import { PipelineConfig } from "../src/Config.ts"
+import { packagedTokenizer, Tokenizer } from "../src/Tokenizer.ts"
+import { chunk } from "../src/text/chunk.ts"
+
+const size = { chunkSize: 64, chunkOverlap: 8 }
+const layer = Chunker.Default.pipe(Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, size)]))
+
+const section = (n: number) =>
+  `## Turning ${n}\n\n${`The thread leads past turning ${n} of the maze, and on. `.repeat(20)}\n\n`
+const maze = (sections: number) => `# The maze\n\n${Array.from({ length: sections }, (_, n) => section(n)).join("")}`
+
+it.scopedLive("cuts a long document as a short one, and lets everything else go on meanwhile", () =>
+  Effect.gen(function* () {
+    const chunker = yield* Chunker
+    const { count } = yield* packagedTokenizer
+    const content = maze(400)
+    const expected = chunk(content, { size: 64, overlap: 8, format: "markdown", countTokens: count })
+
+    // Started for this one, so that its start does not count below.
+    assert.deepStrictEqual(yield* chunker.chunk(content, "markdown"), expected)
+
+    let longest = 0
+    let last = performance.now()
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    const began = performance.now()
+    yield* chunker.chunk(maze(2000), "markdown")
+    const took = performance.now() - began
+    clearInterval(beat)
+    assert.isBelow(longest, took / 2)
+  }).pipe(Effect.provide(layer))
+)
+
+it.scopedLive("is free at once when nobody waits any more, and cuts the next", () =>
+  Effect.gen(function* () {
+    const chunker = yield* Chunker
+    const cutting = yield* Effect.fork(chunker.chunk(maze(20_000), "markdown"))
+    yield* Effect.sleep("200 millis")
+    const waiting = yield* Effect.fork(chunker.chunk(maze(100), "markdown"))
+    yield* Fiber.interrupt(cutting)
+    const passages = yield* Fiber.join(waiting)
+    assert.isAbove(passages.length, 100)
+    assert.deepStrictEqual(passages[0]?.heading, ["The maze", "Turning 0"])
+  }).pipe(Effect.provide(layer))
+)
