@@ -17,12 +17,15 @@ import { parse as parseYaml } from "yaml"
 import { parse } from "../../src/cli/mcp/jsonc.ts"
 import { bin, cleanEnv, type Json, temporaryFolder } from "./client.ts"
 
-const install = (home: string, ...args: ReadonlyArray<string>) =>
+type Given = ReadonlyArray<string | Readonly<Record<string, string>>>
+
+/** Runs it in a home; an object among the arguments is environment. */
+const install = (home: string, ...given: Given) =>
   new Promise<{ readonly status: unknown; readonly stderr: string; readonly stdout: string }>((resolve) =>
     execFile(
       process.execPath,
-      [bin, "mcp", "install", ...args],
-      { cwd: home, env: cleanEnv(home) },
+      [bin, "mcp", "install", ...given.filter((part) => typeof part === "string")],
+      { cwd: home, env: cleanEnv(home, Object.assign({}, ...given.filter((part) => typeof part !== "string"))) },
       (error, stdout, stderr) => resolve({ status: error === null ? 0 : error.code, stderr, stdout })
     )
   )
@@ -91,6 +94,20 @@ describe("clew mcp install", () => {
     await install(home, "--client", "cursor", "--db", "x.db")
     assert.include((await install(home, "--client", "cursor", "--db", "x.db")).stdout, "set up already")
     assert.deepStrictEqual(backups(join(home, ".cursor", "mcp.json")), [])
+  })
+
+  it("takes the named configuration along, and says what it leaves behind", async () => {
+    const home = temporaryFolder()
+    const named = put(join(home, "mine.toml"), "[search]\ntop_k = 3\n")
+    const run = (env: Readonly<Record<string, string>>) =>
+      install(home, env, "--client", "codex", "--db", "x.db", "--print")
+    const carried = await run({ CLEW_CONFIG: named, CLEW_SEARCH_ALPHA: "0.3" })
+    assert.deepStrictEqual((parseToml(carried.stdout) as Json).mcp_servers.clew.args.slice(-2), ["--config", named])
+    assert.include(carried.stderr, "CLEW_SEARCH_ALPHA is set here")
+    const found = put(join(home, "clew.toml"), "[search]\ntop_k = 3\n")
+    const left = await run({})
+    assert.notInclude(left.stdout, "--config")
+    assert.include(left.stderr, `--config ${found}`)
   })
 
   it("keeps everything else in the file, comments and order too, and a copy of it", async () => {

@@ -192,6 +192,16 @@ describe("cancelling", () => {
 })
 
 describe("logging", () => {
+  it("has the configured looks on every line", async () => {
+    const client = await connect({ env: { CLEW_LOG_FORMAT: "json", CLEW_LOG_LEVEL: "debug" } })
+    await client.call("search", { query: "tides" })
+    await client.callError("search", { query: "tides", collection: "nowhere" })
+    await client.end()
+    const lines = client.stderr.trim().split("\n")
+    assert.isAbove(lines.length, 1)
+    for (const line of lines) assert.hasAnyKeys(JSON.parse(line), ["logLevel", "level"], line)
+  })
+
   it("sends the client what it asks for", async () => {
     const client = await connect()
     await client.call("collection_info")

@@ -111,6 +111,7 @@ describe("every tool", () => {
       ["get_document", {}, ["source", "doc_id"]],
       ["get_document", { source: "a", doc_id: "b" }, ["source", "doc_id"]],
       ["get_document", { source: "nowhere.md" }, ["nowhere.md"]],
+      ["get_document", { source: "nowhere.md:3" }, ["nowhere.md:3"]],
       ["get_document", { source: "docs/sea.md", start_line: 8 }, ["start_line", "from 1 to 7", "8"]],
       ["get_document", { source: "docs/sea.md", start_line: 3, end_line: 2 }, ["end_line"]],
       ["get_document", { source: "docs/sea.md", chunk_index: 9 }, ["chunk_index must be from 0 to 0", "9"]],
@@ -219,6 +220,18 @@ describe("get_document", () => {
     assert.strictEqual(lines.text, content.split("\n").slice(9, 11).join("\n") + "\n")
     assert.deepInclude(lines, { start_line: 10, end_line: 11, lines: 400 })
     assert.strictEqual((await read({ start_line: 400 })).text, "Line 400 of the long story about the sea.\n")
+
+    // As search cites it.
+    const cited = { source: "/home/me/story.txt:10-11" }
+    assert.strictEqual((await client.call("get_document", cited)).structuredContent.text, lines.text)
+    assert.deepInclude(
+      (await client.call("get_document", { source: "story.txt:7", max_tokens: 100 })).structuredContent,
+      { start_line: 7, end_line: 7 }
+    )
+    assert.include(
+      (await client.callError("get_document", { source: "/home/me/story.txt:401" })).message,
+      "from 1 to 400"
+    )
 
     const [hit] = (await client.call("search", { query: "line 200", top_k: 1 })).structuredContent.results
     const { chunk_index, end, start } = hit.metadata
