@@ -20,6 +20,9 @@ export const DeleteReport = Schema.Struct({
   not_found: Schema.Array(Schema.String)
 }).annotations({ identifier: "DeleteReport" })
 
+/** Runs have positive numbers. */
+const noRun = -1
+
 const nothing: Deleted = { documents: 0, passages: 0 }
 
 export const deleteDocuments = define(
@@ -28,13 +31,13 @@ export const deleteDocuments = define(
     summary: "Delete documents by source or id",
     positional: {
       name: "SOURCE",
-      summary: "Source of a document, such as its file's path",
+      summary: "Source of a document, such as its file's path; or a file or folder, for all that came from it",
       min: 0,
       max: Infinity,
       paths: true
     },
     flags: { id: options.id, collection: options.collection, yes: options.yes },
-    examples: ["clew delete docs/old.md", "clew delete --id 4983 --yes"],
+    examples: ["clew delete docs/old.md", "clew delete records.jsonl archive/", "clew delete --id 4983 --yes"],
     details: ["Exits with 1 where something is not there."]
   },
   (flags, sources) =>
@@ -56,9 +59,10 @@ export const deleteDocuments = define(
         const bySource = Effect.fnUntraced(function* (source: string) {
           const deleted = yield* store.deleteSource(collection, source)
           const absolute = path.resolve(cwd, source)
-          return deleted.documents > 0 || absolute === source
-            ? deleted
-            : yield* store.deleteSource(collection, absolute)
+          if (deleted.documents > 0) return deleted
+          const renamed = absolute === source ? nothing : yield* store.deleteSource(collection, absolute)
+          // A folder, or a file of many documents: whatever came from there, as no run has seen any of it.
+          return renamed.documents > 0 ? renamed : yield* store.prune(collection, [absolute], noRun)
         })
         const done = [
           ...(yield* Effect.forEach(sources, (source) =>

@@ -43,6 +43,18 @@ describe("delete", () => {
     assert.isFalse(results.some(({ metadata }) => metadata.source.endsWith("tides.md")))
   })
 
+  it("deletes all that came from a file of many documents, or from a folder", async () => {
+    box.write({
+      "records.jsonl": '{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n',
+      "records.jsonl.md": "three"
+    })
+    await box.run(["index", "records.jsonl", "records.jsonl.md"])
+    assert.strictEqual((await box.json(DeleteReport, ["delete", "records.jsonl", "-y"])).deleted_documents, 2)
+    assert.strictEqual((await box.json(DeleteReport, ["delete", "docs", "-y"])).deleted_documents, 5)
+    assert.strictEqual((await box.json(Stats, ["info"])).documents, 1)
+    assert.strictEqual((await box.run(["delete", "doc", "-y"])).code, 1)
+  })
+
   it("deletes by id", async () => {
     const { results } = await box.json(SearchResponse, ["query", "glacier", "-k1"])
     const id = results[0]?.metadata.doc_id ?? ""
