@@ -28,6 +28,7 @@ import { Prompt } from "./Prompt.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
 import { Reindexer } from "./Reindexer.ts"
 import { Search } from "./Search.ts"
+import { Speed } from "./Speed.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
@@ -170,7 +171,7 @@ export const layer = ({
   settings,
   store
 }: Configured & Opening & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
-  return Layer.mergeAll(Benchmark.Default, Answer.Default, Reindexer.Default).pipe(
+  return Layer.mergeAll(Benchmark.Default, Speed.Default, Answer.Default, Reindexer.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
     Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
     Layer.provideMerge(Indexer.Default),
@@ -201,10 +202,11 @@ export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "te
 
 /** The program on the configured index, or on the one that the purpose asks for instead. */
 export const layerFor = Effect.fnUntraced(function* (
-  { apiKeys, settings }: Configured,
+  { apiKeys, settings: given }: Configured,
   purpose: Purpose,
-  opening: Opening = {}
+  { exact = given.vector.exact, ...opening }: Opening & { readonly exact?: boolean } = {}
 ) {
+  const settings = { ...given, vector: { ...given.vector, exact } }
   const fs = yield* FileSystem.FileSystem
   const file = settings.store.path
   switch (purpose) {

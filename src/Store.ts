@@ -146,6 +146,13 @@ export interface DocumentSummary {
   readonly passages: number
 }
 
+/** A passage out of many, with what names its document. */
+export interface SampledPassage {
+  readonly docId: DocumentId
+  readonly title: string | undefined
+  readonly text: string
+}
+
 export interface Deleted {
   readonly documents: number
   readonly passages: number
@@ -270,6 +277,14 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
     ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
+    /**
+     * The passages at these places of a collection, 0 its oldest and 1 its newest, in the places' order; fewer where
+     * places fall on the same passage.
+     */
+    readonly sample: (
+      collection: CollectionName,
+      places: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
     readonly deleteDocument: (
       collection: CollectionName,
       docId: DocumentId

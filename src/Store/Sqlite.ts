@@ -82,6 +82,10 @@ const make = Effect.gen(function* () {
 
     list: Effect.fn("Store.list")((name, page) => read(within(name, ({ id }) => reading.page(sql, id, page)))),
 
+    sample: Effect.fn("Store.sample")((name, places) =>
+      read(within(name, ({ id }) => reading.sample(sql, id, places)))
+    ),
+
     deleteDocument: Effect.fn("Store.deleteDocument")((name, docId) =>
       write(
         within(name, ({ id }) =>

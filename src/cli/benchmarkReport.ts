@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import { type BenchmarkMode, type Evaluation, modes, type Quality } from "../Benchmark.ts"
 import { mean } from "../text/metrics.ts"
 import { bytesText, numberText } from "./output.ts"
+import { plain } from "./table.ts"
 import { Terminal } from "./terminal.ts"
 
 const Scores = Schema.Struct({
@@ -80,24 +81,6 @@ export const benchmarkReport = (
     configured,
     peak_memory_bytes: peakMemoryBytes
   }
-}
-
-const plain = {
-  top: "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  left: "",
-  "left-mid": "",
-  mid: "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: "  "
 }
 
 /** A table of every dataset and mode, and what indexing took. */

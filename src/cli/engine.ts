@@ -23,6 +23,7 @@ import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Reindexer } from "../Reindexer.ts"
 import type { Search } from "../Search.ts"
+import type { Speed } from "../Speed.ts"
 import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
 
@@ -46,6 +47,7 @@ export type Services =
   | StoreConfig
   | SearchConfig
   | Benchmark
+  | Speed
   | Answer
   | Reindexer
   | Prompt
@@ -58,10 +60,13 @@ export type Services =
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
-    /** `pooled`: reads run in threads of their own, for a door that answers many and for long. */
+    /**
+     * `pooled`: reads run in threads of their own, for a door that answers many and for long. `exact`: every vector is
+     * scored, whatever the configuration says.
+     */
     readonly open: (
       purpose: Purpose,
-      options?: { readonly pooled: boolean }
+      options?: { readonly pooled?: boolean; readonly exact?: boolean }
     ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
     /** The configuration as it holds. */
     readonly settings: Effect.Effect<Settings, ConfigError>

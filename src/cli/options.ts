@@ -136,3 +136,19 @@ export const minNdcg = Flag.number("min-ndcg", {
   min: 0,
   max: 1
 })
+
+export const queries = Flag.number("queries", {
+  value: "N",
+  summary: "Queries to measure your own index with (default: 200)",
+  min: 1,
+  max: 100_000,
+  whole: true
+})
+
+export const seed = Flag.number("seed", {
+  value: "N",
+  summary: "Another seed takes other queries from the index (default: 1)",
+  min: 0,
+  max: 2 ** 31 - 1,
+  whole: true
+})

@@ -425,6 +425,30 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       })
     )
 
+    it.effect("samples passages by their place, of this collection only", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        assert.deepStrictEqual(yield* store.sample(name, [0, 1]), [])
+        const other = yield* fresh
+        for (let n = 0; n < 10; n++) {
+          yield* put(document(`p${n}\nq${n}`, { docId: DocumentId.make(`d${n}`), title: `T${n}` }))
+          yield* other.put(document("another's"))
+        }
+        yield* store.deleteDocument(name, DocumentId.make("d5"))
+        const [last, first] = yield* store.sample(name, [1, 0])
+        assert.deepStrictEqual(first, { docId: DocumentId.make("d0"), title: "T0", text: "p0" })
+        assert.deepStrictEqual(last, { docId: DocumentId.make("d9"), title: "T9", text: "q9" })
+        const every = yield* store.sample(
+          name,
+          Array.from({ length: 100 }, (_, n) => n / 99)
+        )
+        assert.deepStrictEqual(
+          every.map(({ text }) => text),
+          [0, 1, 2, 3, 4, 6, 7, 8, 9].flatMap((n) => [`p${n}`, `q${n}`])
+        )
+      })
+    )
+
     it.effect("fails on a collection that is not there", () =>
       Effect.gen(function* () {
         const store = yield* Store
@@ -438,6 +462,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           store.deleteDocument(name, DocumentId.make("x")),
           store.prune(name, [], 1),
           store.stats(name),
+          store.sample(name, [0]),
           store.rank({ collection: name, keyword: "x", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
         ]
         for (const attempt of attempts) {

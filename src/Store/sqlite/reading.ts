@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
-import { DocumentNotFound, type DocumentSummary, type StoredDocument } from "../../Store.ts"
+import { DocumentNotFound, type DocumentSummary, type SampledPassage, type StoredDocument } from "../../Store.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
@@ -72,4 +72,30 @@ export const page = Effect.fnUntraced(function* (
     title: row.title ?? undefined,
     passages: row.passages
   }))
+})
+
+/** The next passage of the collection after each place; ids are given in order, so places are, too, but for gaps. */
+export const sample = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  places: ReadonlyArray<number>
+) {
+  const bound = (which: "min" | "max") =>
+    `(SELECT ${which}(id) FROM passages WHERE document_id = (SELECT ${which}(id) FROM documents WHERE collection_id = ? AND passages > 0))`
+  const [range] = yield* sql.unsafe<{ readonly first: number | null; readonly last: number | null }>(
+    `SELECT ${bound("min")} AS first, ${bound("max")} AS last`,
+    [collection, collection]
+  )
+  const { first, last } = range!
+  if (first === null || last === null) return []
+  const ids = places.map((place) => Math.round(first + place * (last - first)))
+  const rows = yield* sql.unsafe<{ readonly doc_id: DocumentId; readonly title: string | null; readonly text: string }>(
+    `SELECT d.doc_id, d.title, p.text FROM (
+       SELECT (SELECT q.id FROM passages AS q JOIN documents AS e ON e.id = q.document_id
+               WHERE q.id >= t.value AND e.collection_id = ? ORDER BY q.id LIMIT 1) AS id, min(t.key) AS place
+       FROM json_each(?) AS t GROUP BY 1
+     ) AS s CROSS JOIN passages AS p ON p.id = s.id JOIN documents AS d ON d.id = p.document_id ORDER BY s.place`,
+    [collection, JSON.stringify(ids)]
+  )
+  return rows.map((row): SampledPassage => ({ docId: row.doc_id, title: row.title ?? undefined, text: row.text }))
 })

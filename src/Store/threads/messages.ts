@@ -34,6 +34,7 @@ export const reads = [
   "unembedded",
   "get",
   "list",
+  "sample",
   "rank"
 ] as const satisfies ReadonlyArray<Name>
 

@@ -1,5 +1,7 @@
 import { afterAll, assert, describe, it } from "vitest"
+import { readFileSync } from "node:fs"
 import { BenchmarkReport } from "../../../src/cli/benchmarkReport.ts"
+import { SpeedReport } from "../../../src/cli/speedReport.ts"
 import { Sandbox } from "./sandbox.ts"
 
 const lines = (values: ReadonlyArray<unknown>) => values.map((value) => `${JSON.stringify(value)}\n`).join("")
@@ -77,6 +79,54 @@ describe("benchmark", () => {
       assert.strictEqual(code, 1)
       assert.include(stderr, message)
     }
-    assert.strictEqual((await box.run(["benchmark"])).code, 2)
+  })
+})
+
+describe("benchmark of one's own index", () => {
+  it("measures what is in it, and changes nothing", async () => {
+    const db = ["--db", "own.db"]
+    assert.strictEqual((await box.run([...db, "index", "toy/corpus.jsonl"])).code, 0)
+    const before = readFileSync(box.path("own.db"))
+    const report = await box.json(SpeedReport, [...db, "benchmark", "--queries", "20"])
+    assert.deepInclude(report, { collection: "default", documents: 5, passages: 5, queries: 20, recall_at_10: 1 })
+    assert.isAbove(report.passages_per_second ?? 0, 0)
+    assert.strictEqual(report.bytes_per_passage, Math.round(before.length / 5))
+    for (const { p50_ms, p95_ms, p99_ms } of Object.values(report.legs)) {
+      assert.isTrue(p50_ms > 0 && p50_ms <= p95_ms && p95_ms <= p99_ms)
+    }
+    assert.isTrue(before.equals(readFileSync(box.path("own.db"))))
+
+    const { code, stderr, stdout } = await box.run([...db, "benchmark", "--queries", "3"])
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^default: 5 documents, 5 passages, 3 queries taken from them$/m)
+    assert.match(stdout, /^search +p50 ms +p95 ms +p99 ms$/m)
+    for (const leg of ["keyword", "vector", "hybrid"])
+      assert.match(stdout, new RegExp(`^${leg} +\\d+\\.\\d +\\d+\\.\\d`, "m"))
+    assert.match(stdout, /^Vector search finds 100\.0 % of the ten nearest$/m)
+  })
+
+  it("says what to do where there is nothing to measure", async () => {
+    const missing = await box.run(["--db", "none.db", "benchmark"])
+    assert.strictEqual(missing.code, 1)
+    assert.include(missing.stderr, "clew index PATH")
+    assert.strictEqual((await box.run(["--db", "empty.db", "collections", "create", "papers"])).code, 0)
+    for (const args of [[], ["--collection", "papers"]]) {
+      const empty = await box.run(["--db", "empty.db", "benchmark", ...args])
+      assert.strictEqual(empty.code, 1)
+      assert.match(empty.stderr, /holds no passage to measure with; index something with `clew index PATH`/)
+    }
+    const unknown = await box.run(["--db", "empty.db", "benchmark", "--collection", "other"])
+    assert.include(unknown.stderr, "No collection named other")
+  })
+
+  it("keeps the flags of both apart", async () => {
+    for (const args of [
+      ["--min-ndcg", "0.4"],
+      ["--dataset", "toy", "--queries", "3"],
+      ["--dataset", "toy", "--collection", "papers"],
+      ["--queries", "0"]
+    ]) {
+      assert.strictEqual((await box.run(["benchmark", ...args])).code, 2, args.join(" "))
+    }
   })
 })
