@@ -1,0 +1,59 @@
+import { type Data, passageAt, type Share, shares, type Task, topK } from "./data.ts"
+import type { Result, Truth } from "./result.ts"
+import { measure } from "./timing.ts"
+
+/** The places of the best, best first. */
+const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyArray<number> => {
+  const kept: Array<number> = []
+  let least = -Infinity
+  for (let at = 0; at < scores.length; at++) {
+    const score = scores[at]!
+    if (score <= least || (allowed !== undefined && allowed[at] === 0)) continue
+    let place = kept.length
+    while (place > 0 && scores[kept[place - 1]!]! < score) place--
+    kept.splice(place, 0, at)
+    if (kept.length > topK) kept.pop()
+    if (kept.length === topK) least = scores[kept[topK - 1]!]!
+  }
+  return kept
+}
+
+/** Every vector, in JavaScript; what it finds is the truth that the others are held against. */
+export const brute = async ({ queries, source, vectors }: Data, { size }: Task): Promise<Result & { truth: Truth }> => {
+  const all = vectors(0, size)
+  const width = all.length / size
+  const flag = { "1 %": "one", "10 %": "ten", "50 %": "half" } as const satisfies Record<Share, string>
+  const allowed = Object.fromEntries(shares.map((share) => [share, new Uint8Array(size)])) as Record<Share, Uint8Array>
+  for (let at = 0; at < size; at++) {
+    const { metadata } = passageAt(source, at)
+    for (const share of shares) allowed[share][at] = Number(metadata[flag[share]])
+  }
+  const truth: Record<string, Array<ReadonlyArray<number>>> = { all: [], "1 %": [], "10 %": [], "50 %": [] }
+  const scores = new Float32Array(size)
+  const scan = (query: Float32Array) => {
+    for (let row = 0, at = 0; row < size; row++, at += width) {
+      let [a, b, c, d] = [0, 0, 0, 0]
+      for (let i = 0; i < width; i += 4) {
+        a += all[at + i]! * query[i]!
+        b += all[at + i + 1]! * query[i + 1]!
+        c += all[at + i + 2]! * query[i + 2]!
+        d += all[at + i + 3]! * query[i + 3]!
+      }
+      scores[row] = a + b + (c + d)
+    }
+    return best(scores, undefined)
+  }
+  const rows = [await measure("float32 in JavaScript", queries, undefined, ({ vector }) => scan(vector))]
+  for (const { vector } of queries) {
+    truth["all"]!.push(scan(vector))
+    for (const share of shares) truth[share]!.push(best(scores, allowed[share]))
+  }
+  return {
+    rows: rows.map((row) => ({ ...row, recall: 1 })),
+    buildSeconds: null,
+    rss: process.memoryUsage().rss,
+    bytes: null,
+    notes: [],
+    truth
+  }
+}
