@@ -114,6 +114,7 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
     yield* Effect.forEach(requests.slice(0, 100), (request) => timed(store.rank(request), alone))
     const together: Array<number> = []
     const until = performance.now() + seconds * 1000
+    const before = process.cpuUsage()
     const { lag: late } = yield* lag(
       Effect.forEach(
         Array.from({ length: atOnce }, (_, n) => n),
@@ -126,8 +127,11 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
       )
     )
     const rate = together.length / seconds
+    const used = process.cpuUsage(before)
+    // Where others want the cores too, it is this that tells what the threads could not have.
+    const cores = (used.user + used.system) / 1e6 / seconds
     console.log(
-      `${name}\n  one at a time  ${figures(alone)}\n  ${atOnce} at once      ${figures(together)}  ${rate.toFixed(0)}/s\n  ${late}`
+      `${name}\n  one at a time  ${figures(alone)}\n  ${atOnce} at once      ${figures(together)}  ${rate.toFixed(0)}/s, ${cores.toFixed(2)} cores used\n  ${late}`
     )
     return rate
   })

@@ -18,10 +18,27 @@ const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyAr
   return kept
 }
 
+/** The dot product of the query with each row. */
+const dots = (rows: Float32Array, query: Float32Array, scores: Float32Array): void => {
+  const width = query.length
+  for (let row = 0, at = 0; row < scores.length; row++, at += width) {
+    let a = 0
+    let b = 0
+    let c = 0
+    let d = 0
+    for (let i = 0; i < width; i += 4) {
+      a += rows[at + i]! * query[i]!
+      b += rows[at + i + 1]! * query[i + 1]!
+      c += rows[at + i + 2]! * query[i + 2]!
+      d += rows[at + i + 3]! * query[i + 3]!
+    }
+    scores[row] = a + b + (c + d)
+  }
+}
+
 /** Every vector, in JavaScript; what it finds is the truth that the others are held against. */
 export const brute = async ({ queries, source, vectors }: Data, { size }: Task): Promise<Result & { truth: Truth }> => {
   const all = vectors(0, size)
-  const width = all.length / size
   const flag = { "1 %": "one", "10 %": "ten", "50 %": "half" } as const satisfies Record<Share, string>
   const allowed = Object.fromEntries(shares.map((share) => [share, new Uint8Array(size)])) as Record<Share, Uint8Array>
   for (let at = 0; at < size; at++) {
@@ -31,16 +48,7 @@ export const brute = async ({ queries, source, vectors }: Data, { size }: Task):
   const truth: Record<string, Array<ReadonlyArray<number>>> = { all: [], "1 %": [], "10 %": [], "50 %": [] }
   const scores = new Float32Array(size)
   const scan = (query: Float32Array) => {
-    for (let row = 0, at = 0; row < size; row++, at += width) {
-      let [a, b, c, d] = [0, 0, 0, 0]
-      for (let i = 0; i < width; i += 4) {
-        a += all[at + i]! * query[i]!
-        b += all[at + i + 1]! * query[i + 1]!
-        c += all[at + i + 2]! * query[i + 2]!
-        d += all[at + i + 3]! * query[i + 3]!
-      }
-      scores[row] = a + b + (c + d)
-    }
+    dots(all, query, scores)
     return best(scores, undefined)
   }
   const rows = [await measure("float32 in JavaScript", queries, undefined, ({ vector }) => scan(vector))]

@@ -119,7 +119,7 @@ const whileIndexing = (data: Data, { size }: Task) =>
     const times: Array<number> = []
     const one = (n: number) => store.rank(requestOf(data.queries[n % data.queries.length]!, {}))
     // All threads have started once both have been at work.
-    while (written === 0) yield* Effect.all([one(0), one(1)], { concurrency: 2 })
+    yield* Effect.repeat(Effect.all([one(0), one(1)], { concurrency: 2 }), { while: () => written === 0 })
     const [started, before] = [performance.now(), written]
     for (let n = 0; performance.now() - started < busySeconds * 1000; n++) {
       const from = performance.now()

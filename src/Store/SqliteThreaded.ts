@@ -8,6 +8,9 @@ import * as Thread from "./threads/Thread.ts"
 
 type Service = typeof Store.Service
 
+/** `shared` goes to every thread as it is: memory that all of them see, for one. */
+type Options = Sqlite.DatabaseOptions & { readonly shared?: unknown }
+
 const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Service> =>
   Object.fromEntries(
     methods.map((method) => [
@@ -17,26 +20,27 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Servic
   )
 
 /** One thread that writes, started with the first write. What broke off is not tried again: it may have been done. */
-const writing = ({ filename }: Sqlite.DatabaseOptions) =>
+const writing = (options: Options) =>
   Pool.make({
     size: 1,
     eager: false,
     attempts: 1,
-    start: Thread.start({ filename, mode: "existing" }),
-    broken: (reason) => new StoreUnavailable({ reason: `Writing to ${filename} broke off: ${reason}; try again` })
+    start: Thread.start({ ...options, mode: "existing" }),
+    broken: (reason) =>
+      new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })
   })
 
-const reading = ({ filename }: Sqlite.DatabaseOptions, size: number) =>
+const reading = (options: Options, size: number) =>
   Pool.make({
     size,
     eager: true,
     attempts: 2,
-    start: Thread.start({ filename, mode: "readonly" }),
-    broken: (reason) => new StoreUnavailable({ reason: `Reading ${filename} broke off: ${reason}; try again` })
+    start: Thread.start({ ...options, mode: "readonly" }),
+    broken: (reason) => new StoreUnavailable({ reason: `Reading ${options.filename} broke off: ${reason}; try again` })
   })
 
 /** Reads on the caller's thread, writes in one of their own, which starts with the first write. */
-export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
+export const layer = (options: Options): Layer.Layer<Store, StoreUnavailable> =>
   Layer.scoped(
     Store,
     Effect.gen(function* () {
@@ -48,7 +52,7 @@ export const layer = (options: Sqlite.DatabaseOptions): Layer.Layer<Store, Store
 export const layerPooled = ({
   readers,
   ...options
-}: Sqlite.DatabaseOptions & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
+}: Options & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
   Layer.scoped(
     Store,
     Effect.gen(function* () {
