@@ -1,3 +1,4 @@
+import { scan } from "../../text/terms/scan.ts"
 import { terms } from "../../text/terms.ts"
 import { type Block, BlockWriter } from "./block.ts"
 import { ByteWriter } from "./bytes.ts"
@@ -13,7 +14,8 @@ export interface KeywordRow {
   readonly text: string
 }
 
-const fields = ["title", "heading", "text"] as const
+/** Title, heading, text. */
+const fields = 3
 
 const surrogate = /[\ud800-\udfff]/
 
@@ -28,74 +30,103 @@ const sorted = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
     ? terms.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     : terms.toSorted()
 
-/** Each term's number, in order of first occurrence. */
+/** Postings as they come: the term's number, the passage's ordinal, and three frequencies. */
+class Postings {
+  count = 0
+  terms: Uint32Array
+  ordinals: Uint32Array
+  frequencies: Uint32Array
+
+  constructor(capacity: number) {
+    this.terms = new Uint32Array(capacity)
+    this.ordinals = new Uint32Array(capacity)
+    this.frequencies = new Uint32Array(fields * capacity)
+  }
+
+  private grow(): void {
+    const larger = new Postings(2 * this.terms.length)
+    for (const part of ["terms", "ordinals", "frequencies"] as const) {
+      larger[part].set(this[part])
+      this[part] = larger[part]
+    }
+  }
+
+  add(term: number, ordinal: number): number {
+    if (this.count === this.terms.length) this.grow()
+    this.terms[this.count] = term
+    this.ordinals[this.count] = ordinal
+    return this.count++
+  }
+}
+
+/** Terms by their numbers, in order of first occurrence, each with its latest posting. */
 class Numbering {
   readonly terms: Array<string> = []
+  readonly latest: Array<number> = []
   private readonly numbers = new Map<string, number>()
 
   of(term: string): number {
     const known = this.numbers.get(term)
     if (known !== undefined) return known
     const well = wellFormed(term)
-    if (well !== term) {
-      const number = this.of(well)
-      this.numbers.set(term, number)
-      return number
-    }
-    this.numbers.set(term, this.terms.length)
-    return this.terms.push(term) - 1
+    const number = well === term ? this.terms.push(term) - 1 : this.of(well)
+    if (well === term) this.latest.push(-1)
+    this.numbers.set(term, number)
+    return number
   }
 }
 
 /** Makes a segment of passages, in order of their ids. */
 export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly blocks: ReadonlyArray<Block> } => {
   const numbering = new Numbering()
+  const { latest } = numbering
   const lengths = new Uint32Array(rows.length)
-  // A posting is a place in these: its term, its passage, and three frequencies.
-  const postingTerm: Array<number> = []
-  const postingOrdinal: Array<number> = []
-  const frequencies: Array<number> = []
-  /** Each term's latest posting. */
-  const latest: Array<number> = []
-
-  // A document's passages share their title and mostly their heading.
-  const known = fields.map(() => ({ text: "", terms: [] as ReadonlyArray<string> }))
-  for (const [ordinal, row] of rows.entries()) {
-    for (let field = 0; field < fields.length; field++) {
-      const text = row[fields[field]!]
-      if (text === "") continue
-      const memory = known[field]!
-      if (memory.text !== text) {
-        memory.text = text
-        memory.terms = terms(text)
-      }
-      lengths[ordinal] = (lengths[ordinal] as number) + memory.terms.length
-      for (const term of memory.terms) {
-        const number = numbering.of(term)
-        let posting = latest[number]
-        if (posting === undefined || postingOrdinal[posting] !== ordinal) {
-          posting = postingTerm.length
-          postingTerm.push(number)
-          postingOrdinal.push(ordinal)
-          frequencies.push(0, 0, 0)
-          latest[number] = posting
-        }
-        const at = 3 * posting + field
-        frequencies[at] = (frequencies[at] as number) + 1
-      }
+  const postings = new Postings(64 * rows.length)
+  let ordinal = 0
+  let field = 0
+  let length = 0
+  const count = (term: string): void => {
+    length++
+    const number = numbering.of(term)
+    let posting = latest[number] as number
+    if (posting < 0 || postings.ordinals[posting] !== ordinal) {
+      posting = postings.add(number, ordinal)
+      latest[number] = posting
     }
+    const at = fields * posting + field
+    postings.frequencies[at] = (postings.frequencies[at] as number) + 1
+  }
+  // A document's passages share their title and mostly their heading.
+  let title = ""
+  let titleTerms: ReadonlyArray<string> = []
+  for (const row of rows) {
+    if (row.title !== title) {
+      title = row.title
+      titleTerms = terms(title)
+    }
+    length = 0
+    field = 0
+    for (const term of titleTerms) count(term)
+    field = 1
+    if (row.heading !== "") scan(row.heading, count)
+    field = 2
+    scan(row.text, count)
+    lengths[ordinal++] = length
   }
 
   // Sorted by counting: each term's postings side by side, still in order of their passages.
-  const counts = new Uint32Array(numbering.terms.length + 1)
-  for (const term of postingTerm) counts[term + 1] = (counts[term + 1] as number) + 1
-  for (let term = 0; term < numbering.terms.length; term++) {
-    counts[term + 1] = (counts[term + 1] as number) + (counts[term] as number)
+  const ends = new Uint32Array(numbering.terms.length + 1)
+  for (let posting = 0; posting < postings.count; posting++) {
+    const next = (postings.terms[posting] as number) + 1
+    ends[next] = (ends[next] as number) + 1
   }
-  const places = counts.slice(0, -1)
-  const byTerm = new Uint32Array(postingTerm.length)
-  for (let posting = 0; posting < postingTerm.length; posting++) {
-    const term = postingTerm[posting] as number
+  for (let term = 0; term < numbering.terms.length; term++) {
+    ends[term + 1] = (ends[term + 1] as number) + (ends[term] as number)
+  }
+  const places = ends.slice(0, -1)
+  const byTerm = new Uint32Array(postings.count)
+  for (let posting = 0; posting < postings.count; posting++) {
+    const term = postings.terms[posting] as number
     const place = places[term] as number
     byTerm[place] = posting
     places[term] = place + 1
@@ -106,19 +137,19 @@ export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly
   const bytes = Buffer.alloc(1024)
   for (const term of sorted(numbering.terms)) {
     const number = numbering.of(term)
-    const [start, end] = [counts[number] as number, counts[number + 1] as number]
+    const [start, end] = [ends[number] as number, ends[number + 1] as number]
     let previous = -1
     for (let place = start; place < end; place++) {
       const posting = byTerm[place] as number
-      const ordinal = postingOrdinal[posting] as number
-      const at = 3 * posting
+      const ordinal = postings.ordinals[posting] as number
+      const at = fields * posting
       writePosting(
         out,
         previous,
         ordinal,
-        frequencies[at] as number,
-        frequencies[at + 1] as number,
-        frequencies[at + 2] as number
+        postings.frequencies[at] as number,
+        postings.frequencies[at + 1] as number,
+        postings.frequencies[at + 2] as number
       )
       previous = ordinal
     }
