@@ -95,11 +95,11 @@ export class Merger {
 
   constructor(readonly inputs: ReadonlyArray<Input>) {}
 
-  /** Merges until an input waits for its next block; gives that input, none at the end. */
-  run(writer: BlockWriter): Input | undefined {
+  /** Merges until an input waits for its next block, or so many bytes are written; says why it stopped. */
+  run(writer: BlockWriter, bytes: number): Input | "enough" | "done" {
     const { gathered, inputs, term } = this
     let length = 0
-    let result: Input | undefined
+    let result: Input | "enough" | undefined
     for (;;) {
       let least: BlockReader | undefined
       for (const input of inputs) {
@@ -114,6 +114,10 @@ export class Merger {
         }
       }
       if (result !== undefined || least === undefined) break
+      if (length > 0 && writer.written >= bytes) {
+        result = "enough"
+        break
+      }
       length = least.termLength
       least.term.copy(term, 0, 0, length)
       gathered.clear()
@@ -126,6 +130,6 @@ export class Merger {
       if (gathered.count > 0) writer.add(term, length, gathered.count, gathered.last, gathered.out)
     }
     if (length > 0) this.through = Buffer.from(term.subarray(0, length))
-    return result
+    return result ?? "done"
   }
 }

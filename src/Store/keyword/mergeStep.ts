@@ -23,7 +23,7 @@ import {
 } from "./segments.ts"
 import { plan } from "./tiers.ts"
 
-/** What a step reads at most before it ends, but for a term that is larger. */
+/** What a step reads and writes at most, but for a term that is larger. */
 const stepBytes = 512 * 1024
 /** Rows of what was merged that a step takes away. */
 const stepRows = 128
@@ -36,14 +36,16 @@ interface Running {
   readonly firsts: Array<Buffer>
 }
 
-/** By the output's stamp. Few, since a step goes on with the smallest. */
-const running = new Map<number, Running>()
-const maxRunning = 8
+/** What a connection knows of merges, by the output's stamp: few, since a step goes on with the smallest. */
+const known = new WeakMap<SqlClient.SqlClient, Map<number, Running>>()
+const mostKnown = 8
 
-const remember = (stamp: number, run: Running): void => {
-  // Another process may have finished one of them.
-  if (running.size >= maxRunning) running.delete(running.keys().next().value!)
-  running.set(stamp, run)
+const runningOn = (sql: SqlClient.SqlClient): Map<number, Running> => {
+  const running = known.get(sql) ?? new Map<number, Running>()
+  known.set(sql, running)
+  // Another process may have finished some.
+  for (const stamp of [...running.keys()].slice(0, -mostKnown)) running.delete(stamp)
+  return running
 }
 
 const inputsOf = (segment: Segment): ReadonlyArray<number> => JSON.parse(segment.inputs ?? "[]") as Array<number>
@@ -56,7 +58,7 @@ const sum = (values: Iterable<number>): number => {
 
 /** Begins a merge: which passages go where is settled now; what is deleted meanwhile is carried along at the end. */
 const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: ReadonlyArray<Segment>) {
-  const known = yield* heads(
+  const found = yield* heads(
     sql,
     inputs.map(({ id }) => id)
   )
@@ -64,7 +66,7 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
   const lengths = new Uint32Array(sum(inputs.map(({ dead, passages }) => passages - dead)))
   const sources: Array<Input> = []
   for (const input of inputs) {
-    const head = known.get(input.id)!
+    const head = found.get(input.id)!
     const bits = yield* tombstones(sql, input)
     const base = ids.count
     let places: Places = base
@@ -100,7 +102,7 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
     inputs: inputs.map((input) => input.id)
   })
   yield* putHead(sql, id, head)
-  remember(stamp, { merger: new Merger(sources), head, firsts: [] })
+  runningOn(sql).set(stamp, { merger: new Merger(sources), head, firsts: [] })
 })
 
 /** Where an input's passages are in the output, told by their ids. */
@@ -118,12 +120,12 @@ const firstTerm = (start: Buffer): Buffer => {
 /** Takes up a merge that another process began, or this one before a rollback. */
 const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Segment) {
   const ids = inputsOf(output)
-  const known = yield* heads(sql, [output.id, ...ids])
-  const head = known.get(output.id)!
+  const found = yield* heads(sql, [output.id, ...ids])
+  const head = found.get(output.id)!
   const through = output.through ?? Buffer.alloc(0)
   const inputs: Array<Input> = []
   for (const id of ids) {
-    const { firsts, ids: passages } = known.get(id)!
+    const { firsts, ids: passages } = found.get(id)!
     const input = new Input(id, firsts.length, placesIn(head.ids, passages))
     if (through.length > 0) {
       input.block = Math.max(0, blockOf(firsts, through))
@@ -134,40 +136,41 @@ const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Se
   const merger = new Merger(inputs)
   merger.through = through
   const run: Running = { merger, head, firsts: yield* firstTerms(sql, output.id, firstTerm) }
-  remember(output.stamp, run)
   return run
 })
 
 /** Merges on from where the last step ended. */
 const advance = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Segment, bytes: number) {
-  const kept = running.get(output.stamp)
+  const kept = runningOn(sql).get(output.stamp)
   const run =
     kept !== undefined && kept.merger.through.equals(output.through ?? Buffer.alloc(0))
       ? kept
       : yield* resume(sql, output)
   // Dropped until the step has succeeded: it changes as it goes.
-  running.delete(output.stamp)
+  runningOn(sql).delete(output.stamp)
   const { firsts, merger } = run
   const writer = new BlockWriter()
+  const { through } = merger
   let left = bytes
-  let waiting = merger.run(writer)
-  while (waiting !== undefined && left > 0) {
-    const { block, segment } = waiting
+  let stopped = merger.run(writer, bytes)
+  // A term at least, so that even a process a step comes to an end.
+  while (typeof stopped !== "string" && (left > 0 || merger.through === through)) {
+    const { block, segment } = stopped
     const data = yield* readBlock(sql, { segment, block })
     left -= data.length
-    waiting.take(data)
-    waiting = merger.run(writer)
+    stopped.take(data)
+    stopped = merger.run(writer, bytes)
   }
   writer.close()
   yield* addBlocks(sql, output.id, firsts.length, writer.blocks)
   for (const { first } of writer.blocks) firsts.push(first)
-  if (waiting === undefined) return yield* finish(sql, output, run)
+  if (stopped === "done") return yield* finish(sql, output, run)
   yield* sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [
     merger.through,
     firsts.length,
     output.id
   ])
-  remember(output.stamp, run)
+  runningOn(sql).set(output.stamp, run)
 })
 
 /** Puts the output in the inputs' place, with the tombstones that came after the start. */
@@ -224,6 +227,9 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* (
   sql: SqlClient.SqlClient,
   options: { readonly bytes?: number } = {}
 ) {
+  // First, since their room is used again for what is merged next.
+  const [garbage] = yield* inState(sql, State.garbage)
+  if (garbage !== undefined) yield* clear(sql, garbage.id, stepRows)
   const taken = new Set((yield* inState(sql, State.building)).flatMap(inputsOf))
   let began = false
   for (const segments of byCollection(yield* inState(sql, State.live))) {
@@ -235,9 +241,5 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* (
   }
   const [next] = (yield* inState(sql, State.building)).toSorted((a, b) => a.passages - b.passages)
   if (next !== undefined) yield* advance(sql, next, options.bytes ?? stepBytes)
-  if (next !== undefined || began) return true
-  const [garbage] = yield* inState(sql, State.garbage)
-  if (garbage === undefined) return false
-  yield* clear(sql, garbage.id, stepRows)
-  return true
+  return began || next !== undefined || garbage !== undefined
 })

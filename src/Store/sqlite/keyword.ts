@@ -15,6 +15,7 @@ import { crowd } from "../keyword/tiers.ts"
 import type { Scored } from "./rank.ts"
 
 export type { KeywordRow }
+export { verify } from "../keyword/verify.ts"
 export { mergeStep }
 
 export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<void, SqlError> =>
