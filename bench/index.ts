@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, string>> = {
   pool: "queries in a pool of threads beside the same in process: latency, throughput, event-loop delay",
   embed: "passages embedded a second, and the time to load the packaged model",
   chunk: "documents cut a second",
+  keyword: "the keyword leg held against FTS5 on collections, then timed at sizes: indexing, bytes, queries",
   terms: "index terms and highlighting",
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",

@@ -12,11 +12,11 @@ import { mergeStep } from "../keyword/mergeStep.ts"
 import { best } from "../keyword/search.ts"
 import { add, addBlocks, bury, clear, live, ofCollection, putHead } from "../keyword/segments.ts"
 import { crowd } from "../keyword/tiers.ts"
+import { verify } from "../keyword/verify.ts"
 import type { Scored } from "./rank.ts"
 
 export type { KeywordRow }
-export { verify } from "../keyword/verify.ts"
-export { mergeStep }
+export { mergeStep, verify }
 
 export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<void, SqlError> =>
   Effect.flatMap(ofCollection(sql, collection), (segments) =>
@@ -103,4 +103,10 @@ export const search = Effect.fnUntraced(function* (
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
   const mask = options.mask === undefined ? undefined : yield* bitmap(sql, options.mask)
   return yield* best(sql, collection, wanted, { ...options, mask })
+})
+
+/** What `verify` finds in all collections. */
+export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections ORDER BY id")
+  return (yield* Effect.forEach(collections, ({ id }) => verify(sql, id))).flat()
 })
