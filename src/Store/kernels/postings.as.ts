@@ -198,11 +198,17 @@ function compact(out: usize, found: u32, room: u32): u32 {
   return kept
 }
 
+/** Brings cursors that stand before their first posting (ordinal -1) to it. */
+export function open(cursors: usize, count: u32): void {
+  const size = <u32>offsetof<Cursor>()
+  for (let i: u32 = 0; i < count; i++) advance(changetype<Cursor>(cursors + i * size))
+}
+
 /**
- * Writes passages that may be among the best to `out` (ordinal, score) and gives their number; `room` is what may be
+ * Goes on up to the ordinal `until`, a multiple of the window. Writes passages that may be among the best to `out` (ordinal, score) and gives their number; `room` is what may be
  * kept between windows, a window more must fit. `dead` and `allowed` are bitmaps by ordinal, 0 where there is none. The
  * scores of the ordinals at `also` (ascending) go to `alsoScores`, 0 where nothing matches. `sums` has a window's
- * scores, all 0. Cursors stand before their first posting: ordinal -1.
+ * scores, all 0.
  */
 export function rank(
   cursors: usize,
@@ -217,16 +223,16 @@ export function rank(
   alsoCount: u32,
   sums: usize,
   out: usize,
-  room: u32
+  room: u32,
+  until: u32
 ): u32 {
   let found: u32 = 0
   let alsoAt: u32 = 0
   const size = <u32>offsetof<Cursor>()
-  for (let i: u32 = 0; i < cursorCount; i++) advance(changetype<Cursor>(cursors + i * size))
   for (;;) {
     let first = none
     for (let i: u32 = 0; i < cursorCount; i++) first = min(first, changetype<Cursor>(cursors + i * size).ordinal)
-    if (first === none) break
+    if (first >= until) break
     const start = first & ~(window - 1)
     const limit = start + window
     for (let i: u32 = 0; i < cursorCount; i++) {

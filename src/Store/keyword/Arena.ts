@@ -5,6 +5,7 @@ import type { Head } from "./head.ts"
 interface Kernel {
   readonly begin: (heap: number, depth: number) => void
   readonly bound: () => number
+  readonly open: (cursors: number, count: number) => void
   readonly rank: (
     cursors: number,
     cursorCount: number,
@@ -18,7 +19,8 @@ interface Kernel {
     alsoCount: number,
     sums: number,
     out: number,
-    room: number
+    room: number,
+    until: number
   ) => number
   readonly countLiving: (at: number, end: number, dead: number) => number
 }

@@ -44,7 +44,8 @@ export const loadSegments = Effect.fnUntraced(function* (
       loaded.deadAt = arena.store(yield* tombstones(sql, segment))
     }
     loaded.version = segment.version
-    all.push(loaded)
+    // As it is now: a reader of another snapshot may change it before this one is done.
+    all.push({ ...loaded })
   }
   return all
 })
@@ -65,9 +66,9 @@ export const loadPostings = Effect.fnUntraced(function* (
     for (const needle of needles) {
       const key = needleKey(needle)
       if (postings.has(key)) continue
-      postings.set(key, none)
       const refs = blocksOf(firsts, needle).map((block) => ({ segment: segment.id, block }))
-      if (refs.length > 0) wanted.push({ loaded: loaded[index]!, needle, refs })
+      if (refs.length === 0) postings.set(key, none)
+      else wanted.push({ loaded: loaded[index]!, needle, refs })
     }
   }
   if (wanted.length === 0) return
@@ -78,7 +79,10 @@ export const loadPostings = Effect.fnUntraced(function* (
   for (const { loaded, needle, refs } of wanted) {
     const data = refs.map((ref) => blocks.get(nameOf(ref))!)
     const found = needle.isPrefix ? joined(data, needle.term) : single(data[0]!, needle.term)
-    if (found === undefined) continue
+    if (found === undefined) {
+      loaded.postings.set(needleKey(needle), none)
+      continue
+    }
     const at = arena.store(found.bytes)
     loaded.postings.set(needleKey(needle), {
       at,

@@ -14,6 +14,7 @@ import { headingPath } from "../../../src/model/SearchResult.ts"
 import { type PreparedDocument, Store } from "../../../src/Store.ts"
 import { plan } from "../../../src/Store/keyword/tiers.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { Cancelled } from "../../../src/Store/sqlite/Cancelled.ts"
 import * as collections from "../../../src/Store/sqlite/collections.ts"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import * as documents from "../../../src/Store/sqlite/documents.ts"
@@ -226,7 +227,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
         yield* agrees(sql, id)
         yield* close
       }).pipe(Effect.scoped),
-    { fastCheck: { numRuns: 25, endOnFailure: true } }
+    { fastCheck: { numRuns: 12, endOnFailure: true } }
   )
 
   it.scoped("carries what is deleted while it merges, through every step and a new start", () =>
@@ -363,6 +364,18 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
     })
   )
 
+  it.scoped("gives up where nobody waits any more", () =>
+    Effect.gen(function* () {
+      const sql = yield* database
+      const { id } = yield* make(sql)
+      yield* put(sql, 0, one("river"))
+      const look = keyword.search(sql, id, "river", { depth: 5, mask: undefined, also: [] })
+      const exit = yield* Effect.exit(Effect.provideService(look, Cancelled, () => true))
+      assert.isTrue(Exit.isInterrupted(exit))
+      assert.strictEqual((yield* look).length, 1)
+    })
+  )
+
   it.scoped("holds frequencies of any size", () =>
     Effect.gen(function* () {
       const sql = yield* database
@@ -393,8 +406,8 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
           next(3) === 0 ? words[next(words.length)] : `w${next(3000)}`
         ).join(" ")
       })
-      for (let n = 0; n < 10; n++) {
-        yield* put(sql, n, { title: n % 3 === 0 ? "sea" : "", passages: Array.from({ length: 1900 }, passage) })
+      for (let n = 0; n < 8; n++) {
+        yield* put(sql, n, { title: n % 3 === 0 ? "sea" : "", passages: Array.from({ length: 1300 }, passage) })
       }
       yield* agrees(sql, id, 200)
       yield* holds(sql, id)
