@@ -23,8 +23,16 @@ import {
 } from "./segments.ts"
 import { plan } from "./tiers.ts"
 
-/** What a step reads and writes at most, but for a term that is larger. */
-const stepBytes = 512 * 1024
+/** How much a step does. */
+export interface StepOptions {
+  /** What it reads and writes at most, but for a term that is larger. */
+  readonly bytes: number
+  /** From so many passages on, beginning and ending a merge are steps of their own: heads are read and written whole. */
+  readonly largePassages: number
+}
+
+const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
+
 /** Rows of what was merged that a step takes away. */
 const stepRows = 128
 
@@ -56,6 +64,9 @@ const sum = (values: Iterable<number>): number => {
   return total
 }
 
+/** Passages that are not deleted. */
+const total = (segments: ReadonlyArray<Segment>): number => sum(segments.map(({ dead, passages }) => passages - dead))
+
 /** Begins a merge: which passages go where is settled now; what is deleted meanwhile is carried along at the end. */
 const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: ReadonlyArray<Segment>) {
   const found = yield* heads(
@@ -63,7 +74,7 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
     inputs.map(({ id }) => id)
   )
   const ids = new RunsBuilder()
-  const lengths = new Uint32Array(sum(inputs.map(({ dead, passages }) => passages - dead)))
+  const lengths = new Uint32Array(total(inputs))
   const sources: Array<Input> = []
   for (const input of inputs) {
     const head = found.get(input.id)!
@@ -135,12 +146,15 @@ const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Se
   }
   const merger = new Merger(inputs)
   merger.through = through
-  const run: Running = { merger, head, firsts: yield* firstTerms(sql, output.id, firstTerm) }
-  return run
+  return { merger, head, firsts: yield* firstTerms(sql, output.id, firstTerm) } satisfies Running
 })
 
 /** Merges on from where the last step ended. */
-const advance = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Segment, bytes: number) {
+const advance = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  output: Segment,
+  { bytes, largePassages }: StepOptions
+) {
   const kept = runningOn(sql).get(output.stamp)
   const run =
     kept !== undefined && kept.merger.through.equals(output.through ?? Buffer.alloc(0))
@@ -164,7 +178,8 @@ const advance = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: S
   writer.close()
   yield* addBlocks(sql, output.id, firsts.length, writer.blocks)
   for (const { first } of writer.blocks) firsts.push(first)
-  if (stopped === "done") return yield* finish(sql, output, run)
+  const isLate = output.passages >= largePassages && writer.blocks.length > 0
+  if (stopped === "done" && !isLate) return yield* finish(sql, output, run)
   yield* sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [
     merger.through,
     firsts.length,
@@ -225,7 +240,7 @@ const byCollection = (segments: ReadonlyArray<Segment>): Iterable<ReadonlyArray<
  */
 export const mergeStep = Effect.fn("Store.mergeStep")(function* (
   sql: SqlClient.SqlClient,
-  options: { readonly bytes?: number } = {}
+  options: StepOptions = step
 ) {
   // First, since their room is used again for what is merged next.
   const [garbage] = yield* inState(sql, State.garbage)
@@ -237,9 +252,10 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* (
     if (chosen.length === 0) continue
     yield* start(sql, chosen)
     began = true
+    if (total(chosen) >= options.largePassages) return true
     break
   }
   const [next] = (yield* inState(sql, State.building)).toSorted((a, b) => a.passages - b.passages)
-  if (next !== undefined) yield* advance(sql, next, options.bytes ?? stepBytes)
+  if (next !== undefined) yield* advance(sql, next, options)
   return began || next !== undefined || garbage !== undefined
 })

@@ -145,7 +145,9 @@ const holds = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection:
 const write = (sql: SqlClient.SqlClient) => transaction(sql, "BEGIN IMMEDIATE")
 
 /** So little that a step ends with the first block that it reads. */
-const small = { bytes: 1 }
+const small = { bytes: 1, largePassages: 1e9 }
+/** The same, with a step to begin and one to end. */
+const smallest = { bytes: 1, largePassages: 0 }
 
 const segmentsIn = (sql: SqlClient.SqlClient, state: number) =>
   Effect.map(
@@ -212,7 +214,8 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
           if ("put" in edit) yield* put(sql, edit.put, edit.content)
           else if ("remove" in edit) yield* remove(sql, id, edit.remove)
           else if ("merge" in edit) {
-            for (let step = 0; step < edit.merge; step++) yield* write(sql)(keyword.mergeStep(sql, small))
+            const options = edit.merge % 2 === 0 ? small : smallest
+            for (let step = 0; step < edit.merge; step++) yield* write(sql)(keyword.mergeStep(sql, options))
           } else if ("fail" in edit) {
             yield* Effect.flip(write(sql)(Effect.zipRight(keyword.mergeStep(sql, small), Effect.fail("broken off"))))
           } else {
@@ -237,8 +240,8 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       const { id } = yield* make(sql)
       for (let n = 0; n < 8; n++) yield* put(sql, n, one(`river ${"sea ".repeat(n)}word${n}`))
       let steps = 0
-      for (; yield* write(sql)(keyword.mergeStep(sql, small)); steps++) {
-        if (steps === 1) assert.strictEqual(yield* segmentsIn(sql, 1), 1)
+      for (; yield* write(sql)(keyword.mergeStep(sql, smallest)); steps++) {
+        if (steps === 2) assert.strictEqual(yield* segmentsIn(sql, 1), 1)
         if (steps < 7) yield* remove(sql, id, steps)
         yield* holds(sql, id)
         yield* agrees(sql, id)
@@ -412,7 +415,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       yield* agrees(sql, id, 200)
       yield* holds(sql, id)
       let steps = 0
-      while (yield* write(sql)(keyword.mergeStep(sql, { bytes: 40_000 }))) steps++
+      while (yield* write(sql)(keyword.mergeStep(sql, { bytes: 8000, largePassages: 0 }))) steps++
       assert.isAbove(steps, 5)
       yield* remove(sql, id, 4)
       yield* agrees(sql, id, 200)
