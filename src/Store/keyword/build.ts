@@ -59,19 +59,42 @@ class Postings {
   }
 }
 
-/** Terms by their numbers, in order of first occurrence, each with its latest posting. */
+/**
+ * Terms by their numbers, in order of first occurrence, each with its latest posting. A table of our own: a Map takes
+ * half as long as the scanner itself.
+ */
 class Numbering {
   readonly terms: Array<string> = []
   readonly latest: Array<number> = []
-  private readonly numbers = new Map<string, number>()
+  private slots = new Int32Array(1 << 14).fill(-1)
+
+  private slotOf(term: string): number {
+    const mask = this.slots.length - 1
+    let hash = 0
+    for (let i = 0; i < term.length; i++) hash = Math.imul(hash ^ term.charCodeAt(i), 0x9e3779b1)
+    let slot = (hash ^ (hash >>> 15)) & mask
+    for (;;) {
+      const number = this.slots[slot] as number
+      if (number < 0 || this.terms[number] === term) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  private grow(): void {
+    this.slots = new Int32Array(2 * this.slots.length).fill(-1)
+    for (const [number, term] of this.terms.entries()) this.slots[this.slotOf(term)] = number
+  }
 
   of(term: string): number {
-    const known = this.numbers.get(term)
-    if (known !== undefined) return known
+    const slot = this.slotOf(term)
+    const known = this.slots[slot] as number
+    if (known >= 0) return known
     const well = wellFormed(term)
-    const number = well === term ? this.terms.push(term) - 1 : this.of(well)
-    if (well === term) this.latest.push(-1)
-    this.numbers.set(term, number)
+    if (well !== term) return this.of(well)
+    const number = this.terms.push(term) - 1
+    this.latest.push(-1)
+    this.slots[slot] = number
+    if (2 * this.terms.length > this.slots.length) this.grow()
     return number
   }
 }
