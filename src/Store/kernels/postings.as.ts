@@ -33,8 +33,6 @@ let threshold: f64 = least
 // What a varint gave, and where it ended.
 let place: usize = 0
 
-// @ts-ignore
-@inline
 function varint(): u32 {
   let byte = <u32>load<u8>(place++)
   if (byte < 128) return byte
@@ -49,8 +47,6 @@ function varint(): u32 {
 }
 
 /** Goes to the next posting, if there is one. */
-// @ts-ignore
-@inline
 function advance(cursor: Cursor): void {
   if (cursor.at >= cursor.end) {
     cursor.ordinal = none
@@ -64,8 +60,6 @@ function advance(cursor: Cursor): void {
 }
 
 /** The weighted frequency at `place`. */
-// @ts-ignore
-@inline
 function frequency(): u32 {
   const packed = varint()
   let title = (packed >>> 2) & 3
@@ -94,9 +88,9 @@ function push(score: f64): void {
     i = heapSize++
     while (i > 0) {
       const parent = (i - 1) >>> 1
-      const above = load<f64>(heap + (<usize>parent << 3))
+      const above = load<f64>(heap + ((<usize>parent) << 3))
       if (above <= score) break
-      store<f64>(heap + (<usize>i << 3), above)
+      store<f64>(heap + ((<usize>i) << 3), above)
       i = parent
     }
   } else {
@@ -104,45 +98,35 @@ function push(score: f64): void {
     for (;;) {
       let child: u32 = 2 * i + 1
       if (child >= heapSize) break
-      let below = load<f64>(heap + (<usize>child << 3))
+      let below = load<f64>(heap + ((<usize>child) << 3))
       if (child + 1 < heapSize) {
-        const right = load<f64>(heap + (<usize>(child + 1) << 3))
+        const right = load<f64>(heap + ((<usize>(child + 1)) << 3))
         if (right < below) {
           below = right
           child++
         }
       }
       if (below >= score) break
-      store<f64>(heap + (<usize>i << 3), below)
+      store<f64>(heap + ((<usize>i) << 3), below)
       i = child
     }
   }
-  store<f64>(heap + (<usize>i << 3), score)
+  store<f64>(heap + ((<usize>i) << 3), score)
   if (heapSize === depth) threshold = load<f64>(heap)
 }
 
-// @ts-ignore
-@inline
 function has(bits: usize, ordinal: u32): bool {
   return ((load<u8>(bits + (ordinal >>> 3)) >>> (ordinal & 7)) & 1) === 1
 }
 
 /** Adds a term's part to the scores of the window from `start` to `limit`. */
-function accumulate(
-  cursor: Cursor,
-  start: u32,
-  limit: u32,
-  lengths: usize,
-  base: f64,
-  slope: f64,
-  sums: usize
-): void {
+function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base: f64, slope: f64, sums: usize): void {
   const end = <usize>cursor.end
   const weight = cursor.weight
   let ordinal = cursor.ordinal
   let rich = cursor.rich
   let at: usize = cursor.at
-  const origin = sums - (<usize>start << 3)
+  const origin = sums - ((<usize>start) << 3)
   for (;;) {
     let f = 1.0
     if (rich) {
@@ -150,8 +134,8 @@ function accumulate(
       f = <f64>frequency()
       at = place
     }
-    const length = <f64>load<u32>(lengths + (<usize>ordinal << 2))
-    const sum = origin + (<usize>ordinal << 3)
+    const length = <f64>load<u32>(lengths + ((<usize>ordinal) << 2))
+    const sum = origin + ((<usize>ordinal) << 3)
     store<f64>(sum, load<f64>(sum) + (weight * f) / (f + base + slope * length))
     if (at >= end) {
       ordinal = none
@@ -181,18 +165,18 @@ function accumulate(
 function compact(out: usize, found: u32, room: u32): u32 {
   let above: u32 = 0
   for (let i: u32 = 0; i < found; i++) {
-    if (changetype<Entry>(out + (<usize>i << 4)).score > threshold) above++
+    if (changetype<Entry>(out + ((<usize>i) << 4)).score > threshold) above++
   }
   let ties: u32 = room > above ? room - above : 0
   let kept: u32 = 0
   for (let i: u32 = 0; i < found; i++) {
-    const entry = changetype<Entry>(out + (<usize>i << 4))
+    const entry = changetype<Entry>(out + ((<usize>i) << 4))
     if (entry.score < threshold) continue
     if (entry.score === threshold) {
       if (ties === 0) continue
       ties--
     }
-    if (kept !== i) memory.copy(out + (<usize>kept << 4), out + (<usize>i << 4), 16)
+    if (kept !== i) memory.copy(out + ((<usize>kept) << 4), out + ((<usize>i) << 4), 16)
     kept++
   }
   return kept
@@ -240,11 +224,11 @@ export function rank(
       if (cursor.ordinal < limit) accumulate(cursor, start, limit, lengths, base, slope, sums)
     }
     while (alsoAt < alsoCount) {
-      const ordinal = load<u32>(also + (<usize>alsoAt << 2))
+      const ordinal = load<u32>(also + ((<usize>alsoAt) << 2))
       if (ordinal >= limit) break
       store<f64>(
-        alsoScores + (<usize>alsoAt << 3),
-        ordinal >= start ? load<f64>(sums + (<usize>(ordinal - start) << 3)) : 0
+        alsoScores + ((<usize>alsoAt) << 3),
+        ordinal >= start ? load<f64>(sums + ((<usize>(ordinal - start)) << 3)) : 0
       )
       alsoAt++
     }
@@ -253,28 +237,28 @@ export function rank(
         // Four at a time while none is good enough.
         const least = f64x2.splat(threshold)
         while (i < window) {
-          const at = sums + (<usize>i << 3)
+          const at = sums + ((<usize>i) << 3)
           const good = v128.or(f64x2.ge(v128.load(at), least), f64x2.ge(v128.load(at, 16), least))
           if (v128.any_true(good)) break
           i += 4
         }
         if (i >= window) break
       }
-      const score = load<f64>(sums + (<usize>i << 3))
+      const score = load<f64>(sums + ((<usize>i) << 3))
       if (score < threshold) continue
       const ordinal = start + i
       if (dead !== 0 && has(dead, ordinal)) continue
       if (allowed !== 0 && !has(allowed, ordinal)) continue
-      const entry = changetype<Entry>(out + (<usize>found << 4))
+      const entry = changetype<Entry>(out + ((<usize>found) << 4))
       entry.ordinal = ordinal
       entry.score = score
       found++
       if (heapSize < depth || score > threshold) push(score)
     }
-    memory.fill(sums, 0, <usize>window << 3)
+    memory.fill(sums, 0, (<usize>window) << 3)
     if (found > room) found = compact(out, found, room)
   }
-  for (; alsoAt < alsoCount; alsoAt++) store<f64>(alsoScores + (<usize>alsoAt << 3), 0)
+  for (; alsoAt < alsoCount; alsoAt++) store<f64>(alsoScores + ((<usize>alsoAt) << 3), 0)
   return found
 }
 
