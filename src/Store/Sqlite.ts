@@ -1,3 +1,4 @@
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,6 +8,8 @@ import * as collections from "./sqlite/collections.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
+import * as keyword from "./sqlite/keyword.ts"
+import { stepsInBackground } from "./sqlite/merging.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
@@ -14,6 +17,8 @@ import * as reindex from "./sqlite/reindex.ts"
 
 const make = Effect.gen(function* () {
   const { read, sql, write } = yield* Database.Database
+  const merge = yield* stepsInBackground(write(keyword.mergeStep(sql)))
+  const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), merge)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(collections.find(sql, name), use)
 
@@ -38,7 +43,7 @@ const make = Effect.gen(function* () {
     put: Effect.fn("Store.put")(function* (name, prepared, options) {
       const now = yield* Clock.currentTimeMillis
       const configured = options?.embedder
-      return yield* write(
+      return yield* change(
         within(
           name,
           Effect.fnUntraced(function* (collection) {
@@ -61,7 +66,7 @@ const make = Effect.gen(function* () {
     ),
 
     prune: Effect.fn("Store.prune")((name, paths, seenBy) =>
-      write(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
+      change(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
     ),
 
     beginReindex: Effect.fn("Store.beginReindex")((name, embedder) =>
@@ -87,7 +92,7 @@ const make = Effect.gen(function* () {
     ),
 
     deleteDocument: Effect.fn("Store.deleteDocument")((name, docId) =>
-      write(
+      change(
         within(name, ({ id }) =>
           Effect.flatMap(documents.removeWhere(sql, id, "doc_id", docId), (deleted) =>
             deleted.documents === 0 ? new DocumentNotFound({ docId }) : Effect.succeed(deleted)
@@ -97,7 +102,7 @@ const make = Effect.gen(function* () {
     ),
 
     deleteSource: Effect.fn("Store.deleteSource")((name, source) =>
-      write(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
+      change(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
     ),
 
     rank: Effect.fn("Store.rank")((request) => read(rank(sql, request))),
@@ -126,7 +131,7 @@ export type { DatabaseOptions }
 
 /** The whole index in one SQLite file. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.effect(Store, make).pipe(Layer.provide(Database.layer(options)))
+  Layer.scoped(Store, make).pipe(Layer.provide(Database.layer(options)))
 
 /** An index that goes with the process. */
 export const layerMemory: Layer.Layer<Store, StoreUnavailable> = layer({ filename: memory, mode: "create" })

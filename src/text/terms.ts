@@ -1,8 +1,5 @@
 import { functionWords } from "./terms/functionWords.ts"
-import { isLoneCharacter, scan } from "./terms/scan.ts"
-
-/** The ASCII punctuation that terms may contain: `tokenchars` of FTS5's `ascii` tokenizer. */
-export const termPunctuation = "+#.-/"
+import { scan } from "./terms/scan.ts"
 
 /** The index terms of a document's text, in order, as often as they occur. */
 export const terms = (text: string): Array<string> => {
@@ -38,28 +35,23 @@ export const splitQuery = (text: string): QueryTerms => {
     : { content, function: all.filter((term) => functionWords.has(term)) }
 }
 
-/** FTS5 takes time with the square of an expression's length; more of either did not rank better. */
+/** More of either did not rank better, and a query's time grows with its terms. */
 const maxRepeats = 4
-const maxPhrases = 64
-
-/** The most repeated terms, then the first said, each as often as it is said, within the bounds. */
-const salient = (terms: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const counts = new Map<string, number>()
-  for (const term of terms) counts.set(term, Math.min(maxRepeats, (counts.get(term) ?? 0) + 1))
-  return [...counts]
-    .sort((a, b) => b[1] - a[1])
-    .flatMap(([term, count]) => new Array<string>(count).fill(term))
-    .slice(0, maxPhrases)
-}
-
-const phrase = (term: string): string => {
-  const quoted = `"${term.replaceAll('"', '""')}"`
-  return isLoneCharacter(term) ? `${quoted}*` : quoted
-}
+const maxTerms = 64
 
 /**
- * An FTS5 expression that matches any of the terms. A repeated term counts as often as it is said, at most 4 times; of
- * more than 64 the most repeated and then the first are kept. A lone character of an unspaced script matches every pair
- * that it begins. Empty without terms, which FTS5 refuses: then nothing matches.
+ * The terms to rank by, and how often each counts: as often as it is said, at most 4 times. Of more than 64, repeats
+ * included, the most repeated and then the first are kept.
  */
-export const matchExpression = (terms: ReadonlyArray<string>): string => salient(terms).map(phrase).join(" OR ")
+export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const term of terms) counts.set(term, Math.min(maxRepeats, (counts.get(term) ?? 0) + 1))
+  const kept = new Map<string, number>()
+  let room = maxTerms
+  for (const [term, count] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (room === 0) break
+    kept.set(term, Math.min(count, room))
+    room -= kept.get(term)!
+  }
+  return kept
+}

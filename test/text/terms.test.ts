@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import Database from "better-sqlite3"
 import * as FastCheck from "effect/FastCheck"
-import { matchExpression, queryTerms, splitQuery, termPunctuation, terms } from "../../src/text/terms.ts"
+import { queryTerms, salient, splitQuery, terms } from "../../src/text/terms.ts"
 import { maxTermLength } from "../../src/text/terms/word.ts"
+import { fts5 } from "../fts5.ts"
 
 /** Text of everything that means something to the scanner, lone surrogates included. */
 const anyText = FastCheck.array(
@@ -27,23 +27,13 @@ const anyText = FastCheck.array(
   { maxLength: 40 }
 ).map((parts) => parts.join(""))
 
-const fts = () => {
-  const db = new Database(":memory:")
-  db.exec(`CREATE VIRTUAL TABLE t USING fts5 (text, tokenize = "ascii tokenchars '${termPunctuation}'")`)
-  return db
-}
+const table = (texts: ReadonlyArray<string>) => fts5(texts.map((text, id) => ({ id, title: "", heading: "", text })))
 
 /** The texts that a query finds in FTS5, best first. */
-const find = (texts: ReadonlyArray<string>, query: string): ReadonlyArray<string> => {
-  const db = fts()
-  for (const [i, text] of texts.entries()) {
-    db.prepare("INSERT INTO t (rowid, text) VALUES (?, ?)").run(i, terms(text).join(" "))
-  }
-  const expression = matchExpression(splitQuery(query).content)
-  if (expression === "") return []
-  const found = db.prepare("SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank").pluck().all(expression)
-  return found.map((i) => texts[Number(i)] as string)
-}
+const find = (texts: ReadonlyArray<string>, query: string): ReadonlyArray<string> =>
+  table(texts)
+    .search(query)
+    .map(({ id }) => texts[id] as string)
 
 describe("terms", () => {
   const cases: ReadonlyArray<readonly [string, string]> = [
@@ -113,12 +103,7 @@ describe("terms", () => {
   }, 30_000)
 
   it.prop("come out of FTS5's tokenizer as they went in", [FastCheck.array(anyText, { maxLength: 5 })], ([texts]) => {
-    const db = fts()
-    db.exec("CREATE VIRTUAL TABLE v USING fts5vocab (t, 'row')")
-    const all = texts.flatMap(terms)
-    db.prepare("INSERT INTO t (text) VALUES (?)").run(all.join(" "))
-    const stored = db.prepare("SELECT term FROM v").pluck().all()
-    assert.deepStrictEqual(new Set(stored), new Set(all))
+    assert.deepStrictEqual(new Set(table(texts).vocabulary()), new Set(texts.flatMap(terms)))
   })
 
   it.prop("do not depend on what was read before", [anyText, FastCheck.array(anyText)], ([text, others]) => {
@@ -205,16 +190,24 @@ describe("splitQuery", () => {
   })
 })
 
-describe("matchExpression", () => {
-  it("repeats repeated terms and doubles quotes", () =>
-    assert.strictEqual(matchExpression(["a", 'b"c', "a"]), '"a" OR "a" OR "b""c"'))
-
-  it("is empty without terms", () => assert.strictEqual(matchExpression([]), ""))
+describe("salient", () => {
+  it("counts repeats, the most repeated first", () =>
+    assert.deepStrictEqual(
+      [...salient(["a", "b", "a", "c"])],
+      [
+        ["a", 2],
+        ["b", 1],
+        ["c", 1]
+      ]
+    ))
 
   it("stays short for a query of any length, keeping what is repeated", () => {
     const many = Array.from({ length: 3000 }, (_, i) => `w${i % 1500}`)
-    const phrases = matchExpression([...many, "often", "often", "often", "often", "often"]).split(" OR ")
-    assert.strictEqual(phrases.length, 64)
-    assert.strictEqual(phrases.filter((phrase) => phrase === '"often"').length, 4)
+    const kept = salient([...many, "often", "often", "often", "often", "often"])
+    assert.strictEqual(
+      [...kept.values()].reduce((sum, count) => sum + count, 0),
+      64
+    )
+    assert.strictEqual(kept.get("often"), 4)
   })
 })

@@ -61,7 +61,7 @@ export const find = (
     row === undefined ? Effect.fail(new CollectionNotFound({ name })) : Effect.succeed(summary(row))
   )
 
-/** Makes the collection with an empty index of each leg. */
+/** Makes the collection, empty. */
 export const create = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   name: CollectionName,
@@ -73,7 +73,6 @@ export const create = Effect.fnUntraced(function* (
     [name, ...toRow(embedder), createdAt]
   )
   const made = summary(row!)
-  yield* keyword.create(sql, made.id)
   yield* vectors.create(sql, made.id)
   return made
 })

@@ -1,86 +1,112 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { matchExpression, splitQuery, termPunctuation, terms } from "../../text/terms.ts"
+import { isLoneCharacter } from "../../text/terms/scan.ts"
+import { salient, splitQuery } from "../../text/terms.ts"
 import type { Mask } from "./filter.ts"
+import { buildSegment, type KeywordRow } from "../keyword/build.ts"
+import { loadSegments } from "../keyword/load.ts"
+import { Arena } from "../keyword/Arena.ts"
+import type { Bitmap } from "../keyword/mask.ts"
+import { mergeStep } from "../keyword/mergeStep.ts"
+import { best } from "../keyword/search.ts"
+import { add, addBlocks, bury, clear, live, ofCollection, putHead } from "../keyword/segments.ts"
+import { crowd } from "../keyword/tiers.ts"
+import { verify } from "../keyword/verify.ts"
 import type { Scored } from "./rank.ts"
-import { inList, insertRows, list } from "./rows.ts"
 
-/** Weight of a term by the field it stands in: title, heading, text. As they measured best: docs/quality.md. */
-const fieldWeights = [2, 1, 1] as const
+export type { KeywordRow }
+export { mergeStep, verify }
 
-const table = (collection: number) => `keyword_${collection}`
-
-/** FTS5 over terms that `text/terms.ts` has made; it keeps postings only, no text. */
-export const create = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
-  Effect.zipRight(
-    sql.unsafe(
-      `CREATE VIRTUAL TABLE ${table(collection)} USING fts5 (
-        title, heading, text, content = '', contentless_delete = 1,
-        tokenize = "ascii tokenchars '${termPunctuation.replaceAll("'", "''")}'"
-      )`
-    ),
-    sql.unsafe(`INSERT INTO ${table(collection)} (${table(collection)}, rank) VALUES ('rank', ?)`, [
-      `bm25(${fieldWeights.join(",")})`
-    ])
+export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<void, SqlError> =>
+  Effect.flatMap(ofCollection(sql, collection), (segments) =>
+    Effect.forEach(segments, (segment) => clear(sql, segment, Number.MAX_SAFE_INTEGER), { discard: true })
   )
 
-export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe(`DROP TABLE ${table(collection)}`)
+/** Passages that become one segment. */
+const segmentRows = 8192
 
-export interface KeywordRow {
-  readonly id: number
-  readonly title: string
-  readonly heading: string
-  readonly text: string
-}
-
-export const insert = (
+/** Adds passages, in order of their ids, which are greater than all before. */
+export const insert = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   rows: ReadonlyArray<KeywordRow>
-): Effect.Effect<void, SqlError> => {
-  // A document's passages share their title and mostly their heading.
-  let title = ""
-  let titleTerms = ""
-  const joined = (text: string) => terms(text).join(" ")
-  const prepared = rows.map((row) => {
-    if (row.title !== title) [title, titleTerms] = [row.title, joined(row.title)]
-    return [row.id, titleTerms, joined(row.heading), joined(row.text)]
-  })
-  return insertRows(sql, table(collection), ["rowid", "title", "heading", "text"], prepared)
-}
+) {
+  const segments = yield* live(sql, collection)
+  let before = segments.at(-1)?.last_id ?? 0
+  for (let from = 0; from < rows.length; from += segmentRows) {
+    const slice = rows.slice(from, from + segmentRows)
+    for (const { id } of slice) {
+      if (id <= before) return yield* Effect.dieMessage(`Passage ${id} comes after ${before}`)
+      before = id
+    }
+    const { blocks, ...head } = buildSegment(slice)
+    const id = yield* add(sql, {
+      collection_id: collection,
+      passages: slice.length,
+      terms: head.lengths.reduce((sum, length) => sum + length, 0),
+      first_id: slice[0]!.id,
+      last_id: before,
+      blocks: blocks.length
+    })
+    yield* putHead(sql, id, head)
+    yield* addBlocks(sql, id, 0, blocks)
+  }
+  // A process that only ever puts a little and ends leaves the merging to nobody else.
+  if (segments.length > crowd) yield* mergeStep(sql)
+})
 
 /** Takes passages out by their ids. */
-export const remove = (
+export const remove = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   ids: ReadonlyArray<number>
-): Effect.Effect<unknown, SqlError> => sql.unsafe(`DELETE FROM ${table(collection)} WHERE rowid ${inList}`, [list(ids)])
+) {
+  if (ids.length === 0) return
+  const sorted = ids.toSorted((a, b) => a - b)
+  const touched = (yield* live(sql, collection)).filter(
+    ({ first_id, last_id }) => last_id >= sorted[0]! && first_id <= sorted.at(-1)!
+  )
+  const arena = Arena.current
+  const loaded = yield* loadSegments(sql, arena, touched)
+  for (const [index, { ids: known, lengthsAt }] of loaded.entries()) {
+    const ordinals = sorted.map((id) => known.ordinalOf(id)).filter((ordinal) => ordinal >= 0)
+    if (ordinals.length === 0) continue
+    yield* bury(sql, touched[index]!.id, ordinals, (ordinal) => arena.words[lengthsAt / 4 + ordinal]!)
+  }
+})
+
+/** The mask's ids as bits. */
+const bitmap = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, mask: Mask) {
+  const rows = yield* sql.unsafe<{ readonly id: number }>(mask.sql, mask.params)
+  const bits = new Uint32Array(Math.ceil((rows.reduce((most, { id }) => Math.max(most, id), 0) + 1) / 32))
+  for (const { id } of rows) bits[id >>> 5] = (bits[id >>> 5] as number) | (1 << (id & 31))
+  return { bits } satisfies Bitmap
+})
 
 /**
- * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75), and the scores of the `also` passages as far
- * as they match. A passage matches by any term; function words count only in a query of nothing else.
+ * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
+ * and all that tie with the last up to a bound; then the other `also` passages as far as they match. A passage matches
+ * by any term; function words count only in a query of nothing else.
  */
-export const search = (
+export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   query: string,
   options: { readonly depth: number; readonly mask: Mask | undefined; readonly also: ReadonlyArray<number> }
-): Effect.Effect<ReadonlyArray<Scored>, SqlError> => {
-  const { content } = splitQuery(query)
-  if (content.length === 0) return Effect.succeed([])
-  const { also, depth, mask } = options
-  // The unary plus keeps SQLite from probing the full-text index once for every id of the mask.
-  const where = mask === undefined ? "" : ` AND +rowid IN (${mask.sql})`
-  const from = `FROM ${table(collection)} WHERE ${table(collection)} MATCH ?${where}`
-  const params = [matchExpression(content), ...(mask?.params ?? [])]
-  return also.length === 0
-    ? sql.unsafe<Scored>(`SELECT rowid AS id, -rank AS score ${from} ORDER BY rank LIMIT ?`, [...params, depth])
-    : sql.unsafe<Scored>(
-        `WITH matching AS MATERIALIZED (SELECT rowid AS id, -rank AS score ${from})
-         SELECT * FROM (SELECT id, score FROM matching ORDER BY score DESC, id LIMIT ?)
-         UNION SELECT id, score FROM matching WHERE id ${inList}`,
-        [...params, depth, list(also)]
-      )
-}
+) {
+  const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
+    term,
+    count,
+    isPrefix: isLoneCharacter(term)
+  }))
+  if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
+  const mask = options.mask === undefined ? undefined : yield* bitmap(sql, options.mask)
+  return yield* best(sql, collection, wanted, { ...options, mask })
+})
+
+/** What `verify` finds in all collections. */
+export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections ORDER BY id")
+  return (yield* Effect.forEach(collections, ({ id }) => verify(sql, id))).flat()
+})

@@ -1,0 +1,24 @@
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type { StoreUnavailable } from "../../Store.ts"
+
+/** Between two steps, so that writers of other processes, who look now and then, get their turn. */
+const pause = Duration.millis(5)
+
+/** Runs steps beside everything else whenever woken by the effect it gives, while a step says there is more to do. */
+export const stepsInBackground = Effect.fnUntraced(function* (
+  step: Effect.Effect<boolean, StoreUnavailable>
+): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
+  const wanted = yield* Queue.sliding<true>(1)
+  yield* Queue.take(wanted).pipe(
+    Effect.zipRight(Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), { while: (more) => more })),
+    // Merging is never due at once: the next write tries again.
+    Effect.catchTag("StoreUnavailable", ({ reason }) => Effect.logWarning(`Merging was put off. ${reason}`)),
+    Effect.forever,
+    Effect.tapErrorCause((cause) => Effect.logError("Merging has stopped", cause)),
+    Effect.forkScoped
+  )
+  return Queue.offer(wanted, true)
+})
