@@ -63,20 +63,30 @@ export const remove = (
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"
 
-/** The nearest passages by cosine similarity, exact, best first. */
-export const search = (
+/** Most passages with the score of the last one that a leg hands over, for their places to decide. */
+const mostTied = 10_000
+
+/** The nearest passages by cosine similarity, exact, best first, and all that tie with the last of them. */
+export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   query: Vector,
   options: { readonly depth: number; readonly mask: Mask | undefined }
-): Effect.Effect<ReadonlyArray<Scored>, SqlError> => {
+) {
   const { depth, mask } = options
   const where = mask === undefined ? "" : ` WHERE passage_id IN (${mask.sql})`
-  return sql.unsafe<Scored>(
-    `SELECT passage_id AS id, ${similarity} FROM ${table(collection)}${where} ORDER BY score DESC, id LIMIT ?`,
-    [blob(query), ...(mask?.params ?? []), depth]
-  )
-}
+  const scored = `SELECT passage_id AS id, ${similarity} FROM ${table(collection)}${where}`
+  const params = [blob(query), ...(mask?.params ?? [])]
+  const best = yield* sql.unsafe<Scored>(`${scored} ORDER BY score DESC, id LIMIT ?`, [...params, depth + 1])
+  const last = best[depth - 1]?.score
+  if (last === undefined || best[depth]?.score !== last) return best.slice(0, depth)
+  const equal = yield* sql.unsafe<Scored>(`SELECT * FROM (${scored}) WHERE score = ? ORDER BY id LIMIT ?`, [
+    ...params,
+    last,
+    mostTied
+  ])
+  return [...best.filter(({ score }) => score > last), ...equal]
+})
 
 /** The similarity of given passages, as far as they have a vector. */
 export const score = (
