@@ -1,8 +1,10 @@
 import * as Migrator from "@effect/sql/Migrator"
 import index from "./0001_index.ts"
+import codes from "./0003_codes.ts"
 
 const migrations = {
-  "0001_index": index
+  "0001_index": index,
+  "0003_codes": codes
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -3,6 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { matchExpression, splitQuery, termPunctuation, terms } from "../../text/terms.ts"
 import type { Mask } from "./filter.ts"
+import { passagesIn } from "./passageRanges.ts"
 import type { Scored } from "./rank.ts"
 import { inList, insertRows, list } from "./rows.ts"
 
@@ -72,9 +73,9 @@ export const search = (
   if (content.length === 0) return Effect.succeed([])
   const { also, depth, mask } = options
   // The unary plus keeps SQLite from probing the full-text index once for every id of the mask.
-  const where = mask === undefined ? "" : ` AND +rowid IN (${mask.sql})`
+  const where = mask === undefined ? "" : ` AND +rowid ${inList}`
   const from = `FROM ${table(collection)} WHERE ${table(collection)} MATCH ?${where}`
-  const params = [matchExpression(content), ...(mask?.params ?? [])]
+  const params = [matchExpression(content), ...(mask === undefined ? [] : [`[${passagesIn(mask).join(",")}]`])]
   return also.length === 0
     ? sql.unsafe<Scored>(`SELECT rowid AS id, -rank AS score ${from} ORDER BY rank LIMIT ?`, [...params, depth])
     : sql.unsafe<Scored>(

@@ -6,7 +6,7 @@ import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../Store.ts"
 import { fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
 import * as collections from "./collections.ts"
-import { passagesMask } from "./filter.ts"
+import type { Searching } from "./Database.ts"
 import * as keyword from "./keyword.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
@@ -43,15 +43,19 @@ const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => (
 })
 
 /** Both legs, their fusion and the hits' texts; to be run in one snapshot. */
-export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: RankRequest) {
-  const { id: collection } = yield* collections.find(sql, request.collection)
-  const mask = passagesMask(collection, request.filter)
+export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) {
+  const { id: collection, passages } = yield* collections.find(sql, request.collection)
+  const mask = yield* Effect.withSpan(searching.masks.of(sql, collection, request.filter), "Store.mask")
+  if (mask?.count === 0) return []
   const both = request.vector !== undefined && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const crosswise = both && request.fusion === "score"
 
   const near = request.vector
-    ? yield* Effect.withSpan(vectors.search(sql, collection, request.vector, { depth, mask }), "Store.vector")
+    ? yield* Effect.withSpan(
+        vectors.search(sql, searching, collection, request.vector, { depth, mask, passages }),
+        "Store.vector"
+      )
     : []
   const matching = request.keyword
     ? yield* Effect.withSpan(
