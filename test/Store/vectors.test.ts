@@ -13,6 +13,7 @@ import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
 import { type PreparedDocument, type RankRequest, Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import type { VectorOptions } from "../../src/Store/sqlite/vectors.ts"
 import { normal, randomVectors } from "./codes/random.ts"
 
@@ -160,6 +161,27 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
       yield* writer.dropCollection(defaultCollection)
       yield* writer.createCollection(defaultCollection, identity(16))
       assert.deepStrictEqual(yield* best(reader, query), [])
+    })
+  )
+
+  it.scoped("loads codes once for all threads of a pool", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const writer = yield* open(filename, exact)
+      yield* writer.createCollection(defaultCollection, identity(16))
+      yield* fill(writer, randomVectors(4500, 16, 1))
+      const pooled = yield* Effect.flatMap(
+        Layer.build(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 })),
+        (context) => Effect.provide(Store, context)
+      )
+      const queries = randomVectors(30, 16, 2)
+      const expected = yield* Effect.forEach(queries, (query) => best(writer, query))
+      const given = yield* Effect.forEach(queries, (query) => best(pooled, query), { concurrency: 6 })
+      assert.deepStrictEqual(given, expected)
+      // A second copy would be as much again.
+      const { codeBytes } = yield* pooled.stats()
+      assert.isAtLeast(codeBytes!, 4500 * 16)
+      assert.isBelow(codeBytes!, 2 * 4500 * 16)
     })
   )
 
