@@ -152,16 +152,18 @@ interface Opening {
 }
 
 const database = (
-  { store: { path: filename }, vector: { workers } }: Settings,
+  { store: { path: filename }, vector: vectors }: Settings,
   mode: Sqlite.DatabaseOptions["mode"] | "memory",
   { pooled = false }: Opening
 ) => {
   if (mode === "memory") return Sqlite.layerMemory
   if (pooled) {
-    const readers = workers === "auto" ? availableParallelism() : workers
-    return SqliteThreaded.layerPooled({ filename, mode, readers })
+    const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
+    return SqliteThreaded.layerPooled({ filename, mode, vectors, readers })
   }
-  return mode === "readonly" ? Sqlite.layer({ filename, mode }) : SqliteThreaded.layer({ filename, mode })
+  return mode === "readonly"
+    ? Sqlite.layer({ filename, mode, vectors })
+    : SqliteThreaded.layer({ filename, mode, vectors })
 }
 
 /** The whole program but its doors, on one index. */

@@ -194,6 +194,10 @@ export interface StoreStats {
   readonly passages: number
   readonly collections: number
   readonly databaseBytes: number
+  /** Bytes of the vectors' codes in this process's memory; the first search that needs them loads them. */
+  readonly codeBytes?: number | undefined
+  /** Milliseconds that loading them has taken. */
+  readonly codesLoadedMs?: number | undefined
 }
 
 /** Keeps documents, their passages and vectors, and ranks passages. Every write is one transaction. */

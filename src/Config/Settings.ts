@@ -94,9 +94,9 @@ const vector = Schema.Struct({
     "oversample",
     autoOrInteger(1, 1024),
     "auto",
-    "Candidates rescored exactly, as a multiple of the hits wanted; without effect as long as every search is exact"
+    "Candidates scored exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 5, above a million passages more"
   ),
-  exact: key("exact", flag, false, "Score every vector exactly; without effect as long as every search is"),
+  exact: key("exact", flag, false, "Score every vector exactly; slow from some 100,000 passages on"),
   workers: key(
     "workers",
     autoOrInteger(1, 256),

@@ -16,7 +16,7 @@ import { resolve } from "./sqlite/references.ts"
 import * as reindex from "./sqlite/reindex.ts"
 
 const make = Effect.gen(function* () {
-  const { read, sql, write } = yield* Database.Database
+  const { read, searching, sql, write } = yield* Database.Database
   const merge = yield* stepsInBackground(write(keyword.mergeStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), merge)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
       change(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
     ),
 
-    rank: Effect.fn("Store.rank")((request) => read(rank(sql, request))),
+    rank: Effect.fn("Store.rank")((request) => read(rank(sql, searching, request))),
 
     stats: Effect.fn("Store.stats")((name) =>
       read(
@@ -115,11 +115,14 @@ const make = Effect.gen(function* () {
           const [size] = yield* sql.unsafe<{ readonly bytes: number }>(
             "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
           )
+          const codes = searching.codes.figures
           return {
             documents: counted.reduce((sum, { documents }) => sum + documents, 0),
             passages: counted.reduce((sum, { passages }) => sum + passages, 0),
             collections: all.length,
-            databaseBytes: size?.bytes ?? 0
+            databaseBytes: size?.bytes ?? 0,
+            codeBytes: codes.bytes,
+            codesLoadedMs: codes.loadedMs
           }
         })
       )

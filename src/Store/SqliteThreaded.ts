@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Store, StoreUnavailable } from "../Store.ts"
 import * as Sqlite from "./Sqlite.ts"
+import { Arena } from "./sqlite/codes/arena.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
@@ -25,17 +26,27 @@ const writing = (options: Options) =>
     size: 1,
     eager: false,
     attempts: 1,
-    start: Thread.start({ ...options, mode: "existing" }),
+    start: Thread.start({ ...options, arena: undefined, mode: "existing" }),
     broken: (reason) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })
   })
 
-const reading = (options: Options, size: number) =>
+/** A thread that shares the vectors' codes in memory with the others, as long as it lives. */
+const sharing = (options: Options, arena: Arena | undefined) =>
+  Effect.flatMap(
+    Effect.acquireRelease(
+      Effect.sync(() => arena?.admit()),
+      (admitted) => Effect.sync(() => admitted && arena?.dismiss(admitted))
+    ),
+    (admitted) => Thread.start({ ...options, mode: "readonly", arena: admitted })
+  )
+
+const reading = (options: Options, size: number, arena: Arena | undefined) =>
   Pool.make({
     size,
     eager: true,
     attempts: 2,
-    start: Thread.start({ ...options, mode: "readonly" }),
+    start: sharing(options, arena),
     broken: (reason) => new StoreUnavailable({ reason: `Reading ${options.filename} broke off: ${reason}; try again` })
   })
 
@@ -53,9 +64,24 @@ export const layerPooled = ({
   readers,
   ...options
 }: Options & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.scoped(
-    Store,
-    Effect.gen(function* () {
-      return { ...(yield* Store), ...inPool(yield* reading(options, readers), reads) }
+  Layer.unwrapEffect(
+    Effect.sync(() => {
+      const arena = arenaIfAny()
+      const own = { ...options, arena: arena?.admit() }
+      return Layer.scoped(
+        Store,
+        Effect.gen(function* () {
+          return { ...(yield* Store), ...inPool(yield* reading(options, readers, arena), reads) }
+        })
+      ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })
-  ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(options) : layer(options)))
+  )
+
+/** Where no memory can be reserved each thread does without: it scores every vector. */
+const arenaIfAny = (): Arena | undefined => {
+  try {
+    return Arena.make()
+  } catch {
+    return undefined
+  }
+}

@@ -1,10 +1,12 @@
 import * as Migrator from "@effect/sql/Migrator"
 import index from "./0001_index.ts"
 import postings from "./0002_postings.ts"
+import codes from "./0003_codes.ts"
 
 const migrations = {
   "0001_index": index,
-  "0002_postings": postings
+  "0002_postings": postings,
+  "0003_codes": codes
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -4,15 +4,26 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StoreUnavailable } from "../../Store.ts"
+import { Codes } from "./codes/Codes.ts"
 import { connect, type DatabaseOptions } from "./connect.ts"
 import { typed } from "./errors.ts"
+import { Masks } from "./masks.ts"
 import { transaction } from "./transaction.ts"
+import { defaults, type VectorOptions } from "./vectors.ts"
+
+/** How a connection searches, and what it keeps in memory for it. */
+export interface Searching {
+  readonly codes: Codes
+  readonly masks: Masks
+  readonly vectors: VectorOptions
+}
 
 /** One SQLite file, open, with what fails because of the file typed as `StoreUnavailable`. */
 export class Database extends Context.Tag("clew/Store/Database")<
   Database,
   {
     readonly sql: SqlClient.SqlClient
+    readonly searching: Searching
     /** Runs in one snapshot. */
     readonly read: <A, E, R>(
       effect: Effect.Effect<A, E | SqlError, R>
@@ -29,6 +40,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
     Database,
     Effect.map(typed(options.filename)(connect(options)), (sql) => ({
       sql,
+      searching: { codes: new Codes(options.arena), masks: new Masks(), vectors: options.vectors ?? defaults },
       read: (effect) => typed(options.filename)(transaction(sql, "BEGIN")(effect)),
       write: (effect) => typed(options.filename)(transaction(sql, "BEGIN IMMEDIATE")(effect))
     }))

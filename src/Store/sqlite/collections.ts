@@ -88,8 +88,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
 
 /** Keeps the counts, so that telling them never counts rows. */
 export const count = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe("UPDATE collections SET documents = documents + ?, passages = passages + ? WHERE id = ?", [
-    change.documents,
-    change.passages,
-    id
-  ])
+  sql.unsafe(
+    "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",
+    [change.documents, change.passages, id]
+  )

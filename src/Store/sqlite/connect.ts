@@ -9,16 +9,24 @@ import * as path from "node:path"
 import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import { migrate, schemaVersion } from "../migrations/index.ts"
+import type { ArenaHandle } from "./codes/arena.ts"
 import { retryBusy } from "./errors.ts"
 import { transaction } from "./transaction.ts"
+import type { VectorOptions } from "./vectors.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
   /** `create` makes the file where there is none, `existing` refuses, `readonly` refuses and never writes. */
   readonly mode: "create" | "existing" | "readonly"
+  readonly vectors?: VectorOptions | undefined
+  /** Where the codes of the vectors are kept in memory; unset: in an arena of this connection's own. */
+  readonly arena?: ArenaHandle | undefined
 }
 
 export const memory = ":memory:"
+
+/** As much of the file as SQLite will map; the system gives back what others need. */
+const mappedBytes = 2 ** 40
 
 /** "Clew" in ASCII, where SQLite's header keeps an application's mark. */
 const applicationId = 0x436c6577
@@ -107,6 +115,8 @@ export const connect = (
     )
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
+    // Vectors lie all over the file: mapped, a page of it costs no system call and no copy.
+    yield* sql.unsafe(`PRAGMA mmap_size = ${mappedBytes}`)
     if (mode !== "readonly") {
       // Before WAL, so that the mark stands in the file itself even if the process dies before the first checkpoint.
       if ((yield* pragma(sql, "application_id")) === 0) {

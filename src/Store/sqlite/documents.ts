@@ -79,6 +79,7 @@ export const put = Effect.fnUntraced(function* (
       document.line ?? null,
       tail,
       document.passages.length,
+      document.passages.length === 0 ? null : passageId,
       seenBy ?? null,
       indexedAt
     ])
@@ -128,6 +129,7 @@ const documentColumns = [
   "line",
   "tail",
   "passages",
+  "first_passage",
   "seen_by",
   "indexed_at"
 ]

@@ -1,8 +1,15 @@
 import type { Condition, Filter, Range } from "../../model/Filter.ts"
-import { isEmptyFilter } from "../../model/Filter.ts"
 
-/** A SELECT of ids, and its parameters. */
+/** The passages that a filter leaves to be searched. */
 export interface Mask {
+  /** Passage id i is in when bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */
+  readonly bits: Uint32Array
+  /** How many are in. */
+  readonly count: number
+}
+
+/** A condition in SQL, or a SELECT, and its parameters. */
+export interface Where {
   readonly sql: string
   readonly params: ReadonlyArray<string | number>
 }
@@ -42,14 +49,14 @@ const isGlob = (pattern: string) => /[*?]/.test(pattern)
 /** Only `*` and `?` are special; SQLite's bracket classes are quoted away. */
 const toGlob = (pattern: string) => pattern.replaceAll("[", "[[]")
 
-const any = (masks: ReadonlyArray<Mask>): Mask =>
-  masks.length === 0
+const any = (wheres: ReadonlyArray<Where>): Where =>
+  wheres.length === 0
     ? { sql: "0", params: [] }
-    : { sql: `(${masks.map((mask) => mask.sql).join(" OR ")})`, params: masks.flatMap((mask) => mask.params) }
+    : { sql: `(${wheres.map((where) => where.sql).join(" OR ")})`, params: wheres.flatMap((where) => where.params) }
 
-const all = (masks: ReadonlyArray<Mask>): Mask => ({
-  sql: masks.map((mask) => mask.sql).join(" AND "),
-  params: masks.flatMap((mask) => mask.params)
+const all = (wheres: ReadonlyArray<Where>): Where => ({
+  sql: wheres.map((where) => where.sql).join(" AND "),
+  params: wheres.flatMap((where) => where.params)
 })
 
 const bounds = (range: Range) =>
@@ -58,8 +65,8 @@ const bounds = (range: Range) =>
   )
 
 /** A condition on a column of text. */
-const onColumn = (column: string, condition: Condition, glob: boolean): Mask => {
-  const equals = (value: Scalar): Mask =>
+const onColumn = (column: string, condition: Condition, glob: boolean): Where => {
+  const equals = (value: Scalar): Where =>
     typeof value !== "string"
       ? any([])
       : glob && isGlob(value)
@@ -77,32 +84,43 @@ const onColumn = (column: string, condition: Condition, glob: boolean): Mask => 
   )
 }
 
-/** A condition on a key of the metadata; the bounds of a range hold for one and the same element of a list. */
-const onMetadata = (key: string, condition: Condition): Mask => {
-  const some = (test: Mask): Mask => ({
-    sql: `d.id IN (SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql})`,
-    params: [key, ...test.params]
-  })
-  const equals = (value: Scalar): Mask => ({
-    sql: "(kind = ? AND value = ?)",
-    params: [kindOf(value), stored(value)]
-  })
-  if (isScalar(condition)) return some(equals(condition))
-  if (Array.isArray(condition)) return some(any(condition.map(equals)))
-  return some(
-    all(
-      bounds(condition as Range).map(({ bound, operator }) => ({
-        sql: `(kind = ? AND value ${operator} ?)`,
-        params: [kindOf(bound), bound]
-      }))
-    )
-  )
+const metadataEquals = (value: Scalar): Where => ({
+  sql: "(kind = ? AND value = ?)",
+  params: [kindOf(value), stored(value)]
+})
+
+/**
+ * Tests of a metadata value, any of which may hold; the bounds of a range hold for one and the same element of a list.
+ */
+const metadataTests = (condition: Condition): ReadonlyArray<Where> =>
+  isScalar(condition)
+    ? [metadataEquals(condition)]
+    : Array.isArray(condition)
+      ? condition.map(metadataEquals)
+      : [
+          all(
+            bounds(condition as Range).map(({ bound, operator }) => ({
+              sql: `(kind = ? AND value ${operator} ?)`,
+              params: [kindOf(bound), bound]
+            }))
+          )
+        ]
+
+const metadataRowsWhere = (key: string, test: Where): Where => ({
+  sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,
+  params: [key, ...test.params]
+})
+
+/** A condition on a key of the metadata. */
+const onMetadata = (key: string, condition: Condition): Where => {
+  const { params, sql } = metadataRowsWhere(key, any(metadataTests(condition)))
+  return { sql: `d.id IN (${sql})`, params }
 }
 
 const source = "coalesce(d.source, d.doc_id)"
 
 /** The WHERE of a filter over `documents AS d`. */
-export const documentsWhere = (collection: number, filter: Filter): Mask =>
+export const documentsWhere = (collection: number, filter: Filter): Where =>
   all([
     { sql: "d.collection_id = ?", params: [collection] },
     ...Object.entries(filter).map(([key, condition]) =>
@@ -116,12 +134,29 @@ export const documentsWhere = (collection: number, filter: Filter): Mask =>
     )
   ])
 
-/** The ids of the passages that a filter leaves to be searched; undefined: all of them. */
-export const passagesMask = (collection: number, filter: Filter): Mask | undefined => {
-  if (isEmptyFilter(filter)) return undefined
-  const where = documentsWhere(collection, filter)
-  return {
-    sql: `SELECT p.id FROM documents AS d JOIN passages AS p ON p.document_id = d.id WHERE ${where.sql}`,
-    params: where.params
+/**
+ * SELECTs of the rows of documents that meet one key's condition, together; they may name documents of other
+ * collections, and one twice. All but one on the title are answered by an index alone.
+ */
+export const documentsOf = (collection: number, key: string, condition: Condition): ReadonlyArray<Where> => {
+  const select = (from: string, where: Where): Where => ({
+    sql: `SELECT d.id FROM ${from} AND ${where.sql}`,
+    params: [collection, ...where.params]
+  })
+  switch (key) {
+    case "source":
+      return [
+        select(
+          "documents AS d WHERE d.source IS NOT NULL AND d.collection_id = ?",
+          onColumn("d.source", condition, true)
+        ),
+        select("documents AS d WHERE d.source IS NULL AND d.collection_id = ?", onColumn("d.doc_id", condition, true))
+      ]
+    case "doc_id":
+      return [select("documents AS d WHERE d.collection_id = ?", onColumn("d.doc_id", condition, false))]
+    case "title":
+      return [select("documents AS d WHERE d.collection_id = ?", onColumn("d.title", condition, false))]
+    default:
+      return metadataTests(condition).map((test) => metadataRowsWhere(key, test))
   }
 }

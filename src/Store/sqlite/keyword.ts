@@ -7,7 +7,6 @@ import type { Mask } from "./filter.ts"
 import { buildSegment, type KeywordRow } from "../keyword/build.ts"
 import { loadSegments } from "../keyword/load.ts"
 import { Arena } from "../keyword/Arena.ts"
-import type { Bitmap } from "../keyword/mask.ts"
 import { mergeStep } from "../keyword/mergeStep.ts"
 import { best } from "../keyword/search.ts"
 import { add, addBlocks, bury, clear, live, ofCollection, putHead } from "../keyword/segments.ts"
@@ -76,14 +75,6 @@ export const remove = Effect.fnUntraced(function* (
   }
 })
 
-/** The mask's ids as bits. */
-const bitmap = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, mask: Mask) {
-  const rows = yield* sql.unsafe<{ readonly id: number }>(mask.sql, mask.params)
-  const bits = new Uint32Array(Math.ceil((rows.reduce((most, { id }) => Math.max(most, id), 0) + 1) / 32))
-  for (const { id } of rows) bits[id >>> 5] = (bits[id >>> 5] as number) | (1 << (id & 31))
-  return { bits } satisfies Bitmap
-})
-
 /**
  * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
  * and all that tie with the last up to a bound; then the other `also` passages as far as they match. A passage matches
@@ -101,8 +92,7 @@ export const search = Effect.fnUntraced(function* (
     isPrefix: isLoneCharacter(term)
   }))
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
-  const mask = options.mask === undefined ? undefined : yield* bitmap(sql, options.mask)
-  return yield* best(sql, collection, wanted, { ...options, mask })
+  return yield* best(sql, collection, wanted, options)
 })
 
 /** What `verify` finds in all collections. */

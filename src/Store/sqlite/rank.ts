@@ -4,12 +4,13 @@ import type { DocumentId } from "../../model/Document.ts"
 import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../Store.ts"
-import { fuse, type Fused, type Leg } from "../../text/fusion.ts"
+import { fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
 import * as collections from "./collections.ts"
-import { passagesMask } from "./filter.ts"
+import type { Searching } from "./Database.ts"
 import * as keyword from "./keyword.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
+import { tied, TieOrder } from "./ties.ts"
 import * as vectors from "./vectors.ts"
 
 /** A passage with a leg's score. */
@@ -18,14 +19,10 @@ export interface Scored {
   readonly score: number
 }
 
-interface Place {
-  readonly doc_id: DocumentId
-  readonly ordinal: number
-}
-
 /** What a hit shows, by passage id. */
-interface HitRow extends Place, PassageRow {
+interface HitRow extends PassageRow {
   readonly id: number
+  readonly doc_id: DocumentId
   readonly source: string | null
   readonly title: string | null
   readonly metadata: string
@@ -46,15 +43,19 @@ const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => (
 })
 
 /** Both legs, their fusion and the hits' texts; to be run in one snapshot. */
-export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, request: RankRequest) {
-  const { id: collection } = yield* collections.find(sql, request.collection)
-  const mask = passagesMask(collection, request.filter)
+export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) {
+  const { id: collection, passages } = yield* collections.find(sql, request.collection)
+  const mask = yield* Effect.withSpan(searching.masks.of(sql, collection, request.filter), "Store.mask")
+  if (mask?.count === 0) return []
   const both = request.vector !== undefined && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const crosswise = both && request.fusion === "score"
 
   const near = request.vector
-    ? yield* Effect.withSpan(vectors.search(sql, collection, request.vector, { depth, mask }), "Store.vector")
+    ? yield* Effect.withSpan(
+        vectors.search(sql, searching, collection, request.vector, { depth, mask, passages }),
+        "Store.vector"
+      )
     : []
   const matching = request.keyword
     ? yield* Effect.withSpan(
@@ -66,28 +67,24 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, reque
   const nearToo =
     unseen.length > 0 && request.vector ? yield* vectors.score(sql, collection, request.vector, unseen) : []
 
-  const places = new Map(
-    (yield* sql.unsafe<Place & { readonly id: number }>(
-      `SELECT p.id, d.doc_id, p.ordinal FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
-      [list([...new Set(idsOf([...near, ...matching]))])]
-    )).map((place) => [place.id, place])
-  )
-  const tieOrder = (a: number, b: number): number => {
-    const [x, y] = [places.get(a)!, places.get(b)!]
-    return x.doc_id < y.doc_id ? -1 : x.doc_id > y.doc_id ? 1 : x.ordinal - y.ordinal
-  }
-  const vectorLeg = toLeg(near, nearToo, depth, tieOrder)
-  const keywordLeg = toLeg(matching, [], depth, tieOrder)
+  const ties = new TieOrder(sql)
+  const legs = [toCandidates(near), toCandidates(matching)] as const
+  yield* ties.learn(legs.flatMap((leg) => tied(leg, both ? depth : request.limit)))
+  const vectorLeg = toLeg(legs[0].sort(ties.best), nearToo, depth)
+  const keywordLeg = toLeg(legs[1].sort(ties.best), [], depth)
   const { alpha, fusion: method } = request
   const order = both
     ? yield* Effect.withSpan(
-        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder })),
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder: ties.compare })),
         "Store.fuse"
       )
     : request.vector
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
-  const best = order.slice(0, request.limit)
+  const best = ((yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order).slice(
+    0,
+    request.limit
+  )
 
   const rows = yield* sql.unsafe<HitRow>(
     `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line,
@@ -106,16 +103,12 @@ const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Scored>): Re
   return idsOf(some).filter((id) => !known.has(id))
 }
 
+/** By falling scores. */
+const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
+  scored.map(({ id, score }) => ({ key: id, score })).sort((a, b) => b.score - a.score)
+
 /** The best `depth` of a leg's passages as its ranking; the others keep their scores, for fusing by score. */
-const toLeg = (
-  ranked: ReadonlyArray<Scored>,
-  others: ReadonlyArray<Scored>,
-  depth: number,
-  tieOrder: (a: number, b: number) => number
-): Leg<number> => {
-  const sorted = ranked
-    .map(({ id, score }) => ({ key: id, score }))
-    .sort((a, b) => b.score - a.score || tieOrder(a.key, b.key))
+const toLeg = (sorted: ReadonlyArray<Ranked<number>>, others: ReadonlyArray<Scored>, depth: number): Leg<number> => {
   const scores = new Map([
     ...sorted.slice(depth).map(({ key, score }) => [key, score] as const),
     ...others.map(({ id, score }) => [id, score] as const)

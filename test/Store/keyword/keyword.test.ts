@@ -18,6 +18,7 @@ import { Cancelled } from "../../../src/Store/sqlite/Cancelled.ts"
 import * as collections from "../../../src/Store/sqlite/collections.ts"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import * as documents from "../../../src/Store/sqlite/documents.ts"
+import type { Mask } from "../../../src/Store/sqlite/filter.ts"
 import * as keyword from "../../../src/Store/sqlite/keyword.ts"
 import { transaction } from "../../../src/Store/sqlite/transaction.ts"
 import { embedder } from "../../contracts/Store.ts"
@@ -98,10 +99,11 @@ const stored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
   return rows.map((row) => ({ ...row, heading: headingPath(JSON.parse(row.heading) as ReadonlyArray<string>) }))
 })
 
-const halfMask = (collection: number) => ({
-  sql: "SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ? AND d.metadata ->> '$.half' = 1",
-  params: [collection]
-})
+const maskOf = (ids: ReadonlySet<number>): Mask => {
+  const bits = new Uint32Array((Math.max(0, ...ids) >>> 5) + 1)
+  for (const id of ids) bits[id >>> 5]! |= 1 << (id & 31)
+  return { bits, count: ids.size }
+}
 
 /** Sums come out differently in the last digits, by the order of their parts. */
 const close = 1e-9
@@ -113,7 +115,7 @@ const agrees = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
   const reference = fts5(rows)
   for (const query of queries) {
     const all = reference.search(query)
-    for (const mask of [undefined, halfMask(collection)]) {
+    for (const mask of [undefined, maskOf(halves)]) {
       const expected = all.filter(({ id }) => mask === undefined || halves.has(id))
       const also = expected.slice(-2).map(({ id }) => id)
       const found = yield* keyword.search(sql, collection, query, { depth, mask, also })

@@ -1,0 +1,69 @@
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { toVector } from "../sqlite/codes/sets.ts"
+import { build, codesFrom } from "../sqlite/codes/store.ts"
+
+const statements = [
+  // A document's passages have ids in a row: a filter need not look at passages.
+  `ALTER TABLE documents ADD COLUMN first_passage INTEGER`,
+  `UPDATE documents SET first_passage = (SELECT min(id) FROM passages WHERE document_id = documents.id)`,
+  `CREATE INDEX documents_passages ON documents (collection_id, first_passage, passages)`,
+  `CREATE INDEX documents_unnamed ON documents (collection_id, doc_id) WHERE source IS NULL`,
+  // Goes up whenever documents come or go.
+  `ALTER TABLE collections ADD COLUMN changes INTEGER NOT NULL DEFAULT 0`,
+  `CREATE TABLE code_sets (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection_id INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
+    generation TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    seed INTEGER NOT NULL,
+    rows INTEGER NOT NULL DEFAULT 0,
+    sequence INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (collection_id, generation)
+  ) STRICT`,
+  `CREATE TABLE code_epochs (
+    set_id INTEGER NOT NULL REFERENCES code_sets (id) ON DELETE CASCADE,
+    epoch INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    centroid BLOB NOT NULL,
+    PRIMARY KEY (set_id, epoch)
+  ) STRICT, WITHOUT ROWID`,
+  // A block never changes: what changes is stored as another, and a version never comes again. So it names a block's
+  // bytes for good, also to those who still read an older state.
+  `CREATE TABLE code_blocks (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    set_id INTEGER NOT NULL REFERENCES code_sets (id) ON DELETE CASCADE,
+    epoch INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT`,
+  `CREATE INDEX code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)`
+]
+
+const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections")
+  for (const { id: collection } of collections) {
+    for (const generation of ["current", "next"] as const) {
+      const table = generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
+      const [there] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = ?", [table])
+      if (there === undefined) continue
+      const [counted] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${table}`)
+      const [row] = yield* sql.unsafe<{ readonly vector: Uint8Array }>(`SELECT vector FROM ${table} LIMIT 1`)
+      if (row === undefined || counted!.count < codesFrom) continue
+      yield* build(
+        sql,
+        { collection, generation, table },
+        { count: counted!.count, width: toVector(row.vector).length }
+      )
+    }
+  }
+})
+
+export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.zipRight(
+    Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
+    codes(sql)
+  )
+)

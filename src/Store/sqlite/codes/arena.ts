@@ -1,0 +1,278 @@
+import { type Kernel, kernelOn, makeMemory, pageBytes, type SharedMemory } from "./kernel.ts"
+
+/** What a thread needs to use another's arena; structured cloning carries it over. */
+export interface ArenaHandle {
+  readonly memory: SharedMemory
+  readonly holder: number
+}
+
+/** A place in the memory for a block. */
+export interface Slot {
+  readonly index: number
+  /** Address of the block. */
+  readonly at: number
+}
+
+/** A wanted block: its version, unique for good, and its size. */
+export interface Wanted {
+  readonly version: number
+  readonly bytes: number
+}
+
+/** A slot for each wanted block; `load` and `wait` are places among them. */
+export interface Claimed {
+  readonly slots: ReadonlyArray<Slot>
+  readonly load: ReadonlyArray<number>
+  readonly wait: ReadonlyArray<number>
+}
+
+const holders = 256
+const mostSlots = 65_535
+
+// Words of the control region: a header, then the slots' entries.
+const lock = 0
+const slotCount = 1
+/** First free unit of memory. */
+const top = 2
+/** Microseconds that loading blocks has taken, all threads' together. */
+const loadedFor = 3
+const admitted = 8
+const entries = 16
+// Words of an entry; a slot belongs to those whose bits are set, and is free where there are none.
+const state = 0
+const versionLow = 1
+const versionHigh = 2
+const address = 3
+const capacity = 4
+const held = 8
+const entryWords = 16
+
+/** The version of what is no block. */
+const unshared = 0
+
+const loading = 0
+const ready = 1
+
+const unit = 4096
+const controlPages = Math.ceil(((entries + (mostSlots + 1) * entryWords) * 4) / pageBytes)
+
+/** Milliseconds after which a lock's owner is taken for dead: nobody holds it for longer than some. */
+const patience = 2000
+
+const unitsFor = (bytes: number): number => {
+  const units = Math.max(1, Math.ceil(bytes / unit))
+  // Few sizes, so that a slot that was given up fits the next one.
+  const size = 2 ** Math.ceil(Math.log2(units))
+  return units > size * 0.625 && units <= size * 0.75 ? size * 0.75 : units <= size * 0.625 ? size * 0.625 : size
+}
+
+/**
+ * Memory for blocks of codes that the threads of a process share. A block is loaded once for all; each thread keeps the
+ * blocks of its own snapshot by a bit of its own in the slot's entry, so that a newer state in another thread takes
+ * nothing away. Nothing that a thread leaves behind blocks the others: a lock whose owner is gone is taken over.
+ */
+export class Arena {
+  /** An arena of this thread's own, which others may be admitted to. */
+  static make(): Arena {
+    const memory = makeMemory(controlPages)
+    const words = new Int32Array(memory.buffer, 0, entries)
+    words[top] = (controlPages * pageBytes) / unit
+    words[admitted] = 1
+    return new Arena({ memory, holder: 0 })
+  }
+
+  /** Another thread's arena, by the handle it gave. */
+  static attach(handle: ArenaHandle): Arena {
+    return new Arena(handle)
+  }
+
+  readonly kernel: Kernel
+  private readonly words: Int32Array
+  private bytes: Uint8Array
+  private readonly word: number
+  private readonly bit: number
+
+  private constructor(private readonly handle: ArenaHandle) {
+    this.kernel = kernelOn(handle.memory)
+    this.words = new Int32Array(handle.memory.buffer, 0, entries + mostSlots * entryWords)
+    this.bytes = new Uint8Array(handle.memory.buffer)
+    this.word = held + (handle.holder >> 5)
+    this.bit = 1 << (handle.holder & 31)
+  }
+
+  /** A handle for one more thread, until it is dismissed; undefined: there are too many already. */
+  admit(): ArenaHandle | undefined {
+    return this.locked(() => {
+      for (let holder = 1; holder < holders; holder++) {
+        const [word, bit] = [admitted + (holder >> 5), 1 << (holder & 31)]
+        if ((this.words[word]! & bit) !== 0) continue
+        Atomics.or(this.words, word, bit)
+        return { memory: this.handle.memory, holder }
+      }
+      return undefined
+    })
+  }
+
+  /** Gives up all that a thread held; to be called once it has ended, in whatever way. */
+  dismiss({ holder }: ArenaHandle): void {
+    Atomics.compareExchange(this.words, lock, holder + 1, 0)
+    const bit = 1 << (holder & 31)
+    for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {
+      Atomics.and(this.words, entry(index) + held + (holder >> 5), ~bit)
+    }
+    Atomics.and(this.words, admitted + (holder >> 5), ~bit)
+  }
+
+  /**
+   * A slot for each block, held from now on. `load` are those to be filled by the caller, who then calls `publish`;
+   * `wait` are being filled by another thread. Throws a RangeError where memory is at its end; then nothing is held.
+   */
+  acquire(wanted: ReadonlyArray<Wanted>): Claimed {
+    return this.locked(() => {
+      const { words } = this
+      const places = new Map(wanted.flatMap(({ version }, i) => (version === unshared ? [] : [[version, i]])))
+      const slots: Array<Slot | undefined> = Array.from({ length: wanted.length })
+      const free = new Map<number, Array<number>>()
+      const wait: Array<number> = []
+      for (let index = 0; index < words[slotCount]!; index++) {
+        const at = entry(index)
+        const place = places.get((words[at + versionLow]! >>> 0) + words[at + versionHigh]! * 2 ** 32)
+        const isFree = this.isFree(at)
+        const isReady = Atomics.load(words, at + state) === ready
+        if (place !== undefined && slots[place] === undefined && (isReady || !isFree)) {
+          Atomics.or(words, at + this.word, this.bit)
+          slots[place] = this.slot(index)
+          if (!isReady) wait.push(place)
+        } else if (isFree) {
+          const size = words[at + capacity]!
+          const some = free.get(size)
+          if (some === undefined) free.set(size, [index])
+          else some.push(index)
+        }
+      }
+      const load: Array<number> = []
+      try {
+        wanted.forEach(({ bytes, version }, place) => {
+          if (slots[place] !== undefined) return
+          const units = unitsFor(bytes)
+          const index = free.get(units)?.pop() ?? this.extend(units)
+          const at = entry(index)
+          Atomics.store(words, at + state, loading)
+          words[at + versionLow] = (version % 2 ** 32) | 0
+          words[at + versionHigh] = Math.floor(version / 2 ** 32)
+          Atomics.or(words, at + this.word, this.bit)
+          slots[place] = this.slot(index)
+          load.push(place)
+        })
+      } catch (error) {
+        this.release(slots.filter((slot) => slot !== undefined))
+        throw error
+      }
+      return { slots: slots as ReadonlyArray<Slot>, load, wait }
+    })
+  }
+
+  /** A place that only this thread uses. */
+  allocate(bytes: number): Slot {
+    return this.acquire([{ version: unshared, bytes }]).slots[0]!
+  }
+
+  write(slot: Slot, body: Uint8Array, offset = 0): void {
+    this.view(slot.at + offset + body.length).set(body, slot.at + offset)
+  }
+
+  /** Bytes up to `end`; the memory may have grown in another thread. */
+  view(end: number): Uint8Array {
+    if (end > this.bytes.length) {
+      // Growing by nothing makes this thread see what another one has added.
+      if (this.handle.memory.buffer.byteLength < end) this.handle.memory.grow(0)
+      this.bytes = new Uint8Array(this.handle.memory.buffer)
+    }
+    return this.bytes
+  }
+
+  /** What the blocks take that any thread holds, in bytes, and what loading has taken all threads, in milliseconds. */
+  get figures(): { readonly bytes: number; readonly loadedMs: number } {
+    let units = 0
+    for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {
+      const at = entry(index)
+      const isBlock = this.words[at + versionLow] !== unshared || this.words[at + versionHigh] !== unshared
+      if (isBlock && !this.isFree(at)) units += this.words[at + capacity]!
+    }
+    return { bytes: units * unit, loadedMs: (Atomics.load(this.words, loadedFor) >>> 0) / 1000 }
+  }
+
+  /** Adds to the time that loading has taken. */
+  spent(ms: number): void {
+    Atomics.add(this.words, loadedFor, Math.round(ms * 1000))
+  }
+
+  publish({ index }: Slot): void {
+    Atomics.store(this.words, entry(index) + state, ready)
+    Atomics.notify(this.words, entry(index) + state)
+  }
+
+  /** Whether the block is there, after waiting for it at most so long. */
+  isReady({ index }: Slot, ms: number): boolean {
+    const at = entry(index) + state
+    if (Atomics.load(this.words, at) === loading && ms > 0) Atomics.wait(this.words, at, loading, ms)
+    return Atomics.load(this.words, at) === ready
+  }
+
+  release(slots: Iterable<Slot>): void {
+    for (const { index } of slots) Atomics.and(this.words, entry(index) + this.word, ~this.bit)
+  }
+
+  private slot(index: number): Slot {
+    return { index, at: (this.words[entry(index) + address]! >>> 0) * unit }
+  }
+
+  private isFree(at: number): boolean {
+    for (let word = held; word < held + holders / 32; word++)
+      if (Atomics.load(this.words, at + word) !== 0) return false
+    return true
+  }
+
+  /** A new slot at the memory's end; it counts only once it is whole. */
+  private extend(units: number): number {
+    const { words } = this
+    const index = words[slotCount]!
+    if (index >= mostSlots) throw new RangeError("too many blocks in memory")
+    const at = words[top]!
+    const { memory } = this.handle
+    const missing = (at + units) * unit - memory.buffer.byteLength
+    // Many pages at once, since each growth is told to all threads; untouched ones take no memory.
+    if (missing > 0) memory.grow(Math.max(64, Math.ceil(missing / pageBytes)))
+    words[entry(index) + address] = at
+    words[entry(index) + capacity] = units
+    words[top] = at + units
+    Atomics.store(words, slotCount, index + 1)
+    return index
+  }
+
+  private locked<A>(use: () => A): A {
+    const own = this.handle.holder + 1
+    let since = performance.now()
+    let before = 0
+    for (;;) {
+      const owner = Atomics.compareExchange(this.words, lock, 0, own)
+      if (owner === 0) break
+      if (owner !== before) [before, since] = [owner, performance.now()]
+      else if (
+        performance.now() - since > patience &&
+        Atomics.compareExchange(this.words, lock, owner, own) === owner
+      ) {
+        break
+      }
+      Atomics.wait(this.words, lock, owner, 1)
+    }
+    try {
+      return use()
+    } finally {
+      Atomics.compareExchange(this.words, lock, own, 0)
+      Atomics.notify(this.words, lock, 1)
+    }
+  }
+}
+
+const entry = (index: number): number => entries + index * entryWords

@@ -1,0 +1,93 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { inList, insertRows, list } from "../rows.ts"
+import { blockRows, concat, pack, slice, sorted, unpack } from "./block.ts"
+import { bytesOf, type Coded } from "./code.ts"
+import type { CodeSet } from "./sets.ts"
+
+/** A stored block, but for its body: the rows it has, and its least and greatest passage id. */
+export interface Block {
+  readonly version: number
+  readonly epoch: number
+  readonly rows: number
+  readonly first: number
+  readonly last: number
+}
+
+/** Every block of a set by version; read as one text, since a row costs more to carry over than to read. */
+export const blocksOf = (sql: SqlClient.SqlClient, set: number): Effect.Effect<ReadonlyArray<Block>, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly blocks: string }>(
+      `SELECT json_group_array(json_array(version, epoch, rows, first, last)) AS blocks
+       FROM code_blocks INDEXED BY code_blocks_set WHERE set_id = ?`,
+      [set]
+    ),
+    ([row]) =>
+      (JSON.parse(row!.blocks) as ReadonlyArray<[number, number, number, number, number]>)
+        .map(([version, epoch, rows, first, last]) => ({ version, epoch, rows, first, last }))
+        .sort((a, b) => a.version - b.version)
+  )
+
+/** Blocks' bytes, each in the order asked for. */
+export const bodiesOf = (
+  sql: SqlClient.SqlClient,
+  versions: ReadonlyArray<number>
+): Effect.Effect<ReadonlyArray<Uint8Array>, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly version: number; readonly body: Uint8Array }>(
+      `SELECT version, body FROM code_blocks WHERE version ${inList}`,
+      [list(versions)]
+    ),
+    (rows) => {
+      const bodies = new Map(rows.map(({ body, version }) => [version, body]))
+      return versions.map((version) => bodies.get(version)!)
+    }
+  )
+
+/**
+ * Puts codes into blocks of an epoch. Blocks that are not larger than what comes in are taken up in the new one, so
+ * that a row is written over about log₂(1,024) times however few come at a time, and few blocks are not full.
+ */
+export const append = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  set: CodeSet,
+  epoch: number,
+  coded: Coded
+) {
+  if (coded.ids.length === 0) return
+  const open = yield* sql.unsafe<Block>(
+    `SELECT version, epoch, rows, first, last FROM code_blocks INDEXED BY code_blocks_set
+     WHERE set_id = ? AND epoch = ? AND rows < ? ORDER BY rows, version`,
+    [set.id, epoch, blockRows]
+  )
+  let count = coded.ids.length
+  const taken: Array<Block> = []
+  for (const block of open) {
+    if (block.rows > Math.max(32, count)) break
+    taken.push(block)
+    count += block.rows
+  }
+  taken.sort((a, b) => a.version - b.version)
+  const versions = taken.map(({ version }) => version)
+  const bodies = taken.length === 0 ? [] : yield* bodiesOf(sql, versions)
+  const all = sorted(concat([...bodies.map((body, i) => unpack(body, taken[i]!.rows, bytesOf(set.width))), coded]))
+  yield* deleteBlocks(sql, versions)
+  yield* insertBlocks(sql, set, epoch, all)
+})
+
+/** Stores rows as blocks of their own. */
+export const insertBlocks = (sql: SqlClient.SqlClient, set: CodeSet, epoch: number, coded: Coded) => {
+  const blocks: Array<ReadonlyArray<unknown>> = []
+  for (let from = 0; from < coded.ids.length; from += blockRows) {
+    const part = slice(coded, from, from + blockRows)
+    blocks.push([set.id, epoch, part.ids.length, least(part.ids), greatest(part.ids), pack(part)])
+  }
+  return insertRows(sql, "code_blocks", ["set_id", "epoch", "rows", "first", "last", "body"], blocks)
+}
+
+const least = (ids: Uint32Array) => ids.reduce((a, b) => Math.min(a, b))
+const greatest = (ids: Uint32Array) => ids.reduce((a, b) => Math.max(a, b))
+
+export const deleteBlocks = (sql: SqlClient.SqlClient, versions: ReadonlyArray<number>) =>
+  versions.length === 0 ? Effect.void : sql.unsafe(`DELETE FROM code_blocks WHERE version ${inList}`, [list(versions)])

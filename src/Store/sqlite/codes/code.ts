@@ -1,0 +1,119 @@
+import { bitsOf, rotation } from "./rotation.ts"
+
+/** A collection's way of making codes: the vectors' width, and the seed of the rotation. */
+export interface Making {
+  readonly width: number
+  readonly seed: number
+}
+
+/** Bytes of a row's code. */
+export const bytesOf = (width: number): number => bitsOf(width) / 8
+
+/** Codes of vectors, row by row; a vector without a direction has the factor NaN. */
+export interface Coded {
+  readonly ids: Uint32Array
+  readonly factors: Float32Array
+  /** `bytesOf(width)` a row; bit j of byte i is set where value 8·i + j of the rotated vector is not negative. */
+  readonly codes: Uint8Array
+}
+
+/** A query as the kernel takes it: the product of its rotated values with a code's signs is step · sum + least. */
+export interface Prepared {
+  /** For each four values a table of what their signs add, in steps from the least. */
+  readonly tables: Uint8Array
+  readonly step: number
+  readonly least: number
+}
+
+const norm = (vector: Float32Array): number => {
+  let square = 0
+  for (let d = 0; d < vector.length; d++) square += vector[d]! * vector[d]!
+  return Math.sqrt(square)
+}
+
+/** The mean direction of vectors. */
+export const meanOf = (vectors: Iterable<Float32Array>, width: number): Float32Array => {
+  const sum = new Float64Array(width)
+  let count = 0
+  for (const vector of vectors) {
+    const length = norm(vector)
+    if (!(length > 0 && length < Infinity)) continue
+    for (let d = 0; d < width; d++) sum[d]! += vector[d]! / length
+    count++
+  }
+  return Float32Array.from(sum, (value) => value / Math.max(1, count))
+}
+
+/**
+ * RaBitQ (Gao & Long, SIGMOD 2024): the signs of the rotated difference v of the vector's direction o and the centroid
+ * c, and the factor f = |o - c|² / Σ|vᵢ|, so that cos ≈ c·q + f · Σ ±qᵢ without bias.
+ */
+export const encoder = ({ seed, width }: Making) => {
+  const rotate = rotation(width, seed)
+  const bytes = bytesOf(width)
+  const values = new Float64Array(bytes * 8)
+  return {
+    encode: (
+      rows: ReadonlyArray<{ readonly id: number; readonly vector: Float32Array }>,
+      centroid: Float32Array
+    ): Coded => {
+      const ids = new Uint32Array(rows.length)
+      const factors = new Float32Array(rows.length)
+      const codes = new Uint8Array(rows.length * bytes)
+      for (let row = 0; row < rows.length; row++) {
+        const { id, vector } = rows[row]!
+        ids[row] = id
+        const length = norm(vector)
+        let square = 0
+        values.fill(0)
+        for (let d = 0; d < width; d++) {
+          const value = vector[d]! / length - centroid[d]!
+          values[d] = value
+          square += value * value
+        }
+        rotate(values)
+        let sum = 0
+        for (let i = 0, at = row * bytes; i < bytes; i++, at++) {
+          let byte = 0
+          for (let j = 0; j < 8; j++) {
+            const value = values[i * 8 + j]!
+            if (value >= 0) byte |= 1 << j
+            sum += Math.abs(value)
+          }
+          codes[at] = byte
+        }
+        factors[row] = sum > 0 ? square / sum : length > 0 && length < Infinity ? 0 : Number.NaN
+      }
+      return { ids, factors, codes }
+    },
+
+    /** The query's tables. A table's entries are at most 63, so that four add up in a byte, and all of them in 16 bits. */
+    prepare: (query: Float32Array): Prepared => {
+      values.fill(0)
+      const length = norm(query)
+      for (let d = 0; d < width; d++) values[d] = query[d]! / length
+      rotate(values)
+      const tables = bytes * 2
+      const reach = new Float64Array(tables)
+      for (let i = 0; i < values.length; i++) reach[i >> 2]! += Math.abs(values[i]!)
+      const most = Math.min(63, Math.floor(65_535 / tables))
+      const step = (2 * Math.max(...reach)) / most
+      const entries = new Uint8Array(tables * 16)
+      for (let table = 0; table < tables; table++) {
+        for (let signs = 0; signs < 16; signs++) {
+          let sum = reach[table]!
+          for (let j = 0; j < 4; j++) sum += (signs >> j) & 1 ? values[table * 4 + j]! : -values[table * 4 + j]!
+          entries[table * 16 + signs] = Math.round(sum / step)
+        }
+      }
+      return { tables: entries, step, least: -reach.reduce((sum, value) => sum + value, 0) }
+    }
+  }
+}
+
+/** The cosine of a query and a centroid, which need not be of length 1. */
+export const offset = (query: Float32Array, centroid: Float32Array): number => {
+  let dot = 0
+  for (let d = 0; d < query.length; d++) dot += query[d]! * centroid[d]!
+  return dot / norm(query)
+}

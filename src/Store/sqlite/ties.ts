@@ -1,0 +1,54 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { DocumentId } from "../../model/Document.ts"
+import { inList, list } from "./rows.ts"
+
+interface Place {
+  readonly doc_id: DocumentId
+  readonly ordinal: number
+}
+
+interface Candidate {
+  readonly key: number
+  readonly score: number
+}
+
+/** Passages that share their score with a neighbour, out of a list by falling scores, as far as a run begins before `until`. */
+export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyArray<number> => {
+  const keys: Array<number> = []
+  for (let from = 0; from < Math.min(until, sorted.length);) {
+    let to = from + 1
+    while (to < sorted.length && sorted[to]!.score === sorted[from]!.score) to++
+    if (to - from > 1) for (let i = from; i < to; i++) keys.push(sorted[i]!.key)
+    from = to
+  }
+  return keys
+}
+
+/** The order of passages with equal scores: by doc_id, then ordinal. Where a passage stands is read only once asked for. */
+export class TieOrder {
+  private readonly places = new Map<number, Place>()
+
+  constructor(private readonly sql: SqlClient.SqlClient) {}
+
+  /** Reads where passages stand; false: it was known of all of them. */
+  readonly learn = Effect.fnUntraced(function* (this: TieOrder, ids: ReadonlyArray<number>) {
+    const unknown = [...new Set(ids)].filter((id) => !this.places.has(id))
+    if (unknown.length === 0) return false
+    const rows = yield* this.sql.unsafe<Place & { readonly id: number }>(
+      `SELECT p.id, d.doc_id, p.ordinal FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+      [list(unknown)]
+    )
+    for (const row of rows) this.places.set(row.id, row)
+    return true
+  })
+
+  /** By id as long as a place is not known. */
+  readonly compare = (a: number, b: number): number => {
+    const [x, y] = [this.places.get(a), this.places.get(b)]
+    if (x === undefined || y === undefined) return a - b
+    return x.doc_id < y.doc_id ? -1 : x.doc_id > y.doc_id ? 1 : x.ordinal - y.ordinal
+  }
+
+  readonly best = (a: Candidate, b: Candidate): number => b.score - a.score || this.compare(a.key, b.key)
+}

@@ -1,0 +1,146 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
+import { CollectionName } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import type { Condition, Filter } from "../../src/model/Filter.ts"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { connect } from "../../src/Store/sqlite/connect.ts"
+import { documentsWhere } from "../../src/Store/sqlite/filter.ts"
+import { Masks } from "../../src/Store/sqlite/masks.ts"
+import { forEachNumber } from "../../src/Store/sqlite/numbers.ts"
+import { passagesIn } from "../../src/Store/sqlite/passageRanges.ts"
+import { document, embedder } from "../contracts/Store.ts"
+
+it("reads numbers out of a text", () => {
+  const numbers = (text: string) => {
+    const found: Array<number> = []
+    forEachNumber(Buffer.from(text), (number) => found.push(number))
+    return found
+  }
+  assert.deepStrictEqual(numbers(""), [])
+  assert.deepStrictEqual(numbers("0"), [0])
+  assert.deepStrictEqual(numbers("12,3,4503599627370496"), [12, 3, 4503599627370496])
+})
+
+it.prop("lists a mask's passages", [FastCheck.uniqueArray(FastCheck.nat(300), { maxLength: 40 })], ([ids]) => {
+  const bits = new Uint32Array(10)
+  for (const id of ids) bits[id >>> 5]! |= 1 << (id & 31)
+  assert.deepStrictEqual(
+    [...passagesIn({ bits, count: ids.length })],
+    ids.toSorted((a, b) => a - b)
+  )
+})
+
+const names = ["a", "b"].map((name) => CollectionName.make(name))
+
+const scalar = FastCheck.oneof(
+  FastCheck.constantFrom("x", "y", "a/b", "", "1"),
+  FastCheck.integer({ min: -2, max: 3 }),
+  FastCheck.boolean()
+)
+const condition: FastCheck.Arbitrary<Condition> = FastCheck.oneof(
+  scalar,
+  FastCheck.array(scalar, { maxLength: 3 }),
+  FastCheck.constantFrom<Condition>({ gte: 0 }, { gt: 0, lte: 2 }, { lt: "y" }, { gte: "a", lt: "x" }),
+  FastCheck.constantFrom("s1*", "s?", "*", "t[0]*")
+)
+const filter: FastCheck.Arbitrary<Filter> = FastCheck.dictionary(
+  FastCheck.constantFrom("m", "n", "source", "doc_id", "title"),
+  condition,
+  { minKeys: 1, maxKeys: 3 }
+)
+const metadata = FastCheck.dictionary(
+  FastCheck.constantFrom("m", "n"),
+  FastCheck.oneof(scalar, FastCheck.array(scalar, { maxLength: 3 }))
+)
+const documents = FastCheck.array(
+  FastCheck.record({
+    n: FastCheck.nat(12),
+    collection: FastCheck.nat(1),
+    lines: FastCheck.nat(3),
+    metadata,
+    named: FastCheck.boolean(),
+    title: FastCheck.option(FastCheck.constantFrom("x", "y"), { nil: undefined })
+  }),
+  { maxLength: 12 }
+)
+
+/** What the filter leaves by a join over the passages themselves. */
+const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter) => {
+  const { params, sql: where } = documentsWhere(collection, filter)
+  return Effect.map(
+    sql.unsafe<{ readonly id: number }>(
+      `SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE ${where} ORDER BY p.id`,
+      params
+    ),
+    (rows) => rows.map(({ id }) => id)
+  )
+}
+
+it.layer(NodeFileSystem.layer)("masks", (it) => {
+  const opened = Effect.gen(function* () {
+    const files = yield* FileSystem.FileSystem
+    const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+    const store = yield* Effect.provide(Store, yield* Layer.build(Sqlite.layer({ filename, mode: "create" })))
+    for (const name of names) yield* store.createCollection(name, embedder)
+    return { store, sql: yield* connect({ filename, mode: "readonly" }) }
+  })
+
+  it.scoped("leave the passages that the filter leaves, also after documents came and went", () =>
+    Effect.gen(function* () {
+      const { sql, store } = yield* opened
+      // Of the one no document is looked up alone, of the other all are.
+      const both = [new Masks(-1), new Masks()]
+      const batches = FastCheck.sample(FastCheck.tuple(documents, FastCheck.array(filter, { minLength: 4 })), {
+        numRuns: 60,
+        seed: 5
+      })
+      let some = 0
+      for (const [documents, filters] of batches) {
+        for (const { collection, lines, metadata, n, named, title } of documents) {
+          const text = Array.from({ length: lines }, (_, line) => `line ${line}`).join("\n")
+          const key = named ? { source: `s${n}` } : { docId: DocumentId.make(`t[${n}]`) }
+          yield* store.put(names[collection]!, [document(text, { ...key, metadata, title })])
+          if (n === 0) yield* store.deleteSource(names[collection]!, "s1")
+        }
+        for (const given of filters) {
+          for (const collection of [1, 2]) {
+            const expected = yield* joined(sql, collection, given)
+            for (const masks of both) {
+              const mask = yield* masks.of(sql, collection, given)
+              assert.deepStrictEqual([...passagesIn(mask!)], expected, JSON.stringify(given))
+              assert.strictEqual(mask!.count, expected.length)
+            }
+            some += expected.length > 0 ? 1 : 0
+          }
+        }
+      }
+      assert.isAbove(some, 50)
+    })
+  )
+
+  it.scoped("are computed once for a state, and there is none for an empty filter", () =>
+    Effect.gen(function* () {
+      const { sql, store } = yield* opened
+      const masks = new Masks()
+      yield* store.put(names[0]!, [document("one\ntwo", { source: "s", metadata: { m: 1, n: 2 } })])
+      assert.isUndefined(yield* masks.of(sql, 1, {}))
+      const first = yield* masks.of(sql, 1, { m: 1, n: 2 })
+      assert.strictEqual(first!.count, 2)
+      assert.strictEqual(yield* masks.of(sql, 1, { n: 2, m: 1 }), first)
+      // Another collection's documents change nothing; this one's do.
+      yield* store.put(names[1]!, [document("one", { source: "s", metadata: { m: 1, n: 2 } })])
+      assert.strictEqual(yield* masks.of(sql, 1, { m: 1, n: 2 }), first)
+      yield* store.put(names[0]!, [document("three", { source: "t", metadata: { m: 1, n: 2 } })])
+      assert.strictEqual((yield* masks.of(sql, 1, { m: 1, n: 2 }))!.count, 3)
+      yield* store.deleteSource(names[0]!, "s")
+      assert.strictEqual((yield* masks.of(sql, 1, { m: 1, n: 2 }))!.count, 1)
+    })
+  )
+})

@@ -1,0 +1,48 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { tied } from "../../src/Store/sqlite/ties.ts"
+import { document, embedder } from "../contracts/Store.ts"
+
+const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, key) => ({ key, score }))
+
+it("finds the ties that begin before the end of what is wanted", () => {
+  assert.deepStrictEqual(tied([], 5), [])
+  assert.deepStrictEqual(tied(candidates(3, 2, 1), 3), [])
+  assert.deepStrictEqual(tied(candidates(3, 3, 2, 1, 1, 1), 6), [0, 1, 3, 4, 5])
+  assert.deepStrictEqual(tied(candidates(3, 3, 2, 1, 1, 1), 4), [0, 1, 3, 4, 5])
+  assert.deepStrictEqual(tied(candidates(3, 3, 2, 1, 1, 1), 3), [0, 1])
+})
+
+const name = (n: number) => `d${String(n).padStart(4, "0")}`
+
+it.layer(Sqlite.layerMemory)("ties", (it) => {
+  it.effect("are decided by doc_id and ordinal, also where more tie than a leg ranks", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      yield* store.createCollection(defaultCollection, embedder)
+      // Stored from the last doc_id to the first, so that the order of rows is the wrong one.
+      for (let n = 299; n >= 0; n -= 100) {
+        const some = Array.from({ length: 100 }, (_, i) =>
+          document(`same\nsame ${n - i}`, { docId: DocumentId.make(name(n - i)) })
+        )
+        yield* store.put(defaultCollection, some)
+      }
+      const rank = (legs: { readonly vector?: Float32Array; readonly keyword?: string }, limit: number) =>
+        Effect.map(
+          store.rank({ collection: defaultCollection, alpha: 0.4, fusion: "rrf", filter: {}, limit, ...legs }),
+          (hits) => hits.map((hit) => `${hit.document.docId}.${hit.passage.ordinal}`)
+        )
+      const north = Float32Array.of(1, 0, 0, 0)
+      const all = Array.from({ length: 600 }, (_, i) => `${name(i >> 1)}.${i & 1}`)
+      assert.deepStrictEqual(yield* rank({ vector: north }, 10), all.slice(0, 10))
+      assert.deepStrictEqual(yield* rank({ vector: north }, 100), all.slice(0, 100))
+      // The keyword leg puts d0250 first; those that only the vector leg ranks follow in its order.
+      const hybrid = yield* rank({ vector: north, keyword: "250" }, 30)
+      assert.deepStrictEqual(hybrid, ["d0250.1", ...all].slice(0, 30))
+    })
+  )
+})

@@ -1,0 +1,244 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { make } from "../../src/Embedder/Builtin.ts"
+import { CollectionName, defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import type { Vector } from "../../src/model/Passage.ts"
+import { type PreparedDocument, type RankRequest, Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import * as Threaded from "../../src/Store/SqliteThreaded.ts"
+import type { VectorOptions } from "../../src/Store/sqlite/vectors.ts"
+import { normal, randomVectors } from "./codes/random.ts"
+
+const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
+const exact: VectorOptions = { exact: true, oversample: "auto" }
+
+/** A document of a passage a vector. */
+const document = (docId: string, vectors: ReadonlyArray<Vector | undefined>, group: number): PreparedDocument => ({
+  docId: DocumentId.make(docId),
+  derivedId: DocumentId.make(docId),
+  fingerprint: docId,
+  content: vectors.map(() => "x").join(""),
+  metadata: { group },
+  passages: vectors.map((vector, at) => ({
+    text: "x",
+    heading: [],
+    start: at,
+    end: at + 1,
+    startLine: 1,
+    endLine: 1,
+    vector: Option.fromNullable(vector)
+  }))
+})
+
+const identity = (dimensions: number): EmbedderIdentity => ({
+  backend: "test",
+  model: `of ${dimensions}`,
+  dimensions,
+  queryPrefix: "",
+  passagePrefix: ""
+})
+
+const temporary = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  return `${yield* files.makeTempDirectoryScoped()}/index.db`
+})
+
+const open = (filename: string, vectors: VectorOptions) =>
+  Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", vectors })), (context) =>
+    Effect.provide(Store, context)
+  )
+
+type Service = typeof Store.Service
+
+const best = (store: Service, vector: Vector, request: Partial<RankRequest> = {}) =>
+  Effect.map(
+    store.rank({ collection: defaultCollection, vector, alpha: 1, fusion: "rrf", filter: {}, limit: 10, ...request }),
+    (hits) => hits.map(({ document, passage, score }) => ({ id: `${document.docId}.${passage.ordinal}`, score }))
+  )
+
+const sentences = (): ReadonlyArray<string> => {
+  const folder = fileURLToPath(new URL("../../docs/", import.meta.url))
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".md"))
+    .flatMap((name) => readFileSync(folder + name, "utf8").split(/(?<=[.?!:|])\s+/))
+    .filter((sentence) => sentence.split(" ").length > 4)
+}
+
+/** As many batches of documents as make `count` passages, ten a document. */
+const fill = (store: Service, vectors: ReadonlyArray<Vector>) =>
+  Effect.gen(function* () {
+    for (let from = 0; from < vectors.length; from += 1000) {
+      yield* store.put(
+        defaultCollection,
+        Array.from({ length: Math.ceil(Math.min(1000, vectors.length - from) / 10) }, (_, i) => {
+          const at = from + i * 10
+          return document(`d${at}`, vectors.slice(at, at + 10), (at / 10) % 20)
+        })
+      )
+    }
+  })
+
+it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
+  it.scoped("finds by codes what a full scan finds, on the packaged model's vectors, with and without a filter", () =>
+    Effect.gen(function* () {
+      const { embedPassages } = yield* make()
+      const pool = sentences()
+      const next = normal(3)
+      const pick = () => pool[Math.floor(Math.abs(next() * 1e6)) % pool.length]!
+      const texts = Array.from({ length: 8000 }, () => `${pick()} ${pick()} ${pick()}`)
+      const embedded = (yield* embedPassages(texts)).map(Option.getOrThrow)
+      const queries = (yield* embedPassages(Array.from({ length: 60 }, pick))).map(Option.getOrThrow)
+      const filename = yield* temporary
+      const [byCodes, fully] = [yield* open(filename, scanned), yield* open(filename, exact)]
+      yield* byCodes.createCollection(defaultCollection, identity(256))
+      yield* fill(byCodes, embedded)
+      for (const filter of [{}, { group: { lt: 10 } }, { group: 3 }]) {
+        let found = 0
+        for (const query of queries) {
+          const expected = yield* best(fully, query, { filter })
+          const given = yield* best(byCodes, query, { filter })
+          assert.strictEqual(given.length, 10)
+          const ids = new Set(expected.map(({ id }) => id))
+          found += given.filter(({ id }) => ids.has(id)).length
+        }
+        assert.isAtLeast(found / (10 * queries.length), 0.99)
+      }
+      // They were asked, and the full scan did not ask them.
+      assert.isAtLeast((yield* byCodes.stats()).codeBytes!, 8000 * 40)
+      assert.strictEqual((yield* fully.stats()).codeBytes, 0)
+    })
+  )
+
+  it.scoped.each([3, 384, 1000])("works at width %i", (width) =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const [byCodes, fully] = [yield* open(filename, { ...scanned, oversample: 20 }), yield* open(filename, exact)]
+      yield* byCodes.createCollection(defaultCollection, identity(width))
+      yield* fill(byCodes, randomVectors(4500, width, 1))
+      for (const query of randomVectors(3, width, 2)) {
+        assert.deepStrictEqual(yield* best(byCodes, query), yield* best(fully, query))
+      }
+      assert.isAbove((yield* byCodes.stats()).codeBytes!, 0)
+    })
+  )
+
+  it.scoped("sees what another connection wrote with the next query, and forgets what is deleted or replaced", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const [writer, reader] = [yield* open(filename, scanned), yield* open(filename, scanned)]
+      yield* writer.createCollection(defaultCollection, identity(16))
+      yield* fill(writer, randomVectors(4500, 16, 1))
+      const query = randomVectors(1, 16, 5)[0]!
+      const first = yield* Effect.map(best(reader, query), ([hit]) => hit!.id)
+      yield* writer.put(defaultCollection, [document("new", [undefined, query, new Float32Array(16)], 77)])
+      assert.deepStrictEqual(
+        (yield* best(reader, query)).slice(0, 2).map(({ id }) => id),
+        ["new.1", first]
+      )
+      // A passage without a vector, or with one of no direction, is not near anything.
+      assert.deepStrictEqual(
+        (yield* best(reader, query, { filter: { group: 77 } })).map(({ id }) => id),
+        ["new.1"]
+      )
+      const away = query.map((value) => -value)
+      yield* writer.put(defaultCollection, [document("new", [away], 77)])
+      assert.strictEqual((yield* best(reader, query))[0]!.id, first)
+      assert.strictEqual((yield* best(reader, away))[0]!.id, "new.0")
+      yield* writer.deleteDocument(defaultCollection, DocumentId.make("new"))
+      yield* writer.deleteDocument(defaultCollection, DocumentId.make(first.split(".")[0]!))
+      const left = yield* best(reader, query, { limit: 100 })
+      assert.isFalse(left.some(({ id }) => id.startsWith("new") || id.split(".")[0] === first.split(".")[0]))
+      assert.deepStrictEqual(yield* best(reader, query, { filter: { group: 77 } }), [])
+      assert.deepStrictEqual(yield* best(reader, new Float32Array(16)), [])
+      yield* writer.dropCollection(defaultCollection)
+      yield* writer.createCollection(defaultCollection, identity(16))
+      assert.deepStrictEqual(yield* best(reader, query), [])
+    })
+  )
+
+  it.scoped("loads codes once for all threads of a pool", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const writer = yield* open(filename, exact)
+      yield* writer.createCollection(defaultCollection, identity(16))
+      yield* fill(writer, randomVectors(4500, 16, 1))
+      const pooled = yield* Effect.flatMap(
+        Layer.build(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 })),
+        (context) => Effect.provide(Store, context)
+      )
+      const queries = randomVectors(30, 16, 2)
+      const expected = yield* Effect.forEach(queries, (query) => best(writer, query))
+      const given = yield* Effect.forEach(queries, (query) => best(pooled, query), { concurrency: 6 })
+      assert.deepStrictEqual(given, expected)
+      // A second copy would be as much again.
+      const { codeBytes } = yield* pooled.stats()
+      assert.isAtLeast(codeBytes!, 4500 * 16)
+      assert.isBelow(codeBytes!, 2 * 4500 * 16)
+    })
+  )
+
+  it.scoped("changes over to another embedder's codes and width in one step", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const [writer, reader] = [yield* open(filename, scanned), yield* open(filename, scanned)]
+      yield* writer.createCollection(defaultCollection, identity(16))
+      yield* fill(writer, randomVectors(4500, 16, 1))
+      const before = yield* best(reader, randomVectors(1, 16, 5)[0]!)
+      yield* writer.beginReindex(defaultCollection, identity(40))
+      const query = randomVectors(1, 40, 6)[0]!
+      let given = 0
+      for (;;) {
+        const waiting = yield* writer.unembedded(defaultCollection, 1000)
+        if (waiting.length === 0) break
+        const vectors = randomVectors(waiting.length, 40, 100 + given)
+        yield* writer.putReindexed(
+          defaultCollection,
+          waiting.map(({ id }, i) => ({ id, vector: Option.some(given + i === 4321 ? query : vectors[i]!) }))
+        )
+        given += waiting.length
+        assert.deepStrictEqual(yield* best(reader, randomVectors(1, 16, 5)[0]!), before)
+      }
+      // Gone before the change, so it must not come back with it.
+      yield* writer.deleteDocument(defaultCollection, DocumentId.make("d0"))
+      assert.isTrue(yield* writer.finishReindex(defaultCollection))
+      const [hit] = yield* best(reader, query)
+      assert.strictEqual(hit!.id, "d4320.1")
+      assert.closeTo(hit!.score, 1, 1e-6)
+      assert.strictEqual((yield* best(reader, query, { limit: 100 })).length, 100)
+    })
+  )
+
+  it.scoped("makes codes of the vectors that an older version stored", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const query = randomVectors(1, 16, 5)[0]!
+      const before = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const store = yield* open(filename, exact)
+          yield* store.createCollection(defaultCollection, identity(16))
+          yield* store.createCollection(CollectionName.make("small"), identity(16))
+          yield* fill(store, randomVectors(5000, 16, 1))
+          return yield* best(store, query, { filter: { group: { gte: 5 } } })
+        })
+      )
+      const older = new Database(filename)
+      older.exec(`
+        DROP TABLE code_blocks; DROP TABLE code_epochs; DROP TABLE code_sets;
+        DROP INDEX documents_passages; DROP INDEX documents_unnamed;
+        ALTER TABLE documents DROP COLUMN first_passage; ALTER TABLE collections DROP COLUMN changes;
+        DELETE FROM clew_migrations WHERE migration_id >= 3; PRAGMA user_version = 1`)
+      older.close()
+      const store = yield* open(filename, { ...scanned, oversample: 20 })
+      assert.deepStrictEqual(yield* best(store, query, { filter: { group: { gte: 5 } } }), before)
+      assert.isAbove((yield* store.stats()).codeBytes!, 5000 * 16)
+    })
+  )
+})
