@@ -18,21 +18,27 @@ const batch = 256
 
 /**
  * Changes a collection over to the configured embedder. Its passages get new vectors beside the old ones, which answer
- * until all are there; then it changes over at once. Broken off, it goes on where it was.
+ * until all are there; then it changes over at once. Broken off, it goes on where it was. Of two changes at once one
+ * fails with `ReindexTakenOver`: the earlier one where they are to different embedders, else the one that is behind.
  */
 export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
     const embedders = yield* Embedders
 
-    const step = Effect.fn("Reindexer.step")(function* (name: CollectionName, embedder: Embedder["Type"]) {
-      const passages = yield* store.unembedded(name, batch)
+    const step = Effect.fn("Reindexer.step")(function* (
+      name: CollectionName,
+      to: EmbedderIdentity,
+      embedder: Embedder["Type"]
+    ) {
+      const { passages, position } = yield* store.unembedded(name, to, batch)
       const vectors = yield* embedder.embedPassages(
         passages.map(({ heading, text, title }) => embeddedText(title, { heading, text }))
       )
       yield* store.putReindexed(
         name,
-        passages.map(({ id }, index) => ({ id, vector: vectors[index]! }))
+        passages.map(({ id }, index) => ({ id, vector: vectors[index]! })),
+        position
       )
       return passages.length
     })
@@ -51,8 +57,8 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
         Stream.unfoldEffect(first, (before) =>
           Effect.gen(function* () {
             if (before.changed) return Option.none()
-            const done = before.done + (yield* step(name, embedder))
-            const changed = done === before.done && (yield* store.finishReindex(name))
+            const done = before.done + (yield* step(name, to, embedder))
+            const changed = done === before.done && (yield* store.finishReindex(name, to))
             const next: Progress = { ...before, done, total: Math.max(before.total, done), changed }
             return Option.some([next, next] as const)
           })

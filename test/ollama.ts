@@ -12,6 +12,8 @@ export interface Faults {
   hangUp?: number
   /** Waits before each fragment, and before vectors. */
   slowMs?: number
+  /** Waits for this before vectors. */
+  until?: Promise<void>
   /** Breaks the connection after so many fragments. */
   cutAfter?: number
   /** Sends this line instead of the fragment at that place. */
@@ -110,6 +112,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         return json(response, 500, { error: "this model does not support embeddings" })
       const input: ReadonlyArray<string> = typeof body.input === "string" ? [body.input] : body.input
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
+      await faults.until
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
       if (body.truncate === false && input.some(isLong)) {
         return json(response, 400, { error: "input length exceeds maximum context length" })

@@ -208,4 +208,42 @@ describe("reindex", () => {
       assert.match(stderr, /going on after 256 passages/)
     })
   )
+
+  it.scopedLive("of two at once, the one that was taken over says so, and the collection has one model", () =>
+    Effect.gen(function* () {
+      const own = new Sandbox(library)
+      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+      const ollama = yield* startOllama()
+      ollama.state.models.push("all-minilm-l12:latest")
+      const envOf = (model: string) => ({
+        CLEW_EMBEDDING_BACKEND: "ollama",
+        CLEW_EMBEDDING_MODEL: model,
+        CLEW_EMBEDDING_URL: ollama.url
+      })
+      yield* Effect.promise(() => own.run(["index", "docs", "-q"]))
+      let release = () => {}
+      ollama.faults.until = new Promise((resolve) => (release = resolve))
+      const child = own.start(["reindex"], { env: envOf("all-minilm") })
+      const end = ended(child)
+      yield* Effect.promise(async () => {
+        // The first request asks for the width, the second comes once the change has begun.
+        while (ollama.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 20))
+        release()
+        ollama.faults.until = new Promise((resolve) => (release = resolve))
+        while (ollama.asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+      })
+      delete ollama.faults.until
+      const later = yield* Effect.promise(() => own.run(["reindex"], { env: envOf("all-minilm-l12") }))
+      assert.strictEqual(later.code, 0, later.stderr)
+      release()
+      const earlier = yield* Effect.promise(() => end)
+      assert.strictEqual(earlier.code, 1)
+      assert.include(earlier.stderr, "took over collection default")
+      assert.notInclude(earlier.stderr, "fault of Clew")
+      const found = yield* Effect.promise(() =>
+        own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env: envOf("all-minilm-l12") })
+      )
+      assert.include(found.stdout, "tides.md", found.stderr)
+    })
+  )
 })
