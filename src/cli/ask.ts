@@ -64,7 +64,7 @@ export const ask = define(
       yield* Effect.gen(function* () {
         const answer = yield* Answer
         const { degraded, generation, hits, mode, omitted } = yield* answer.ask(request)
-        if (hits.length === 0 && !globals.json) {
+        if (hits.length + omitted === 0 && !globals.json) {
           yield* note("clew: nothing found")
           return yield* stop(exitCode.nothingFound)
         }
@@ -95,7 +95,7 @@ export const ask = define(
         yield* print(`\n\n${renderSources(hits, verdicts, cwd, out.colors)}`)
         for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(doubt)
         if (omitted > 0) {
-          yield* note(`clew: the last ${count(omitted, "passage")} did not fit the model's window (llm.context_tokens)`)
+          yield* note(`clew: ${count(omitted, "more passage")} did not fit the model's window (llm.context_tokens)`)
         }
       }).pipe(Effect.provide(engine.open("read")))
     })
