@@ -22,6 +22,8 @@ export interface Faults {
   errorAfter?: { readonly fragments: number; readonly error: string }
   /** Ends the stream in order after so many fragments, without the line that is done. */
   endAfter?: number
+  /** Answers requests for vectors, or for the list of models, with this text and status 200. */
+  says?: string | undefined
   /** Vectors of this width. */
   dimensions?: number
 }
@@ -73,6 +75,10 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       })
       response.end(text)
     }
+    const raw = (response: Http.ServerResponse, text: string) => {
+      response.writeHead(200, { "content-type": "application/json; charset=utf-8" })
+      response.end(text)
+    }
     const named = (model: string) => (model.includes(":") ? model : `${model}:latest`)
 
     const chat = async (body: any, response: Http.ServerResponse) => {
@@ -113,6 +119,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       const input: ReadonlyArray<string> = typeof body.input === "string" ? [body.input] : body.input
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
       await faults.until
+      if (faults.says !== undefined) return raw(response, faults.says)
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
       if (body.truncate === false && input.some(isLong)) {
         return json(response, 400, { error: "input length exceeds maximum context length" })
@@ -135,6 +142,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         const path = request.url ?? ""
         if (path === "/api/tags") {
           if (faults.silent) return
+          if (faults.says !== undefined) return raw(response, faults.says)
           return json(response, 200, { models: state.models.map((name) => ({ name, model: name })) })
         }
         const body = JSON.parse(Buffer.concat(chunks).toString() || "null")

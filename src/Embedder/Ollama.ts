@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
 import { call, type OllamaError } from "../Ollama.ts"
 import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, RequestFailed } from "./remote.ts"
+import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
 export interface OllamaOptions {
   readonly url: string
@@ -23,6 +24,8 @@ export const truncated = Metric.counter("clew_embedding_truncated_total", {
   incremental: true
 })
 
+const Embeddings = Schema.Struct({ embeddings: Schema.Array(Numbers) }).annotations({ title: "list of embeddings" })
+
 const tooLong = /exceeds? (?:the )?(?:maximum )?context length|input length/i
 
 /** Embeddings by Ollama's `/api/embed`. A text longer than the model's window is cut to it, and counted in the log. */
@@ -31,7 +34,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
 
   const request = (input: ReadonlyArray<string>, truncate: boolean) =>
     Effect.map(
-      call(url, model, (ollama) =>
+      call(url, model, Embeddings, (ollama) =>
         ollama.embed({ model, input: [...input], truncate, ...(dimensions === undefined ? {} : { dimensions }) })
       ),
       ({ embeddings }) => embeddings

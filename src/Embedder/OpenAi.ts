@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
 import { type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
 import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, RequestFailed } from "./remote.ts"
+import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer {
   readonly model: string
@@ -19,7 +19,7 @@ export interface OpenAiOptions extends OpenAiServer {
 }
 
 const Embeddings = Schema.Struct({
-  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Schema.Array(Schema.Number) }))
+  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Numbers }))
 })
 
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */

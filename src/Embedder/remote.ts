@@ -17,6 +17,12 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   retryable: Schema.Boolean
 }) {}
 
+/** A vector as a server sends it. Declared as a whole, since a schema of its numbers one by one takes longer than their JSON. */
+export const Numbers = Schema.declare(
+  (value): value is ReadonlyArray<number> =>
+    Array.isArray(value) && value.length > 0 && value.every((number) => Number.isFinite(number))
+)
+
 export interface RemoteOptions {
   readonly backend: string
   readonly model: string
@@ -26,7 +32,7 @@ export interface RemoteOptions {
   /** One for each request under way at once, of all callers together. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
-  /** As many vectors as texts, in their order. */
+  /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
 }
 
@@ -58,10 +64,10 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
           onTimeout: () => new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false })
         }),
         Effect.filterOrFail(
-          (vectors) => vectors.length === texts.length && vectors.every((vector) => vector.every(Number.isFinite)),
+          (vectors) => vectors.length === texts.length,
           (vectors) =>
             new RequestFailed({
-              reason: `gave ${vectors.length} vectors for ${texts.length} texts, or values that are no numbers`,
+              reason: `gave ${vectors.length} vectors for ${texts.length} texts`,
               retryable: false
             })
         ),
