@@ -45,7 +45,8 @@ const makeWith = Effect.fnUntraced(function* (given: Partial<LlmConfig["Type"]> 
       asked.push(question)
       return Effect.succeed({
         llm: { backend: "ollama", model: question.model ?? "fake" },
-        fragments: Stream.make("Cold ", "wind [1].")
+        fragments: Stream.make("Cold ", "wind [1]."),
+        isCut: Effect.succeed(false)
       })
     }
   })

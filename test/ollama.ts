@@ -24,6 +24,8 @@ export interface Faults {
   endAfter?: number
   /** Answers requests for vectors, or for the list of models, with this text and status 200. */
   says?: string | undefined
+  /** Why an answer ended; "stop" unless set. */
+  doneReason?: "stop" | "length"
   /** Vectors of this width. */
   dimensions?: number
 }
@@ -109,7 +111,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
           }
         }
       }
-      line({ ...base, message: { role: "assistant", content: "" }, done_reason: "stop", done: true, total_duration: 1 })
+      const last = { done_reason: faults.doneReason ?? "stop", done: true, total_duration: 1 }
+      line({ ...base, message: { role: "assistant", content: "" }, ...last })
       response.end()
     }
 

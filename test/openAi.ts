@@ -13,6 +13,8 @@ export interface Faults {
   /** Closes after the reason to finish, without `[DONE]`. */
   withoutDone?: boolean
   slowMs?: number
+  /** Why an answer ended; "stop" unless set. */
+  finishReason?: "stop" | "length"
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -55,7 +57,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (faults.dataAt?.fragment === at) send(faults.dataAt.data)
         else if (content !== undefined) send(chunk({ content }))
       }
-      send(chunk({}, "stop"))
+      send(chunk({}, faults.finishReason ?? "stop"))
       if (!faults.withoutDone) send("[DONE]")
       response.end()
     }

@@ -20,6 +20,7 @@ export const service: typeof Llm.Service = {
   answer: ({ hits, model, query }) =>
     Effect.succeed({
       llm,
+      isCut: Effect.succeed(false),
       fragments: Stream.suspend(() => {
         if (model !== undefined) {
           const reason = `llm.backend is extractive, which has no model ${model}; set it to ollama or openai, or name no model`

@@ -77,7 +77,8 @@ export const CitationsEvent = Schema.Struct({
       support: Schema.Finite.annotations({ description: "How far the passage says what the sentence says, 0 to 1" }),
       supported: Schema.Boolean.annotations({ description: "Whether that is enough for the citation to hold" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
-  ).annotations({ description: "Every mark of the answer, in order" })
+  ).annotations({ description: "Every mark of the answer, in order" }),
+  cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" })
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
 
@@ -89,7 +90,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens."
 })
 
 export class AskGroup extends HttpApiGroup.make("ask")

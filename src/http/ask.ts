@@ -20,7 +20,7 @@ const source = ({ document, passage, score }: Hit, position: number): string =>
     JSON.stringify({ index: position + 1, source: document.source, score, text: passage.text } satisfies SourceEvent)
   )
 
-const citations = (verdicts: ReadonlyArray<Verdict>): string =>
+const citations = (verdicts: ReadonlyArray<Verdict>, cut: boolean): string =>
   sse.event(
     "citations",
     JSON.stringify({
@@ -32,7 +32,8 @@ const citations = (verdicts: ReadonlyArray<Verdict>): string =>
         exists,
         support,
         supported
-      }))
+      })),
+      cut
     } satisfies CitationsEvent)
   )
 
@@ -65,14 +66,16 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
       (emit: (text: string) => Effect.Effect<void>) =>
         Effect.gen(function* () {
           yield* emit(hits.map(source).join(""))
-          const { fragments } = yield* generation
+          const { fragments, isCut } = yield* generation
           let text = ""
           const tokens = Stream.runForEach(fragments, (fragment) => {
             if (request.verify) text += fragment
             return emit(sse.event("token", fragment))
           })
           yield* Effect.raceFirst(tokens, late)
-          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request)))
+          const cut = yield* isCut
+          if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
+          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request), cut))
           yield* emit(done)
         }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause), emit)))
 

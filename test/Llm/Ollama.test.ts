@@ -103,6 +103,28 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
   })
 )
 
+it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none for no answer", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama(["one", "two"])
+    const llm = Ollama.make(optionsFor(url))
+    const isCut = Effect.gen(function* () {
+      const { fragments, isCut } = yield* llm.answer(question)
+      yield* Stream.runDrain(fragments)
+      return yield* isCut
+    })
+    assert.isFalse(yield* isCut)
+    faults.doneReason = "length"
+    assert.isTrue(yield* isCut)
+    // As a model that thinks until its tokens are spent.
+    for (const answer of [[], [" ", "\n"]]) {
+      state.answer = answer
+      assert.match(yield* reasonOf(llm), /100 tokens.*raise llm\.max_tokens/)
+    }
+    faults.doneReason = "stop"
+    assert.include(yield* reasonOf(llm), "without a word")
+  })
+)
+
 it.scopedLive("asks once more over a new connection when the old one was closed, and only once", () =>
   Effect.gen(function* () {
     const { asked, faults, url } = yield* startOllama(["whole"])

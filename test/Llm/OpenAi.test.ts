@@ -75,6 +75,29 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
   })
 )
 
+it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none for no answer", () =>
+  Effect.gen(function* () {
+    for (const withoutDone of [false, true]) {
+      const { faults, url } = yield* startOpenAi(["one", "two"])
+      faults.withoutDone = withoutDone
+      const llm = yield* make(url)
+      const isCut = Effect.gen(function* () {
+        const { fragments, isCut } = yield* llm.answer({ query: "What?", prompt: "Answer what.", hits: [] })
+        yield* Stream.runDrain(fragments)
+        return yield* isCut
+      })
+      assert.isFalse(yield* isCut)
+      faults.finishReason = "length"
+      assert.isTrue(yield* isCut)
+    }
+    const { faults, url } = yield* startOpenAi([])
+    faults.finishReason = "length"
+    assert.match(yield* reasonOf(yield* make(url)), /100 tokens.*raise llm\.max_tokens/)
+    faults.finishReason = "stop"
+    assert.include(yield* reasonOf(yield* make(url)), "without a word")
+  })
+)
+
 it.scopedLive("gives up on silence, and closes the connection when nobody listens any more", () =>
   Effect.gen(function* () {
     const { asked, faults, state, url } = yield* startOpenAi(["a", "b"])

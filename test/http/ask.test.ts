@@ -24,9 +24,9 @@ const filled = (given: Given = {}) =>
     return server
   })
 
-const saying = (fragments: Stream.Stream<string, LlmUnavailable>): Llm["Type"] => ({
+const saying = (fragments: Stream.Stream<string, LlmUnavailable>, isCut = false): Llm["Type"] => ({
   identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
-  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments })
+  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments, isCut: Effect.succeed(isCut) })
 })
 
 /** As `eventsource-parser` reads the stream, with its comments. */
@@ -229,6 +229,22 @@ it.scopedLive("with verify, says before done which citations hold", () =>
     assert.strictEqual(answer.slice(citations[0].start, citations[0].end), "[1]")
     const without = yield* asked(port, { top_k: 2 })
     assert.notInclude(without.names, "citations")
+  })
+)
+
+it.scopedLive("says that an answer was cut, beside the contract's events", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled({ llm: saying(Stream.succeed("The maze has turning 3 [1]."), true) })
+    const plain = yield* asked(port, { top_k: 1 })
+    assert.deepStrictEqual(plain.names, ["source", "token", "done"])
+    assert.strictEqual(plain.events.at(-1)!.data, "{}")
+    assert.include(plain.comments, "cut at llm.max_tokens")
+    const verified = yield* asked(port, { top_k: 1, verify: true })
+    assert.isTrue(JSON.parse(verified.events.at(-2)!.data).cut)
+    const { port: other } = yield* filled({ llm: saying(Stream.succeed("The maze has turning 3 [1].")) })
+    const whole = yield* asked(other, { top_k: 1, verify: true })
+    assert.notInclude(whole.comments, "cut at llm.max_tokens")
+    assert.isFalse(JSON.parse(whole.events.at(-2)!.data).cut)
   })
 )
 

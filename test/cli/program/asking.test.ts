@@ -69,6 +69,12 @@ describe("ask", () => {
       const missing = yield* run("--model", "absent")
       assert.strictEqual(missing.code, 1)
       assert.include(missing.stderr, "`ollama pull absent`")
+      ollama.faults.doneReason = "length"
+      const spent = yield* run()
+      assert.strictEqual(spent.code, 0)
+      assert.include(spent.stderr, "cut at llm.max_tokens")
+      assert.isTrue((yield* Effect.promise(() => box.json(AskReport, tide, { env: llmAt(ollama.url) }))).cut)
+      delete ollama.faults.doneReason
       ollama.faults.cutAfter = 2
       const cut = yield* run()
       assert.strictEqual(cut.code, 1)
