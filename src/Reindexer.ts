@@ -7,17 +7,21 @@ import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "./mode
 import { type ReindexState, Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
 
-/** How a change of embedder stands. `changed`: false where the collection has the configured embedder already. */
+/** How a change of embedder stands. */
 export interface Progress extends ReindexState {
   readonly from: EmbedderIdentity
   readonly to: EmbedderIdentity
+  /** False to the end where the collection has that embedder already. */
   readonly changed: boolean
+  /** Whether the configuration insists on an embedder; where it does not, a collection keeps its own. */
+  readonly insists: boolean
 }
 
 const batch = 256
 
 /**
- * Changes a collection over to the configured embedder. Its passages get new vectors beside the old ones, which answer
+ * Changes a collection over to the embedder that the configuration insists on; where it insists on none, only a change
+ * that was broken off goes on, since what happens to answer now is nobody's choice. Its passages get new vectors beside the old ones, which answer
  * until all are there; then it changes over at once. Broken off, it goes on where it was. Of two changes at once one
  * fails with `ReindexTakenOver`: the earlier one where they are to different embedders, else the one that is behind.
  */
@@ -45,10 +49,13 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
 
     const start = Effect.fnUntraced(function* (name: CollectionName) {
       const { embedder: from } = yield* store.collection(name)
-      const to = yield* embedders.configured.identity
+      const { insists } = embedders
+      const to = insists
+        ? yield* embedders.configured.identity
+        : Option.getOrElse(yield* store.reindexing(name), () => from)
       const same = sameEmbedder(from, to)
       const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
-      const first: Progress = { ...state, from, to, changed: false }
+      const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)
       // What was chosen now, whatever would be chosen by the time the last passage has its turn.
       const embedder = yield* embedders.forCollection({ name, embedder: to })

@@ -275,6 +275,10 @@ export class Store extends Context.Tag("clew/Store")<
       seenBy: number
     ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
 
+    /** What a change of embedder that is under way, or was broken off, is to. */
+    readonly reindexing: (
+      collection: CollectionName
+    ) => Effect.Effect<Option.Option<EmbedderIdentity>, CollectionNotFound | StoreUnavailable>
     /** Begins a change to another embedder, or takes up one to the same that was broken off. */
     readonly beginReindex: (
       collection: CollectionName,

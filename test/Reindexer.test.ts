@@ -9,7 +9,7 @@ import { PipelineConfig } from "../src/Config.ts"
 import { Embedder } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
 import { Indexer } from "../src/Indexer.ts"
-import { defaultCollection } from "../src/model/Collection.ts"
+import { defaultCollection, type EmbedderIdentity } from "../src/model/Collection.ts"
 import { Reindexer } from "../src/Reindexer.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
@@ -35,7 +35,12 @@ const setUp = Effect.fnUntraced(function* (count: number) {
   )
 
   /** Gives every text the same direction, another one for each model; `during` runs once, while the first are embedded. */
-  const reindexer = (model: string, axis: number, during: Effect.Effect<unknown, unknown> = Effect.void) =>
+  const reindexer = (
+    model: string,
+    axis: number,
+    during: Effect.Effect<unknown, unknown> = Effect.void,
+    insists = true
+  ) =>
     Effect.gen(function* () {
       const calls = yield* Ref.make(0)
       const next = Embedder.of({
@@ -47,7 +52,8 @@ const setUp = Effect.fnUntraced(function* (count: number) {
             return texts.map(() => Option.some(Float32Array.from({ length: 4 }, (_, at) => Number(at === axis))))
           })
       })
-      const embedders = Embedders.layer({ insists: true, open: () => Effect.succeed(next) }).pipe(
+      const named = (identity: EmbedderIdentity) => Embedder.of({ ...next, identity: Effect.succeed(identity) })
+      const embedders = Embedders.layer({ insists, open: (identity) => Effect.succeed(named(identity)) }).pipe(
         Layer.provide(Layer.succeed(Embedder, next))
       )
       const context = yield* Layer.build(
@@ -110,5 +116,28 @@ it.scoped("of two changes to the same model, the one that is behind says so and 
     assert.strictEqual((yield* Effect.flip(second))._tag, "ReindexTakenOver")
     assert.strictEqual((yield* store.collection(defaultCollection)).embedder.model, "next")
     assert.deepStrictEqual(yield* along(1), [600, 600])
+  })
+)
+
+it.scoped("where the configuration insists on no embedder, a collection keeps its own", () =>
+  Effect.gen(function* () {
+    const { reindexer, store } = yield* setUp(3)
+    const { changed, from, insists, to } = yield* yield* reindexer("whatever answers now", 1, Effect.void, false)
+    assert.isFalse(changed)
+    assert.isFalse(insists)
+    assert.deepStrictEqual(to, from)
+    assert.deepStrictEqual((yield* store.collection(defaultCollection)).embedder, compass)
+  })
+)
+
+it.scoped("where the configuration insists on no embedder, a change that was broken off still goes on", () =>
+  Effect.gen(function* () {
+    const { along, reindexer, store } = yield* setUp(3)
+    yield* store.beginReindex(defaultCollection, { ...compass, model: "begun" })
+    const { changed, to } = yield* yield* reindexer("whatever answers now", 1, Effect.void, false)
+    assert.isTrue(changed)
+    assert.strictEqual(to.model, "begun")
+    assert.strictEqual((yield* store.collection(defaultCollection)).embedder.model, "begun")
+    assert.deepStrictEqual(yield* along(1), [3, 3])
   })
 )

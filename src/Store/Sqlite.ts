@@ -64,6 +64,8 @@ const make = Effect.gen(function* () {
       write(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
     ),
 
+    reindexing: Effect.fn("Store.reindexing")((name) => read(within(name, ({ id }) => reindex.target(sql, id)))),
+
     beginReindex: Effect.fn("Store.beginReindex")((name, embedder) =>
       write(within(name, (collection) => reindex.begin(sql, collection, embedder)))
     ),

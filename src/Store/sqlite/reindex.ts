@@ -21,6 +21,10 @@ const find = (sql: SqlClient.SqlClient, collection: number) =>
     Option.fromNullable(row)
   )
 
+/** What the collection changes over to. */
+export const target = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(find(sql, collection), Option.map(fromRow))
+
 /** How far the change to an embedder has come; fails where the collection changes over to another one, or to none. */
 const through = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -174,6 +174,18 @@ describe("reindex", () => {
         const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
         assert.include(found.stdout, "tides.md")
 
+        // By default no embedder is insisted on, so that one which is down does not lose its collection.
+        yield* ollama.stop
+        const auto = yield* Effect.promise(() =>
+          own.run(["reindex"], { env: { ...env, CLEW_EMBEDDING_BACKEND: "auto" } })
+        )
+        assert.strictEqual(auto.code, 0, auto.stderr)
+        assert.match(
+          auto.stdout,
+          /^Collection default keeps ollama all-minilm \(32 dimensions\).*set embedding\.backend/
+        )
+        yield* ollama.start
+
         // Ollama gone: the keyword leg answers, and says so.
         yield* ollama.stop
         const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
