@@ -5,6 +5,7 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
@@ -73,9 +74,20 @@ const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service
   Effect.gen(function* () {
     // Uninterruptible, or one caller that goes away would leave an interruption as the answer for all.
     const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
+    const said = yield* Ref.make("")
     const picked = Effect.gen(function* () {
-      const { has } = yield* Effect.promise(() => import("./Ollama.ts"))
-      return (yield* has(config.url, config.model ?? ollamaModel)) ? yield* ollama : builtin
+      const { choose } = yield* Effect.promise(() => import("./Ollama.ts"))
+      return yield* choose(config.url, config.model ?? ollamaModel).pipe(
+        Effect.zipRight(ollama),
+        Effect.catchAll(({ reason }) =>
+          Effect.flatMap(Ref.getAndSet(said, reason), (before) =>
+            Effect.as(
+              before === reason ? Effect.void : Effect.logInfo(`A new collection gets the packaged model: ${reason}`),
+              builtin
+            )
+          )
+        )
+      )
     })
     return Embedder.of({
       identity: Effect.flatMap(picked, ({ identity }) => identity),

@@ -161,10 +161,37 @@ const Models = Schema.Struct({ models: Schema.Array(Schema.Struct({ name: Schema
 /** A colon before the last slash is a port's. */
 const withTag = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`)
 
+/** What the first call loads, which is no part of the time that a server takes. */
+const loaded = Effect.promise(async () => {
+  await Promise.all([import("ollama"), fetch("data:,")])
+})
+
+/** Fails with the reason where no Ollama answers there in time, in milliseconds, or where it does not have the model. */
+const find = (url: string, model: string, within: number) =>
+  Effect.zipRight(
+    loaded,
+    call(url, undefined, Models, (ollama) => ollama.list()).pipe(
+      Effect.filterOrFail(
+        ({ models }) => models.some(({ name }) => name === withTag(model)),
+        () => new OllamaError({ reason: `Ollama at ${url} has no ${model}; get it with \`ollama pull ${model}\`` })
+      ),
+      Effect.timeout(within)
+    )
+  )
+
 /** Whether an Ollama answers there within 300 ms and has the model. */
-export const has = (url: string, model: string): Effect.Effect<boolean> =>
-  call(url, undefined, Models, (ollama) => ollama.list()).pipe(
-    Effect.timeout("300 millis"),
-    Effect.map(({ models }) => models.some((known) => known.name === withTag(model))),
-    Effect.orElseSucceed(() => false)
+export const has = (url: string, model: string): Effect.Effect<boolean> => Effect.isSuccess(find(url, model, 300))
+
+/**
+ * As `has`, for a choice that is for good: fails with the reason, and gives one that was silent a second chance, of a
+ * second, since a busy machine is.
+ */
+export const choose = (url: string, model: string): Effect.Effect<void, OllamaError> =>
+  find(url, model, 300).pipe(
+    Effect.catchTag("TimeoutException", () => find(url, model, 1000)),
+    Effect.catchTag(
+      "TimeoutException",
+      () => new OllamaError({ reason: `Ollama at ${url} did not answer within 1000 ms` })
+    ),
+    Effect.asVoid
   )

@@ -22,6 +22,8 @@ export interface Faults {
   errorAfter?: { readonly fragments: number; readonly error: string }
   /** Ends the stream in order after so many fragments, without the line that is done. */
   endAfter?: number
+  /** Never answers so many requests for the list of models. */
+  silentLists?: number
   /** Answers requests for vectors, or for the list of models, with this text and status 200. */
   says?: string | undefined
   /** Why an answer ended; "stop" unless set. */
@@ -145,6 +147,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         const path = request.url ?? ""
         if (path === "/api/tags") {
           if (faults.silent) return
+          if (faults.silentLists !== undefined && faults.silentLists-- > 0) return
           if (faults.says !== undefined) return raw(response, faults.says)
           return json(response, 200, { models: state.models.map((name) => ({ name, model: name })) })
         }
