@@ -65,8 +65,12 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
           Effect.gen(function* () {
             if (before.changed) return Option.none()
             const done = before.done + (yield* step(name, to, embedder))
-            const changed = done === before.done && (yield* store.finishReindex(name, to))
-            const next: Progress = { ...before, done, total: Math.max(before.total, done), changed }
+            const ended = done === before.done ? yield* store.finishReindex(name, to) : undefined
+            // What was deleted meanwhile was counted as it was embedded.
+            const counts = ended?.changed
+              ? { done: ended.passages, total: ended.passages }
+              : { done, total: Math.max(before.total, done) }
+            const next: Progress = { ...before, ...counts, changed: ended?.changed ?? false }
             return Option.some([next, next] as const)
           })
         )

@@ -293,17 +293,26 @@ export class Store extends Context.Tag("clew/Store")<
       { readonly position: ReindexPosition; readonly passages: ReadonlyArray<Unembedded> },
       CollectionNotFound | ReindexTakenOver | StoreUnavailable
     >
-    /** Keeps vectors beside the ones in use, in the order of `unembedded`, unless the change stands elsewhere by now. */
+    /**
+     * Keeps vectors beside the ones in use, in the order of `unembedded`, unless the change stands elsewhere by now; not
+     * those of passages that are gone.
+     */
     readonly putReindexed: (
       collection: CollectionName,
       embedded: ReadonlyArray<Reindexed>,
       position: ReindexPosition
     ) => Effect.Effect<void, CollectionNotFound | ReindexTakenOver | StoreUnavailable>
-    /** Changes over in one transaction; false: passages have come in that have no new vector yet. */
+    /**
+     * Changes over in one transaction, unless passages have come in that have no new vector yet. `passages` are the
+     * collection's.
+     */
     readonly finishReindex: (
       collection: CollectionName,
       embedder: EmbedderIdentity
-    ) => Effect.Effect<boolean, CollectionNotFound | ReindexTakenOver | StoreUnavailable>
+    ) => Effect.Effect<
+      { readonly changed: boolean; readonly passages: number },
+      CollectionNotFound | ReindexTakenOver | StoreUnavailable
+    >
 
     readonly get: (
       collection: CollectionName,

@@ -10,6 +10,7 @@ import {
   type Unembedded
 } from "../../Store.ts"
 import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
 interface Row extends EmbedderRow {
@@ -90,6 +91,15 @@ export const pending = Effect.fnUntraced(function* (
   return { position, passages }
 })
 
+/** Drops the new vectors of passages that go, if there are any. */
+export const forget = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passages: ReadonlyArray<number>
+) {
+  if (Option.isSome(yield* find(sql, collection))) yield* vectors.remove(sql, collection, passages, "next")
+})
+
 /** Keeps new vectors of passages after the position, which must still be the change's; all up to the last of them are then done. */
 export const add = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -103,25 +113,34 @@ export const add = Effect.fnUntraced(function* (
   }
   const last = embedded.at(-1)
   if (last === undefined) return
+  const left = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE id > ? AND id ${inList}`, [
+    reached,
+    list(embedded.map(({ id }) => id))
+  ])
+  const there = new Set(left.map(({ id }) => id))
   const rows = embedded.flatMap(({ id, vector }) =>
-    id > reached && Option.isSome(vector) ? [{ id, vector: vector.value }] : []
+    there.has(id) && Option.isSome(vector) ? [{ id, vector: vector.value }] : []
   )
   yield* vectors.insert(sql, collection.id, rows, "next")
   yield* sql.unsafe("UPDATE reindexes SET through = max(through, ?) WHERE collection_id = ?", [last.id, collection.id])
 })
 
-/** Changes over, unless passages have come in that have no new vector yet; says whether it did. */
+/** Changes over, unless passages have come in that have no new vector yet; says whether it did, and how many there are. */
 export const finish = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,
   embedder: EmbedderIdentity
 ) {
-  if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return false
+  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection.id
+  ])
+  const passages = row?.passages ?? 0
+  if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
   yield* vectors.switchOver(sql, collection.id)
   yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
     ...toRow(embedder),
     collection.id
   ])
   yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
-  return true
+  return { changed: true, passages }
 })
