@@ -4,7 +4,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
-import { SearchRequest } from "../model/Query.ts"
+import { Mode, SearchRequest } from "../model/Query.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -78,6 +78,13 @@ export const CitationsEvent = Schema.Struct({
       supported: Schema.Boolean.annotations({ description: "Whether that is enough for the citation to hold" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
   ).annotations({ description: "Every mark of the answer, in order" }),
+  mode: Mode,
+  degraded: Schema.optional(
+    Schema.String.annotations({ description: "Why fewer legs answered than were asked for; absent where all did" })
+  ),
+  omitted: Schema.optional(
+    Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })
+  ),
   cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" })
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
@@ -90,7 +97,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode (as mode of POST /query), x-clew-degraded (why fewer legs answered than were asked for) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
 })
 
 export class AskGroup extends HttpApiGroup.make("ask")
