@@ -16,6 +16,8 @@ export interface OllamaOptions {
   /** One for each request that may be under way at once. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
+  /** As `RemoteOptions` has it. */
+  readonly queryTimeoutMs?: number | undefined
 }
 
 /** Texts cut to a model's window since the process started. */

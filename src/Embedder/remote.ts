@@ -2,6 +2,7 @@ import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -32,6 +33,8 @@ export interface RemoteOptions {
   /** One for each request under way at once, of all callers together. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
+  /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
+  readonly queryTimeoutMs?: number | undefined
   /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
 }
@@ -44,6 +47,9 @@ const attempts = (more: number) =>
 const patience = { passages: attempts(3), query: attempts(1) }
 
 type Patience = ReturnType<typeof attempts>
+
+/** Somebody waits for a query, who may be answered by keywords instead. */
+const queryTimeout = 5000
 
 /** L2-normalised; none where the model gave no direction. */
 const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
@@ -115,12 +121,35 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       return vectors.map(toVector)
     })
 
+    const queryMs = Math.min(timeoutMs, options.queryTimeoutMs ?? queryTimeout)
+    let lingering = false
+
+    /**
+     * Leaves one request that was too slow to go on: a server that loads the model for it would stop loading when the
+     * connection closes, and each query begin anew.
+     */
+    const inTime = <A>(work: Effect.Effect<A, EmbedderUnavailable>) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.forkDaemon(work)
+        const answer = yield* Fiber.join(fiber).pipe(
+          Effect.timeoutOption(queryMs),
+          Effect.onInterrupt(() => Fiber.interrupt(fiber))
+        )
+        if (Option.isSome(answer)) return answer.value
+        if (lingering) yield* Fiber.interruptFork(fiber)
+        else {
+          lingering = true
+          fiber.addObserver(() => (lingering = false))
+        }
+        return yield* unavailable(`no answer to a query within ${queryMs} ms`)
+      })
+
     return {
       identity,
       embedQuery: (text) =>
         text.trim() === ""
           ? Effect.succeedNone
-          : Effect.map(embed([prefixes.query + text], patience.query), ([vector]) =>
+          : Effect.map(inTime(embed([prefixes.query + text], patience.query)), ([vector]) =>
               Option.flatten(Option.fromNullable(vector))
             ),
       embedPassages: (texts) =>

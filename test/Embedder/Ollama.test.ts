@@ -154,11 +154,36 @@ it.scopedLive("says so when there is no answer in time, and when another model a
     faults.dimensions = 7
     assert.include(yield* reasonOf(embedQuery("tides")), "7 dimensions where it gave 32")
     faults.silent = true
-    assert.include(yield* reasonOf(embedQuery("tides")), "no answer within 200 ms")
+    assert.include(yield* reasonOf(embedQuery("tides")), "within 200 ms")
     yield* eventually("the connection is closed", () => state.closed === 1)
     const missing = yield* make(url, { model: "absent" })
     faults.silent = false
     assert.include(yield* reasonOf(missing.embedQuery("tides")), "`ollama pull absent`")
+  })
+)
+
+it.scopedLive("a query waits less long than passages, and leaves one request behind for the model to load by", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    const { embedPassages, embedQuery, identity } = yield* make(url, { timeoutMs: 60_000, queryTimeoutMs: 150 })
+    yield* identity
+    faults.slowMs = 600
+    assert.isTrue(Option.isSome((yield* embedPassages(["the moon"]))[0]!))
+    for (let at = 0; at < 3; at++) {
+      assert.include(yield* reasonOf(embedQuery("tides")), "no answer to a query within 150 ms")
+      if (at === 0) faults.silent = true
+    }
+    yield* eventually("the later ones are gone", () => state.closed === 2)
+    yield* eventually("the first one is answered", () => state.inFlight === 0)
+    faults.silent = false
+    delete faults.slowMs
+    assert.isTrue(Option.isSome(yield* embedQuery("tides")))
+    // One who goes away takes the request along.
+    faults.silent = true
+    const fiber = yield* Effect.fork(embedQuery("tides"))
+    yield* eventually("it was asked", () => state.inFlight === 1)
+    yield* Fiber.interrupt(fiber)
+    yield* eventually("the connection is closed", () => state.closed === 3)
   })
 )
 
