@@ -12,6 +12,7 @@ import { Answer } from "./Answer.ts"
 import { Benchmark } from "./Benchmark.ts"
 import { Chunker } from "./Chunker.ts"
 import * as Config from "./Config.ts"
+import { variables } from "./Config/Env.ts"
 import * as Load from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Embedder } from "./Embedder.ts"
@@ -63,7 +64,7 @@ const remote = (
     }
     const { make } = yield* Effect.promise(() => import("./Embedder/OpenAi.ts"))
     const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    return yield* Effect.provide(make(options), layer)
+    return yield* Effect.provide(make({ ...options, keyVariable: variables.embeddingApiKey }), layer)
   })
 
 /**
@@ -148,7 +149,7 @@ const llm = Layer.effect(
       case "openai": {
         const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
         const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-        return yield* Effect.provide(make(config), layer)
+        return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
       }
     }
   })

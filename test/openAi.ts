@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net"
 /** What is wrong with the server: none of it unless it is set. */
 export interface Faults {
   silent?: boolean
-  refuse?: { readonly status: number; readonly body: string; times?: number }
+  refuse?: { readonly status: number; readonly body: string; times?: number } | undefined
+  /** Answers everything with this and status 200. */
+  page?: { readonly type: string; readonly body: string } | undefined
   cutAfter?: number
   endAfter?: number
   /** Sends this data instead of the fragment at that place. */
@@ -75,6 +77,10 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
           response.writeHead(refuse.status, { "content-type": "application/json" })
           return response.end(refuse.body)
+        }
+        if (faults.page !== undefined) {
+          response.writeHead(200, { "content-type": faults.page.type })
+          return response.end(faults.page.body)
         }
         if (path === "/v1/chat/completions") return void chat(body, response)
         // Out of order, which `index` allows.

@@ -3,7 +3,7 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
-import { type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
 import type { Prefixes } from "./prefixes.ts"
 import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
@@ -27,7 +27,8 @@ const Embeddings = Schema.Struct({
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
 export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient> =>
   Effect.flatMap(HttpClient.HttpClient, (http) => {
-    const { dimensions, model } = options
+    const { dimensions, model, url } = options
+    const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
     const failed = (error: OpenAiError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
     return makeRemote({
       ...options,
@@ -43,7 +44,7 @@ export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Serv
           Effect.flatMap((response) =>
             Effect.mapError(
               HttpClientResponse.schemaBodyJson(Embeddings)(response),
-              () => new RequestFailed({ reason: "the answer is no list of embeddings", retryable: false })
+              () => new RequestFailed({ reason: noList, retryable: false })
             )
           ),
           Effect.map(({ data }) => [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding)),

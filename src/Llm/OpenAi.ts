@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { type OpenAiServer, post } from "../OpenAi.ts"
+import { endpoint, type OpenAiServer, post } from "../OpenAi.ts"
 import { generation, type Part } from "./generation.ts"
 import type { ModelOptions } from "./options.ts"
 
@@ -28,6 +28,8 @@ const Fragment = Schema.parseJson(
 )
 
 const end = "[DONE]"
+const path = "chat/completions"
+const eventStream = "text/event-stream"
 
 const unavailable = (reason: string) => new LlmUnavailable({ reason })
 
@@ -62,6 +64,18 @@ export const make = (
     const silence = () =>
       unavailable(`${url} said nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
 
+    /** Fails where a page or a whole answer comes instead of a stream; a server that does not say what it sends is believed. */
+    const streamed = (response: HttpClientResponse.HttpClientResponse) => {
+      const type = response.headers["content-type"]?.split(";")[0]?.trim() ?? eventStream
+      return type === eventStream
+        ? Effect.succeed(response)
+        : Effect.fail(
+            unavailable(
+              `${endpoint(url, path)} sent ${type} and no stream of events; check llm.url, and that the server can stream`
+            )
+          )
+    }
+
     /** The events up to the one that ends the answer; a stream without one was broken off. */
     const said = (response: HttpClientResponse.HttpClientResponse) => {
       let ended = false
@@ -90,9 +104,11 @@ export const make = (
           stream: true
         }
         const parts = Stream.unwrapScoped(
-          post(options, "chat/completions", body).pipe(
+          post(options, path, body).pipe(
             Effect.provideService(HttpClient.HttpClient, http),
-            Effect.mapBoth({ onFailure: ({ reason }) => unavailable(reason), onSuccess: said })
+            Effect.mapError(({ reason }) => unavailable(reason)),
+            Effect.flatMap(streamed),
+            Effect.map(said)
           )
         ).pipe(
           // A model that thinks sends fragments without text meanwhile: that is no silence.
