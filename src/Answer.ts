@@ -9,7 +9,7 @@ import type { Hit } from "./model/SearchResult.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
 import { Store } from "./Store.ts"
-import { type CitationMark, citationMarks, lexicalSupport } from "./text/citations.ts"
+import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
 
 export interface AskRequest extends SearchRequest {
@@ -126,7 +126,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         if (hit === undefined) return { ...mark, exists: false, support: 0, supported: false }
         const lexical = lexicalSupport(mark.sentence, hit)
         const cosine = Option.flatten(Option.fromNullable(cosines[at++]))
-        const support = supportOf(lexical, cosine)
+        const support = hasContent(mark.sentence) ? supportOf(lexical, cosine) : 0
         return { ...mark, exists: true, support, supported: support >= supportThreshold }
       })
     })
