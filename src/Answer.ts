@@ -2,14 +2,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { LlmConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
-import { type Generation, Llm } from "./Llm.ts"
+import { type Generation, Llm, LlmUnavailable } from "./Llm.ts"
 import { defaultCollection } from "./model/Collection.ts"
 import type { SearchRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
 import { Store } from "./Store.ts"
-import { type CitationMark, citationMarks, lexicalSupport } from "./text/citations.ts"
+import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
 
 export interface AskRequest extends SearchRequest {
@@ -19,17 +19,17 @@ export interface AskRequest extends SearchRequest {
 
 /** What was found, and the answer to come. */
 export interface Answering extends Omit<SearchOutcome, "queryTimeMs"> {
-  /** The passages found: passage n is cited as `[n]`. */
+  /** The passages that the answer is made from: passage n is cited as `[n]`. */
   readonly hits: ReadonlyArray<Hit>
-  /** How many of them, the last ones, the model's window had no room for. */
+  /** How many more were found, ranked below them, for which the model's window had no room. */
   readonly omitted: number
-  /** Looks for what answers, which may take a moment, and starts nothing yet. */
-  readonly generation: Effect.Effect<Generation>
+  /** Looks for what answers, which may take a moment, and starts nothing yet; fails where the window has room for no passage. */
+  readonly generation: Effect.Effect<Generation, LlmUnavailable>
 }
 
 /** Whether a citation holds. */
 export interface Verdict extends CitationMark {
-  /** Passage n was there to be cited. */
+  /** There is a passage n, and the answer was made from it. */
   readonly exists: boolean
   /** 0 to 1: how far the passage says what the sentence says. */
   readonly support: number
@@ -56,19 +56,32 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     const llm = yield* Llm
     const store = yield* Store
     const embedders = yield* Embedders
-    const { contextTokens, maxTokens } = yield* LlmConfig
+    const { backend, contextTokens, maxTokens } = yield* LlmConfig
 
-    const room = Math.max(64, Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio))
+    const room = Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio)
+
+    const crowded = (omitted: number) =>
+      new LlmUnavailable({
+        reason:
+          `The model's window has no room for ${omitted > 0 ? "a passage beside the question" : "the question"}: ` +
+          `raise llm.context_tokens (${contextTokens}) as far as the model goes, lower llm.max_tokens (${maxTokens}), or ask more briefly`
+      })
 
     const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
-      const { degraded, found, mode, omitted, prompt: text } = yield* prompt.run({ ...request, maxTokens: room })
       const { model, query, temperature } = request
+      // What quotes reads no prompt, so that no window bounds it.
+      const outcome = yield* prompt.run({ ...request, maxTokens: backend === "extractive" ? undefined : room })
+      const { degraded, fits, found, mode, prompt: text } = outcome
+      const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
+      const quotes = isBare && (yield* llm.identity(model)).backend === "extractive"
+      const hits = quotes ? found : outcome.hits
+      const omitted = found.length - hits.length
       return {
-        hits: found,
+        hits,
         mode,
         omitted,
         degraded,
-        generation: llm.answer({ query, hits: found, prompt: text, model, temperature })
+        generation: isBare && !quotes ? crowded(omitted) : llm.answer({ query, hits, prompt: text, model, temperature })
       } satisfies Answering
     })
 
@@ -94,8 +107,8 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     )
 
     /**
-     * Checks every `[n]` of an answer: that passage n exists, and that it supports the sentence the mark stands at, by
-     * `supportOf`.
+     * Checks every `[n]` of an answer: that the answer was made from a passage n, of `hits`, and that it supports the
+     * sentence the mark stands at, by `supportOf`.
      */
     const verify = Effect.fn("Answer.verify")(function* (
       answer: string,
@@ -113,7 +126,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         if (hit === undefined) return { ...mark, exists: false, support: 0, supported: false }
         const lexical = lexicalSupport(mark.sentence, hit)
         const cosine = Option.flatten(Option.fromNullable(cosines[at++]))
-        const support = supportOf(lexical, cosine)
+        const support = hasContent(mark.sentence) ? supportOf(lexical, cosine) : 0
         return { ...mark, exists: true, support, supported: support >= supportThreshold }
       })
     })

@@ -5,12 +5,14 @@ import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
 import { Benchmark } from "./Benchmark.ts"
 import { Chunker } from "./Chunker.ts"
 import * as Config from "./Config.ts"
+import { variables } from "./Config/Env.ts"
 import * as Load from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Embedder } from "./Embedder.ts"
@@ -62,7 +64,7 @@ const remote = (
     }
     const { make } = yield* Effect.promise(() => import("./Embedder/OpenAi.ts"))
     const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    return yield* Effect.provide(make(options), layer)
+    return yield* Effect.provide(make({ ...options, keyVariable: variables.embeddingApiKey }), layer)
   })
 
 /**
@@ -73,9 +75,20 @@ const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service
   Effect.gen(function* () {
     // Uninterruptible, or one caller that goes away would leave an interruption as the answer for all.
     const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
+    const said = yield* Ref.make("")
     const picked = Effect.gen(function* () {
-      const { has } = yield* Effect.promise(() => import("./Ollama.ts"))
-      return (yield* has(config.url, config.model ?? ollamaModel)) ? yield* ollama : builtin
+      const { choose } = yield* Effect.promise(() => import("./Ollama.ts"))
+      return yield* choose(config.url, config.model ?? ollamaModel).pipe(
+        Effect.zipRight(ollama),
+        Effect.catchAll(({ reason }) =>
+          Effect.flatMap(Ref.getAndSet(said, reason), (before) =>
+            Effect.as(
+              before === reason ? Effect.void : Effect.logInfo(`A new collection gets the packaged model: ${reason}`),
+              builtin
+            )
+          )
+        )
+      )
     })
     return Embedder.of({
       identity: Effect.flatMap(picked, ({ identity }) => identity),
@@ -136,7 +149,7 @@ const llm = Layer.effect(
       case "openai": {
         const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
         const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-        return yield* Effect.provide(make(config), layer)
+        return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
       }
     }
   })

@@ -14,6 +14,8 @@ export class Embedders extends Context.Tag("clew/Embedders")<
   {
     /** The embedder that a new collection gets. */
     readonly configured: Service
+    /** Whether every collection has to have the configured embedder; else each is opened with its own. */
+    readonly insists: boolean
     readonly forCollection: (
       collection: Pick<Collection, "name" | "embedder">
     ) => Effect.Effect<Service, EmbedderMismatch | EmbedderUnavailable>
@@ -44,6 +46,7 @@ export const layer = (options: {
 
       return {
         configured,
+        insists: options.insists,
         forCollection: Effect.fn("Embedders.forCollection")(function* ({ embedder: recorded, name }) {
           const embedder = options.insists ? configured : yield* reopen(recorded)
           const actual = yield* embedder.identity

@@ -39,8 +39,10 @@ export interface LlmIdentity {
 /** An answer on its way. */
 export interface Generation {
   readonly llm: LlmIdentity
-  /** In order. Leaving the stream stops the generation, upstream too. */
+  /** In order, at least one word. Leaving the stream stops the generation, upstream too. */
   readonly fragments: Stream.Stream<string, LlmUnavailable>
+  /** Whether the answer was cut at the longest that was allowed; known when the fragments have ended. */
+  readonly isCut: Effect.Effect<boolean>
 }
 
 /** Answers a question from passages. */

@@ -1,5 +1,8 @@
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
 
@@ -39,6 +42,9 @@ export const toOllamaError =
       const advice = status === 404 && model !== undefined ? `; get it with \`ollama pull ${model}\`` : ""
       return new OllamaError({ reason: `Ollama answered ${status}: ${text}${advice}`, status })
     }
+    if (error instanceof SyntaxError) {
+      return new OllamaError({ reason: `Ollama at ${url} sent what is no JSON: ${text}`, status: 200 })
+    }
     const code = codeOf(error)
     if (code === "ECONNREFUSED") {
       return new OllamaError({ reason: `Ollama does not answer at ${url}; start it with \`ollama serve\`` })
@@ -61,18 +67,24 @@ const refuse = async (response: Response): Promise<never> => {
   throw Object.assign(new Error(reason === "" ? response.statusText : reason), { status_code: response.status })
 }
 
-/** A stream of JSON objects, a line each. The client would pass over a line that is none, and the answer have a gap. */
+/** A line of a chat, as far as it matters here. */
+const ChatLine = Schema.parseJson(
+  Schema.Struct({
+    message: Schema.optional(Schema.Struct({ content: Schema.optional(Schema.String) })),
+    done: Schema.optional(Schema.Boolean),
+    error: Schema.optional(Schema.String)
+  }).pipe(Schema.filter(({ done, error, message }) => message !== undefined || error !== undefined || done === true))
+)
+
+const isChatLine = (line: string): boolean => Either.isRight(Schema.decodeEither(ChatLine)(line))
+
+/** A chat, a line each fragment. The client would pass over a line that is none, and the answer have a gap. */
 const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
   let open = ""
   const check = (line: string): string => {
-    try {
-      const value: unknown = JSON.parse(line)
-      if (typeof value === "object" && value !== null) return line
-    } catch {
-      // Said below, as for any other value.
-    }
+    if (isChatLine(line)) return line
     throw new OllamaError({ reason: `Ollama sent what is no answer: ${line.slice(0, 200)}`, status: 200 })
   }
   const pass = (lines: ReadonlyArray<string>, out: TransformStreamDefaultController<Uint8Array>) => {
@@ -113,31 +125,73 @@ export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =
       // Nothing has been answered yet, so that the same can be asked once more.
       const response = await ask().catch((error: unknown) => (wasStale(error) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
-      // Only streams come with a signal.
+      // Only streams come with a signal, and only chats are streamed.
       return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
     }
     return new Ollama({ host: url, fetch: request })
   })
 
-/** Runs one call. */
-export const call = <A>(
+/** Runs one call, whose answer must be what the schema's title says. */
+export const call = <A, I>(
   url: string,
   model: string | undefined,
-  use: (ollama: Ollama) => Promise<A>
-): Effect.Effect<A, OllamaError> =>
-  Effect.scoped(
+  schema: Schema.Schema<A, I>,
+  use: (ollama: Ollama) => Promise<unknown>
+): Effect.Effect<A, OllamaError> => {
+  const decode = Schema.decodeUnknown(schema)
+  const title = Option.getOrElse(SchemaAST.getTitleAnnotation(schema.ast), () => "answer")
+  return Effect.scoped(
     Effect.flatMap(client(url), (ollama) =>
       Effect.tryPromise({ try: () => use(ollama), catch: toOllamaError(url, model) })
     )
+  ).pipe(
+    Effect.flatMap((answer) =>
+      Effect.mapError(decode(answer), () => {
+        const reason = `Ollama at ${url} sent what is no ${title}: ${String(JSON.stringify(answer)).slice(0, 200)}`
+        return new OllamaError({ reason, status: 200 })
+      })
+    )
   )
+}
+
+const Models = Schema.Struct({ models: Schema.Array(Schema.Struct({ name: Schema.String })) }).annotations({
+  title: "list of models"
+})
 
 /** A colon before the last slash is a port's. */
 const withTag = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`)
 
+/** What the first call loads, which is no part of the time that a server takes. */
+const loaded = Effect.promise(async () => {
+  await Promise.all([import("ollama"), fetch("data:,")])
+})
+
+/** Fails with the reason where no Ollama answers there in time, in milliseconds, or where it does not have the model. */
+const find = (url: string, model: string, within: number) =>
+  Effect.zipRight(
+    loaded,
+    call(url, undefined, Models, (ollama) => ollama.list()).pipe(
+      Effect.filterOrFail(
+        ({ models }) => models.some(({ name }) => name === withTag(model)),
+        () => new OllamaError({ reason: `Ollama at ${url} has no ${model}; get it with \`ollama pull ${model}\`` })
+      ),
+      Effect.timeout(within)
+    )
+  )
+
 /** Whether an Ollama answers there within 300 ms and has the model. */
-export const has = (url: string, model: string): Effect.Effect<boolean> =>
-  call(url, undefined, (ollama) => ollama.list()).pipe(
-    Effect.timeout("300 millis"),
-    Effect.map(({ models }) => models.some((known) => known.name === withTag(model))),
-    Effect.orElseSucceed(() => false)
+export const has = (url: string, model: string): Effect.Effect<boolean> => Effect.isSuccess(find(url, model, 300))
+
+/**
+ * As `has`, for a choice that is for good: fails with the reason, and gives one that was silent a second chance, of a
+ * second, since a busy machine is.
+ */
+export const choose = (url: string, model: string): Effect.Effect<void, OllamaError> =>
+  find(url, model, 300).pipe(
+    Effect.catchTag("TimeoutException", () => find(url, model, 1000)),
+    Effect.catchTag(
+      "TimeoutException",
+      () => new OllamaError({ reason: `Ollama at ${url} did not answer within 1000 ms` })
+    ),
+    Effect.asVoid
   )

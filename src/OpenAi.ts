@@ -21,10 +21,13 @@ export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError"
 export interface OpenAiServer {
   readonly url: string
   readonly apiKey: Option.Option<Redacted.Redacted>
+  /** The environment variable that the key comes from. */
+  readonly keyVariable: string
 }
 
 /** `http://host:1234` and `http://host:1234/v1` are the same server. */
-const endpoint = (url: string, path: string): string => `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
+export const endpoint = (url: string, path: string): string =>
+  `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
 
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
@@ -34,18 +37,27 @@ const reasonOf = (body: string): string =>
     onSome: ({ error }) => (typeof error === "string" ? error : error.message)
   })
 
-const advice: Readonly<Record<number, string>> = {
-  401: "; set the key in the environment",
-  404: "; check the model's name and the url",
-  429: "; it takes no more requests for now"
+const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string => {
+  switch (status) {
+    case 401:
+    case 403:
+      return `; ${Option.isSome(apiKey) ? "check" : "set"} ${keyVariable} in the environment`
+    case 404:
+      return "; check the url and the model's name"
+    case 429:
+      return "; it takes no more requests for now"
+    default:
+      return ""
+  }
 }
 
-const refused = (response: HttpClientResponse.HttpClientResponse) =>
+const refused = (server: OpenAiServer, path: string, response: HttpClientResponse.HttpClientResponse) =>
   Effect.flatMap(
     Effect.orElseSucceed(response.text, () => ""),
     (body) => {
       const { status } = response
-      const reason = `the server answered ${status}: ${reasonOf(body)}${advice[status] ?? ""}`
+      const address = endpoint(server.url, path)
+      const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
       return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500 }))
     }
   )
@@ -82,5 +94,5 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
     Effect.retry({ times: 1, while: wasStale }),
     Effect.mapError(unreachable(server.url))
   )
-  return response.status >= 200 && response.status < 300 ? response : yield* refused(response)
+  return response.status >= 200 && response.status < 300 ? response : yield* refused(server, path, response)
 })

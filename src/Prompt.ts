@@ -11,6 +11,8 @@ export interface PromptOutcome extends SearchOutcome {
   readonly found: ReadonlyArray<Hit>
   /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, entry n being hit n. */
   readonly omitted: number
+  /** False: the prompt is over its budget without any passage. */
+  readonly fits: boolean
 }
 
 /** Searches, and writes what was found as a prompt with numbered, citable passages. */
@@ -26,12 +28,13 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       const outcome = yield* search.run(request)
       const { maxTokens } = request
       const budget = maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
-      const { included, prompt } = formatPrompt(request.query, outcome.hits, budget)
+      const { fits, included, prompt } = formatPrompt(request.query, outcome.hits, budget)
       return {
         ...outcome,
         hits: outcome.hits.slice(0, included),
         found: outcome.hits,
         prompt,
+        fits,
         omitted: outcome.hits.length - included
       } satisfies PromptOutcome
     })

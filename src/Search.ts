@@ -2,8 +2,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { SearchConfig } from "./Config.ts"
+import { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
-import { defaultCollection } from "./model/Collection.ts"
+import { defaultCollection, describeEmbedder } from "./model/Collection.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { Fusion, Mode, SearchRequest } from "./model/Query.ts"
@@ -37,7 +38,14 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       query: string,
       collection: Parameters<typeof embedders.forCollection>[0]
     ) {
-      const embedder = yield* embedders.forCollection(collection)
+      // The packaged model loads from the disk; any other may hang, and somebody waits.
+      const embedder = yield* collection.embedder.backend === "builtin"
+        ? embedders.forCollection(collection)
+        : Effect.timeoutFail(embedders.forCollection(collection), {
+            duration: "5 seconds",
+            onTimeout: () =>
+              new EmbedderUnavailable({ reason: `${describeEmbedder(collection.embedder)}: no answer within 5 s` })
+          })
       return Option.match(yield* embedder.embedQuery(query), {
         onNone: (): QueryVector => ({ missing: "the query has no word that the embedding model knows" }),
         onSome: (vector): QueryVector => ({ vector })

@@ -8,7 +8,8 @@ import {
   CollectionName,
   type CollectionSummary,
   describeEmbedder,
-  EmbedderIdentity
+  EmbedderIdentity,
+  sameEmbedder
 } from "./model/Collection.ts"
 import { DocumentId, type Metadata } from "./model/Document.ts"
 import type { Filter } from "./model/Filter.ts"
@@ -80,6 +81,25 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
       `but ${describeEmbedder(this.configured)} is configured. ` +
       `Configure the recorded embedder, or run \`clew reindex\` to change over`
     )
+  }
+}
+
+/** Another change of the collection's embedder began, or came further, while this one was under way. */
+export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
+  "ReindexTakenOver",
+  {
+    collection: CollectionName,
+    wanted: EmbedderIdentity,
+    /** What the collection changes over to by now, or has changed over to. */
+    other: EmbedderIdentity
+  },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    const { collection, other, wanted } = this
+    return sameEmbedder(other, wanted)
+      ? `Another reindex of collection ${collection} to ${describeEmbedder(wanted)} went ahead of this one, which stops; let one run at a time`
+      : `Another reindex, to ${describeEmbedder(other)}, took over collection ${collection}; this one, to ${describeEmbedder(wanted)}, stops`
   }
 }
 
@@ -177,6 +197,13 @@ export interface Reindexed {
   readonly vector: Option.Option<Vector>
 }
 
+/** How far a change of embedder had come when a caller looked, so that two changes at once notice each other. */
+export interface ReindexPosition {
+  readonly embedder: EmbedderIdentity
+  /** The passages up to and with this one have their new vector; 0 where none has. */
+  readonly through: number
+}
+
 /** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
 export interface RankRequest {
   readonly collection: CollectionName
@@ -252,6 +279,10 @@ export class Store extends Context.Tag("clew/Store")<
       seenBy: number
     ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
 
+    /** What a change of embedder that is under way, or was broken off, is to. */
+    readonly reindexing: (
+      collection: CollectionName
+    ) => Effect.Effect<Option.Option<EmbedderIdentity>, CollectionNotFound | StoreUnavailable>
     /** Begins a change to another embedder, or takes up one to the same that was broken off. */
     readonly beginReindex: (
       collection: CollectionName,
@@ -260,17 +291,32 @@ export class Store extends Context.Tag("clew/Store")<
     /** The next passages without a vector of the next embedder; the same ones until they are given theirs. */
     readonly unembedded: (
       collection: CollectionName,
+      embedder: EmbedderIdentity,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<Unembedded>, CollectionNotFound | StoreUnavailable>
-    /** Keeps vectors beside the ones in use, in the order of `unembedded`. */
+    ) => Effect.Effect<
+      { readonly position: ReindexPosition; readonly passages: ReadonlyArray<Unembedded> },
+      CollectionNotFound | ReindexTakenOver | StoreUnavailable
+    >
+    /**
+     * Keeps vectors beside the ones in use, in the order of `unembedded`, unless the change stands elsewhere by now; not
+     * those of passages that are gone.
+     */
     readonly putReindexed: (
       collection: CollectionName,
-      embedded: ReadonlyArray<Reindexed>
-    ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
-    /** Changes over in one transaction; false: passages have come in that have no new vector yet. */
+      embedded: ReadonlyArray<Reindexed>,
+      position: ReindexPosition
+    ) => Effect.Effect<void, CollectionNotFound | ReindexTakenOver | StoreUnavailable>
+    /**
+     * Changes over in one transaction, unless passages have come in that have no new vector yet. `passages` are the
+     * collection's.
+     */
     readonly finishReindex: (
-      collection: CollectionName
-    ) => Effect.Effect<boolean, CollectionNotFound | StoreUnavailable>
+      collection: CollectionName,
+      embedder: EmbedderIdentity
+    ) => Effect.Effect<
+      { readonly changed: boolean; readonly passages: number },
+      CollectionNotFound | ReindexTakenOver | StoreUnavailable
+    >
 
     readonly get: (
       collection: CollectionName,

@@ -48,6 +48,7 @@ export {
   DocumentConflict,
   DocumentNotFound,
   EmbedderMismatch,
+  ReindexTakenOver,
   Store,
   StoreUnavailable
 } from "./Store.ts"

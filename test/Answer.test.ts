@@ -35,16 +35,18 @@ const contents = [
 ]
 
 /** An index of four documents, with a model that is told what to say and remembers what it was asked. */
-const make = Effect.gen(function* () {
+const makeWith = Effect.fnUntraced(function* (given: Partial<LlmConfig["Type"]> = {}, extractive = false) {
   const { down, embedder } = yield* makeEmbedder()
   const asked: Array<Question> = []
   const llm = Layer.succeed(Llm, {
-    identity: (model = "fake") => Effect.succeed({ backend: "ollama", model }),
+    identity: (model = "fake") =>
+      Effect.succeed(extractive ? { backend: "extractive" as const } : { backend: "ollama" as const, model }),
     answer: (question) => {
       asked.push(question)
       return Effect.succeed({
         llm: { backend: "ollama", model: question.model ?? "fake" },
-        fragments: Stream.make("Cold ", "wind [1].")
+        fragments: Stream.make("Cold ", "wind [1]."),
+        isCut: Effect.succeed(false)
       })
     }
   })
@@ -56,13 +58,14 @@ const make = Effect.gen(function* () {
     Layer.provide(
       Layer.mergeAll(
         searchConfig,
-        Layer.succeed(LlmConfig, config),
+        Layer.succeed(LlmConfig, { ...config, ...given }),
         Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 32 })
       )
     )
   )
   return { asked, down, layer }
 })
+const make = makeWith()
 
 const indexed = (texts: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -103,25 +106,77 @@ it.effect("passage n, entry n of the prompt and hit n are the same", () =>
   })
 )
 
-it.effect("what the model's window has no room for is left out of the prompt, and still a source", () =>
+it.effect("what the model's window has no room for is left out of the prompt, and no source", () =>
   Effect.gen(function* () {
     const { asked, layer } = yield* make
     yield* Effect.gen(function* () {
       yield* indexed(
         Array.from({ length: 10 }, (_, n) => `Number ${n}. ${"the north wind blows over the harbour ".repeat(15)}`)
       )
-      const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind", topK: 10 })
-      assert.lengthOf(hits, 10)
+      const request = { query: "north wind", topK: 10 }
+      const { ask, verify } = yield* Answer
+      const { generation, hits, omitted } = yield* ask(request)
+      assert.lengthOf(hits, 10 - omitted)
       assert.isAbove(omitted, 5)
       assert.isBelow(omitted, 10)
       yield* generation
       const { prompt } = asked[0]!
+      assert.lengthOf(asked[0]!.hits, hits.length)
+      // It was found, but the model never saw it.
+      const [shown, unseen] = yield* verify(
+        `The north wind blows over the harbour [1]. The north wind blows over the harbour [${hits.length + 1}].`,
+        hits,
+        request
+      )
+      assert.deepInclude(shown!, { exists: true, supported: true })
+      assert.deepInclude(unseen!, { exists: false, support: 0, supported: false })
       const { count } = yield* (yield* Tokenizer).load
       assert.isAtMost(count(prompt), (config.contextTokens - config.maxTokens) * 0.75)
       assert.include(prompt, `\n[${10 - omitted}] (score`)
       assert.notInclude(prompt, `\n[${11 - omitted}] (score`)
       assert.include(prompt, `(${omitted} more passages were left out for length)`)
     }).pipe(Effect.provide(layer))
+  })
+)
+
+const longQuestion = "北风吹过港口".repeat(1600)
+
+it.effect("a question that leaves no room for a passage is refused, naming the setting, before a model is asked", () =>
+  Effect.gen(function* () {
+    const cases = [
+      { query: "north wind", contextTokens: 256, found: 1 },
+      { query: `north wind ${longQuestion}`, contextTokens: 4096, found: 1 },
+      { query: longQuestion, contextTokens: 4096, found: 0 }
+    ]
+    for (const { contextTokens, found, query } of cases) {
+      const { asked, layer } = yield* makeWith({ contextTokens })
+      yield* Effect.gen(function* () {
+        yield* indexed([`Number 1. ${"the north wind blows over the harbour ".repeat(15)}`])
+        const { generation, hits, omitted } = yield* (yield* Answer).ask({ query })
+        assert.lengthOf(hits, 0)
+        const error = yield* Effect.flip(generation)
+        assert.strictEqual(error._tag, "LlmUnavailable")
+        assert.include(error.reason, "llm.context_tokens")
+        assert.strictEqual(omitted, found)
+        assert.isEmpty(asked)
+      }).pipe(Effect.provide(layer))
+    }
+  })
+)
+
+it.effect("what quotes without a model has no window to fit into", () =>
+  Effect.gen(function* () {
+    for (const backend of ["auto", "extractive"] as const) {
+      const { asked, layer } = yield* makeWith({ backend, contextTokens: 256 }, true)
+      yield* Effect.gen(function* () {
+        yield* indexed([`Number 1. ${"the north wind blows over the harbour ".repeat(15)}`])
+        const { generation, hits, omitted } = yield* (yield* Answer).ask({ query: "north wind" })
+        assert.lengthOf(hits, 1)
+        assert.strictEqual(omitted, 0)
+        yield* generation
+        assert.lengthOf(asked[0]!.hits, 1)
+      }).pipe(Effect.provide(layer))
+    }
   })
 )
 

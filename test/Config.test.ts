@@ -35,6 +35,13 @@ describe("the configuration's layers", () => {
     }).pipe(Effect.provide(layer(parts())))
   )
 
+  it("wait no longer than Node's fetch does", () => {
+    const decode = (timeout_ms: number) =>
+      Schema.decodeEither(Settings)({ store: { path: "/x.db" }, embedding: { timeout_ms }, llm: { timeout_ms } })
+    assert.isTrue(Either.isRight(decode(300_000)))
+    assert.isTrue(Either.isLeft(decode(300_001)))
+  })
+
   it.effect("refuse an empty or unusable key of the server, to the server alone", () =>
     Effect.gen(function* () {
       for (const key of ["", "  ", "sesame\n", "schlüssel"]) {

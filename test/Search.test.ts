@@ -1,8 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
+import * as TestClock from "effect/TestClock"
+import type { Embedder } from "../src/Embedder.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import type { SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
@@ -11,8 +14,9 @@ import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
-const setUp = Effect.gen(function* () {
-  const { down, embedder } = yield* makeEmbedder()
+const setUpWith = Effect.fnUntraced(function* (change: Partial<Embedder["Type"]> = {}) {
+  const { down, embedder: whole } = yield* makeEmbedder()
+  const embedder = { ...whole, ...change }
   const context = yield* Layer.build(
     Search.Default.pipe(
       Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
@@ -26,6 +30,8 @@ const setUp = Effect.gen(function* () {
     store: yield* Effect.provide(Store, context)
   }
 })
+
+const setUp = setUpWith()
 
 const withDocuments = Effect.tap(setUp, ({ embedder, store }) =>
   Effect.gen(function* () {
@@ -125,5 +131,19 @@ it.scoped("finds nothing in a default collection that has no document yet, and f
     assert.deepStrictEqual((yield* search.run(query("north"))).hits, [])
     const error = yield* Effect.flip(search.run(query("north", { collection: CollectionName.make("other") })))
     assert.strictEqual(error._tag, "CollectionNotFound")
+  })
+)
+
+it.scoped("waits five seconds for an embedder that does not say what it is, and answers by keywords", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUpWith({ identity: Effect.never })
+    yield* store.createCollection(defaultCollection, compass)
+    yield* store.put(defaultCollection, [document("north wind", { source: "n" })])
+    const asking = yield* Effect.fork(search.run(query("north", { hybrid: true })))
+    yield* TestClock.adjust("5 seconds")
+    const { degraded, hits, mode } = yield* Fiber.join(asking)
+    assert.strictEqual(mode, "keyword")
+    assert.lengthOf(hits, 1)
+    assert.include(degraded, "no answer within 5 s")
   })
 )

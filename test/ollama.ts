@@ -12,6 +12,8 @@ export interface Faults {
   hangUp?: number
   /** Waits before each fragment, and before vectors. */
   slowMs?: number
+  /** Waits for this before vectors. */
+  until?: Promise<void>
   /** Breaks the connection after so many fragments. */
   cutAfter?: number
   /** Sends this line instead of the fragment at that place. */
@@ -20,6 +22,12 @@ export interface Faults {
   errorAfter?: { readonly fragments: number; readonly error: string }
   /** Ends the stream in order after so many fragments, without the line that is done. */
   endAfter?: number
+  /** Never answers so many requests for the list of models. */
+  silentLists?: number
+  /** Answers requests for vectors, or for the list of models, with this text and status 200. */
+  says?: string | undefined
+  /** Why an answer ended; "stop" unless set. */
+  doneReason?: "stop" | "length"
   /** Vectors of this width. */
   dimensions?: number
 }
@@ -71,6 +79,10 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       })
       response.end(text)
     }
+    const raw = (response: Http.ServerResponse, text: string) => {
+      response.writeHead(200, { "content-type": "application/json; charset=utf-8" })
+      response.end(text)
+    }
     const named = (model: string) => (model.includes(":") ? model : `${model}:latest`)
 
     const chat = async (body: any, response: Http.ServerResponse) => {
@@ -101,7 +113,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
           }
         }
       }
-      line({ ...base, message: { role: "assistant", content: "" }, done_reason: "stop", done: true, total_duration: 1 })
+      const last = { done_reason: faults.doneReason ?? "stop", done: true, total_duration: 1 }
+      line({ ...base, message: { role: "assistant", content: "" }, ...last })
       response.end()
     }
 
@@ -110,6 +123,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         return json(response, 500, { error: "this model does not support embeddings" })
       const input: ReadonlyArray<string> = typeof body.input === "string" ? [body.input] : body.input
       if (faults.slowMs !== undefined) await wait(faults.slowMs)
+      await faults.until
+      if (faults.says !== undefined) return raw(response, faults.says)
       const isLong = (text: string) => text.split(/\s+/).length > maxWords
       if (body.truncate === false && input.some(isLong)) {
         return json(response, 400, { error: "input length exceeds maximum context length" })
@@ -132,6 +147,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         const path = request.url ?? ""
         if (path === "/api/tags") {
           if (faults.silent) return
+          if (faults.silentLists !== undefined && faults.silentLists-- > 0) return
+          if (faults.says !== undefined) return raw(response, faults.says)
           return json(response, 200, { models: state.models.map((name) => ({ name, model: name })) })
         }
         const body = JSON.parse(Buffer.concat(chunks).toString() || "null")

@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net"
 /** What is wrong with the server: none of it unless it is set. */
 export interface Faults {
   silent?: boolean
-  refuse?: { readonly status: number; readonly body: string; times?: number }
+  refuse?: { readonly status: number; readonly body: string; times?: number } | undefined
+  /** Answers everything with this and status 200. */
+  page?: { readonly type: string; readonly body: string } | undefined
   cutAfter?: number
   endAfter?: number
   /** Sends this data instead of the fragment at that place. */
@@ -13,6 +15,8 @@ export interface Faults {
   /** Closes after the reason to finish, without `[DONE]`. */
   withoutDone?: boolean
   slowMs?: number
+  /** Why an answer ended; "stop" unless set. */
+  finishReason?: "stop" | "length"
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -55,7 +59,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (faults.dataAt?.fragment === at) send(faults.dataAt.data)
         else if (content !== undefined) send(chunk({ content }))
       }
-      send(chunk({}, "stop"))
+      send(chunk({}, faults.finishReason ?? "stop"))
       if (!faults.withoutDone) send("[DONE]")
       response.end()
     }
@@ -73,6 +77,10 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
           response.writeHead(refuse.status, { "content-type": "application/json" })
           return response.end(refuse.body)
+        }
+        if (faults.page !== undefined) {
+          response.writeHead(200, { "content-type": faults.page.type })
+          return response.end(faults.page.body)
         }
         if (path === "/v1/chat/completions") return void chat(body, response)
         // Out of order, which `index` allows.

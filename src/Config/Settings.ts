@@ -6,7 +6,8 @@ import { address, autoOrInteger, finite, flag, integer, name, oneOf, origins, pa
 
 const ollama = "http://127.0.0.1:11434"
 const mebibyte = 1024 * 1024
-const hour = 3_600_000
+/** Node gives up on a server that sends no headers for so long. */
+const longestWait = 300_000
 
 const top = {
   publicStats: key("public_stats", flag, false, "Answer GET /stats, /metrics and /collections without the API key"),
@@ -36,7 +37,12 @@ const embedding = Schema.Struct({
   passagePrefix: optionalKey("passage_prefix", text, "Goes before each passage; unset: as the model wants it"),
   batchSize: key("batch_size", integer(1, 2048), 32, "Passages in one request to the embedder"),
   concurrency: key("concurrency", integer(1, 16), 4, "Requests to the embedder under way at once"),
-  timeoutMs: key("timeout_ms", integer(1, hour), 60_000, "Longest wait for the embedder's answer, in milliseconds")
+  timeoutMs: key(
+    "timeout_ms",
+    integer(1, longestWait),
+    60_000,
+    "Longest wait for the embedder's answer, in milliseconds"
+  )
 })
 
 const llm = Schema.Struct({
@@ -61,7 +67,7 @@ const llm = Schema.Struct({
     4096,
     "The model's window, in its tokens: passages, question and answer must fit"
   ),
-  timeoutMs: key("timeout_ms", integer(1, hour), 120_000, "Longest silence of the model, in milliseconds")
+  timeoutMs: key("timeout_ms", integer(1, longestWait), 120_000, "Longest silence of the model, in milliseconds")
 })
 
 const pipeline = Schema.Struct({

@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
 import { call, type OllamaError } from "../Ollama.ts"
 import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, RequestFailed } from "./remote.ts"
+import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
 export interface OllamaOptions {
   readonly url: string
@@ -15,6 +16,8 @@ export interface OllamaOptions {
   /** One for each request that may be under way at once. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
+  /** As `RemoteOptions` has it. */
+  readonly queryTimeoutMs?: number | undefined
 }
 
 /** Texts cut to a model's window since the process started. */
@@ -22,6 +25,8 @@ export const truncated = Metric.counter("clew_embedding_truncated_total", {
   description: "Texts that were longer than the embedding model takes and were cut to its window",
   incremental: true
 })
+
+const Embeddings = Schema.Struct({ embeddings: Schema.Array(Numbers) }).annotations({ title: "list of embeddings" })
 
 const tooLong = /exceeds? (?:the )?(?:maximum )?context length|input length/i
 
@@ -31,7 +36,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
 
   const request = (input: ReadonlyArray<string>, truncate: boolean) =>
     Effect.map(
-      call(url, model, (ollama) =>
+      call(url, model, Embeddings, (ollama) =>
         ollama.embed({ model, input: [...input], truncate, ...(dimensions === undefined ? {} : { dimensions }) })
       ),
       ({ embeddings }) => embeddings

@@ -3,9 +3,9 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
-import { type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
 import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, RequestFailed } from "./remote.ts"
+import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer {
   readonly model: string
@@ -16,16 +16,19 @@ export interface OpenAiOptions extends OpenAiServer {
   /** One for each request that may be under way at once. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
+  /** As `RemoteOptions` has it. */
+  readonly queryTimeoutMs?: number | undefined
 }
 
 const Embeddings = Schema.Struct({
-  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Schema.Array(Schema.Number) }))
+  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Numbers }))
 })
 
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
 export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient> =>
   Effect.flatMap(HttpClient.HttpClient, (http) => {
-    const { dimensions, model } = options
+    const { dimensions, model, url } = options
+    const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
     const failed = (error: OpenAiError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
     return makeRemote({
       ...options,
@@ -41,7 +44,7 @@ export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Serv
           Effect.flatMap((response) =>
             Effect.mapError(
               HttpClientResponse.schemaBodyJson(Embeddings)(response),
-              () => new RequestFailed({ reason: "the answer is no list of embeddings", retryable: false })
+              () => new RequestFailed({ reason: noList, retryable: false })
             )
           ),
           Effect.map(({ data }) => [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding)),

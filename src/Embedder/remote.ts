@@ -2,6 +2,7 @@ import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
@@ -17,6 +18,12 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   retryable: Schema.Boolean
 }) {}
 
+/** A vector as a server sends it. Declared as a whole, since a schema of its numbers one by one takes longer than their JSON. */
+export const Numbers = Schema.declare(
+  (value): value is ReadonlyArray<number> =>
+    Array.isArray(value) && value.length > 0 && value.every((number) => Number.isFinite(number))
+)
+
 export interface RemoteOptions {
   readonly backend: string
   readonly model: string
@@ -26,7 +33,9 @@ export interface RemoteOptions {
   /** One for each request under way at once, of all callers together. */
   readonly permits: Effect.Semaphore
   readonly timeoutMs: number
-  /** As many vectors as texts, in their order. */
+  /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
+  readonly queryTimeoutMs?: number | undefined
+  /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
 }
 
@@ -38,6 +47,9 @@ const attempts = (more: number) =>
 const patience = { passages: attempts(3), query: attempts(1) }
 
 type Patience = ReturnType<typeof attempts>
+
+/** Somebody waits for a query, who may be answered by keywords instead. */
+const queryTimeout = 5000
 
 /** L2-normalised; none where the model gave no direction. */
 const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
@@ -58,10 +70,10 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
           onTimeout: () => new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false })
         }),
         Effect.filterOrFail(
-          (vectors) => vectors.length === texts.length && vectors.every((vector) => vector.every(Number.isFinite)),
+          (vectors) => vectors.length === texts.length,
           (vectors) =>
             new RequestFailed({
-              reason: `gave ${vectors.length} vectors for ${texts.length} texts, or values that are no numbers`,
+              reason: `gave ${vectors.length} vectors for ${texts.length} texts`,
               retryable: false
             })
         ),
@@ -109,12 +121,35 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       return vectors.map(toVector)
     })
 
+    const queryMs = Math.min(timeoutMs, options.queryTimeoutMs ?? queryTimeout)
+    let lingering = false
+
+    /**
+     * Leaves one request that was too slow to go on: a server that loads the model for it would stop loading when the
+     * connection closes, and each query begin anew.
+     */
+    const inTime = <A>(work: Effect.Effect<A, EmbedderUnavailable>) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.forkDaemon(work)
+        const answer = yield* Fiber.join(fiber).pipe(
+          Effect.timeoutOption(queryMs),
+          Effect.onInterrupt(() => Fiber.interrupt(fiber))
+        )
+        if (Option.isSome(answer)) return answer.value
+        if (lingering) yield* Fiber.interruptFork(fiber)
+        else {
+          lingering = true
+          fiber.addObserver(() => (lingering = false))
+        }
+        return yield* unavailable(`no answer to a query within ${queryMs} ms`)
+      })
+
     return {
       identity,
       embedQuery: (text) =>
         text.trim() === ""
           ? Effect.succeedNone
-          : Effect.map(embed([prefixes.query + text], patience.query), ([vector]) =>
+          : Effect.map(inTime(embed([prefixes.query + text], patience.query)), ([vector]) =>
               Option.flatten(Option.fromNullable(vector))
             ),
       embedPassages: (texts) =>

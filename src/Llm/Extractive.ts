@@ -9,7 +9,7 @@ const nothing = "No language model is at hand, and no sentence of the passages a
 const llm: LlmIdentity = { backend: "extractive" }
 
 /** A passage's own reference marks would be taken for citations of passages. */
-const unmarked = (text: string): string => text.replace(/\[(\d[\d\s,;–-]*)\]/g, "($1)")
+const unmarked = (text: string): string => text.replace(/[[【](\d[\d\s,;–-]*)[\]】]/g, "($1)")
 
 /**
  * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in a
@@ -20,6 +20,7 @@ export const service: typeof Llm.Service = {
   answer: ({ hits, model, query }) =>
     Effect.succeed({
       llm,
+      isCut: Effect.succeed(false),
       fragments: Stream.suspend(() => {
         if (model !== undefined) {
           const reason = `llm.backend is extractive, which has no model ${model}; set it to ollama or openai, or name no model`

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
 import { type Client, client, OllamaError, toOllamaError } from "../Ollama.ts"
+import { generation } from "./generation.ts"
 import type { ModelOptions } from "./options.ts"
 
 const silent = ({ timeoutMs, url }: ModelOptions, model: string) =>
@@ -47,17 +48,16 @@ export const make = (options: ModelOptions): typeof Llm.Service => {
             }),
           catch: wrong
         }).pipe(Effect.timeoutFail({ duration: Duration.millis(timeoutMs), onTimeout: silence }))
-      const fragments = Stream.unwrapScoped(
+      const parts = Stream.unwrapScoped(
         Effect.gen(function* () {
           const answer = yield* begin(yield* client(url))
           return Stream.fromAsyncIterable(watched(answer, timeoutMs, silence), wrong)
         })
       ).pipe(
-        Stream.map(({ message }) => message?.content ?? ""),
-        Stream.filter((text) => text !== ""),
+        Stream.map(({ done_reason, message }) => ({ text: message?.content ?? "", isCut: done_reason === "length" })),
         Stream.mapError(({ reason }) => new LlmUnavailable({ reason }))
       )
-      return Effect.succeed({ llm: identity(model), fragments })
+      return generation(identity(model), maxTokens, parts)
     }
   }
 }

@@ -7,7 +7,8 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { type OpenAiServer, post } from "../OpenAi.ts"
+import { endpoint, type OpenAiServer, post } from "../OpenAi.ts"
+import { generation, type Part } from "./generation.ts"
 import type { ModelOptions } from "./options.ts"
 
 /** One event of the stream: a fragment, or the server's own error. */
@@ -27,19 +28,29 @@ const Fragment = Schema.parseJson(
 )
 
 const end = "[DONE]"
+const path = "chat/completions"
+const eventStream = "text/event-stream"
 
 const unavailable = (reason: string) => new LlmUnavailable({ reason })
 
+interface Said extends Part {
+  readonly ends: boolean
+}
+
 /** What an event says; fails on what is no event of a chat. */
-const read = (data: string): Effect.Effect<{ readonly text: string; readonly ends: boolean }, LlmUnavailable> =>
+const read = (data: string): Effect.Effect<Said, LlmUnavailable> =>
   data === end
-    ? Effect.succeed({ text: "", ends: true })
+    ? Effect.succeed({ text: "", isCut: false, ends: true })
     : Either.match(Schema.decodeEither(Fragment)(data), {
         onLeft: () => Effect.fail(unavailable(`the server sent what is no answer: ${data.slice(0, 200)}`)),
         onRight: ({ choices: [choice], error }) =>
           error === undefined
             ? // Some servers close after the reason to finish, without the closing event.
-              Effect.succeed({ text: choice?.delta?.content ?? "", ends: Boolean(choice?.finish_reason) })
+              Effect.succeed({
+                text: choice?.delta?.content ?? "",
+                isCut: choice?.finish_reason === "length",
+                ends: Boolean(choice?.finish_reason)
+              })
             : Effect.fail(unavailable(`the server broke off: ${typeof error === "string" ? error : error.message}`))
       })
 
@@ -53,8 +64,20 @@ export const make = (
     const silence = () =>
       unavailable(`${url} said nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
 
-    /** The events' texts up to the one that ends the answer; a stream without one was broken off. */
-    const texts = (response: HttpClientResponse.HttpClientResponse) => {
+    /** Fails where a page or a whole answer comes instead of a stream; a server that does not say what it sends is believed. */
+    const streamed = (response: HttpClientResponse.HttpClientResponse) => {
+      const type = response.headers["content-type"]?.split(";")[0]?.trim() ?? eventStream
+      return type === eventStream
+        ? Effect.succeed(response)
+        : Effect.fail(
+            unavailable(
+              `${endpoint(url, path)} sent ${type} and no stream of events; check llm.url, and that the server can stream`
+            )
+          )
+    }
+
+    /** The events up to the one that ends the answer; a stream without one was broken off. */
+    const said = (response: HttpClientResponse.HttpClientResponse) => {
       let ended = false
       const broken = Stream.suspend(() =>
         ended ? Stream.empty : Stream.fail(unavailable(`${url} broke off before the answer's end`))
@@ -66,7 +89,6 @@ export const make = (
         Stream.mapEffect(({ data }) => read(data)),
         Stream.tap(({ ends }) => Effect.sync(() => (ended ||= ends))),
         Stream.takeUntil(({ ends }) => ends),
-        Stream.map(({ text }) => text),
         Stream.concat(broken)
       )
     }
@@ -81,17 +103,18 @@ export const make = (
           max_tokens: maxTokens,
           stream: true
         }
-        const fragments = Stream.unwrapScoped(
-          post(options, "chat/completions", body).pipe(
+        const parts = Stream.unwrapScoped(
+          post(options, path, body).pipe(
             Effect.provideService(HttpClient.HttpClient, http),
-            Effect.mapBoth({ onFailure: ({ reason }) => unavailable(reason), onSuccess: texts })
+            Effect.mapError(({ reason }) => unavailable(reason)),
+            Effect.flatMap(streamed),
+            Effect.map(said)
           )
         ).pipe(
           // A model that thinks sends fragments without text meanwhile: that is no silence.
-          Stream.timeoutFail(silence, Duration.millis(timeoutMs)),
-          Stream.filter((text) => text !== "")
+          Stream.timeoutFail(silence, Duration.millis(timeoutMs))
         )
-        return Effect.succeed({ llm: identity(model), fragments })
+        return generation(identity(model), maxTokens, parts)
       }
     }
   })

@@ -69,19 +69,23 @@ const make = Effect.gen(function* () {
       change(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
     ),
 
+    reindexing: Effect.fn("Store.reindexing")((name) => read(within(name, ({ id }) => reindex.target(sql, id)))),
+
     beginReindex: Effect.fn("Store.beginReindex")((name, embedder) =>
       write(within(name, (collection) => reindex.begin(sql, collection, embedder)))
     ),
 
-    unembedded: Effect.fn("Store.unembedded")((name, limit) =>
-      read(within(name, ({ id }) => reindex.pending(sql, id, limit)))
+    unembedded: Effect.fn("Store.unembedded")((name, embedder, limit) =>
+      read(within(name, (collection) => reindex.pending(sql, collection, embedder, limit)))
     ),
 
-    putReindexed: Effect.fn("Store.putReindexed")((name, embedded) =>
-      write(within(name, ({ id }) => reindex.add(sql, id, embedded)))
+    putReindexed: Effect.fn("Store.putReindexed")((name, embedded, position) =>
+      write(within(name, (collection) => reindex.add(sql, collection, embedded, position)))
     ),
 
-    finishReindex: Effect.fn("Store.finishReindex")((name) => write(within(name, ({ id }) => reindex.finish(sql, id)))),
+    finishReindex: Effect.fn("Store.finishReindex")((name, embedder) =>
+      write(within(name, (collection) => reindex.finish(sql, collection, embedder)))
+    ),
 
     get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => reading.get(sql, id, docId)))),
 

@@ -4,7 +4,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
-import { SearchRequest } from "../model/Query.ts"
+import { Mode, SearchRequest } from "../model/Query.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -59,7 +59,10 @@ export const SourceEvent = Schema.Struct({
   source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
   text: Schema.String.annotations({ description: "The passage" })
-}).annotations({ identifier: "SourceEvent", description: "Data of a source event: a passage that was found" })
+}).annotations({
+  identifier: "SourceEvent",
+  description: "Data of a source event: a passage that the answer is made from"
+})
 export type SourceEvent = typeof SourceEvent.Type
 
 /** Data of a `citations` event. */
@@ -70,11 +73,19 @@ export const CitationsEvent = Schema.Struct({
       start: Schema.Int.annotations({ description: "UTF-16 offset of the mark in the answer" }),
       end: Schema.Int.annotations({ description: "UTF-16 offset after the mark" }),
       sentence: Schema.String.annotations({ description: "The sentence that the mark stands at" }),
-      exists: Schema.Boolean.annotations({ description: "Whether there is a passage of this number" }),
+      exists: Schema.Boolean.annotations({ description: "Whether the answer was made from a passage of this number" }),
       support: Schema.Finite.annotations({ description: "How far the passage says what the sentence says, 0 to 1" }),
       supported: Schema.Boolean.annotations({ description: "Whether that is enough for the citation to hold" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
-  ).annotations({ description: "Every mark of the answer, in order" })
+  ).annotations({ description: "Every mark of the answer, in order" }),
+  mode: Mode,
+  degraded: Schema.optional(
+    Schema.String.annotations({ description: "Why fewer legs answered than were asked for; absent where all did" })
+  ),
+  omitted: Schema.optional(
+    Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })
+  ),
+  cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" })
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
 
@@ -86,7 +97,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode (as mode of POST /query), x-clew-degraded (why fewer legs answered than were asked for) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
 })
 
 export class AskGroup extends HttpApiGroup.make("ask")

@@ -33,6 +33,8 @@ export const AskReport = Schema.Struct({
       supported: Schema.Boolean
     })
   ),
+  /** The answer was cut at llm.max_tokens. */
+  cut: Schema.optional(Schema.Boolean),
   omitted: Schema.optional(Schema.Int),
   degraded: Schema.optional(Schema.String)
 }).annotations({ identifier: "AskReport" })
@@ -64,12 +66,12 @@ export const ask = define(
       yield* Effect.gen(function* () {
         const answer = yield* Answer
         const { degraded, generation, hits, mode, omitted } = yield* answer.ask(request)
-        if (hits.length === 0 && !globals.json) {
+        if (hits.length + omitted === 0 && !globals.json) {
           yield* note("clew: nothing found")
           return yield* stop(exitCode.nothingFound)
         }
         if (degraded !== undefined && !globals.json) yield* note(`clew: found by ${mode} search alone: ${degraded}`)
-        const { fragments, llm } = yield* generation
+        const { fragments, isCut, llm } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
         const shown = globals.json ? () => Effect.void : (text: string) => write(harmless(text))
@@ -79,6 +81,7 @@ export const ask = define(
           // What was begun on a line ends it, whatever broke it off.
           Effect.onError(() => (globals.json ? Effect.void : write("\n")))
         )
+        const cut = yield* isCut
         const verdicts = yield* answer.verify(text, hits, request)
 
         if (globals.json) {
@@ -87,6 +90,7 @@ export const ask = define(
             llm: { backend: llm.backend, ...(llm.model === undefined ? {} : { model: llm.model }) },
             sources: hits.map(toSearchResult),
             citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
+            ...(cut ? { cut } : {}),
             ...(omitted === 0 ? {} : { omitted }),
             ...(degraded === undefined ? {} : { degraded })
           })
@@ -94,8 +98,9 @@ export const ask = define(
         }
         yield* print(`\n\n${renderSources(hits, verdicts, cwd, out.colors)}`)
         for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(doubt)
+        if (cut) yield* note("clew: the answer was cut at llm.max_tokens")
         if (omitted > 0) {
-          yield* note(`clew: the last ${count(omitted, "passage")} did not fit the model's window (llm.context_tokens)`)
+          yield* note(`clew: ${count(omitted, "more passage")} did not fit the model's window (llm.context_tokens)`)
         }
       }).pipe(Effect.provide(engine.open("read")))
     })

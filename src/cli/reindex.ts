@@ -2,7 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { defaultCollection, describeEmbedder, EmbedderIdentity } from "../model/Collection.ts"
+import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../Reindexer.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -15,7 +15,7 @@ export const ReindexReport = Schema.Struct({
   collection: Schema.String,
   from: EmbedderIdentity,
   to: EmbedderIdentity,
-  /** False where the collection had the configured embedder already. */
+  /** False where the collection has that embedder already. */
   changed: Schema.Boolean,
   chunks: Schema.Int,
   reindex_time_ms: Schema.Int
@@ -31,6 +31,7 @@ export const reindex = define(
     flags: { collection: options.collection, quiet: options.quiet },
     examples: ["clew reindex", "CLEW_EMBEDDING_BACKEND=ollama clew reindex -c notes"],
     details: [
+      "embedding.backend has to name the embedder: auto insists on none, so that a collection keeps its own.",
       "New vectors are made beside the old ones, which answer until all are there; then the collection changes over at once.",
       "Broken off, by Ctrl-C or worse, it goes on where it was the next time."
     ]
@@ -49,7 +50,7 @@ export const reindex = define(
         let last: Progress | undefined
 
         const show = Effect.fnUntraced(function* (progress: Progress) {
-          if (last === undefined && !flags.quiet) {
+          if (last === undefined && !flags.quiet && !sameEmbedder(progress.from, progress.to)) {
             yield* note(`clew: ${describeEmbedder(progress.from)} → ${describeEmbedder(progress.to)}`)
             if (progress.done > 0) yield* note(`clew: going on after ${count(progress.done, "passage")}`)
           }
@@ -69,11 +70,13 @@ export const reindex = define(
           )
         )
 
-        const { changed, done, from, to } = last!
+        const { changed, done, from, insists, to } = last!
         const ms = (yield* Clock.currentTimeMillis) - started
         const text = changed
           ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
-          : `Collection ${collection} has ${describeEmbedder(to)} already`
+          : insists
+            ? `Collection ${collection} has ${describeEmbedder(to)} already`
+            : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto, which insists on no embedder; to change over, set embedding.backend to the one you want`
         yield* printResult(
           ReindexReport,
           { collection, from, to, changed, chunks: done, reindex_time_ms: ms },

@@ -9,9 +9,10 @@ import { randomUUID } from "node:crypto"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
+import type { Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
-import { errorOf, render } from "./respond.ts"
+import { errorOf, render, withoutPaths } from "./respond.ts"
 import * as sse from "./sse.ts"
 
 const source = ({ document, passage, score }: Hit, position: number): string =>
@@ -20,7 +21,38 @@ const source = ({ document, passage, score }: Hit, position: number): string =>
     JSON.stringify({ index: position + 1, source: document.source, score, text: passage.text } satisfies SourceEvent)
   )
 
-const citations = (verdicts: ReadonlyArray<Verdict>): string =>
+/** How the passages were found, which the contract's events do not tell. */
+interface Provenance {
+  readonly mode: Mode
+  readonly degraded?: string
+  readonly omitted?: number
+}
+
+const provenance = ({ degraded, mode, omitted }: Answering): Provenance => ({
+  mode,
+  ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) }),
+  ...(omitted === 0 ? {} : { omitted })
+})
+
+/** A header holds printable ASCII. */
+const inHeader = (text: string): string =>
+  text
+    .replace(/\s+/g, " ")
+    .replace(/[^\x20-\x7e]+/g, "?")
+    .slice(0, 500)
+
+const headersOf = ({ degraded, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
+  "x-clew-mode": mode,
+  ...(degraded === undefined ? {} : { "x-clew-degraded": inHeader(degraded) }),
+  ...(omitted === undefined ? {} : { "x-clew-omitted": String(omitted) })
+})
+
+/** The same as comments, only where something is less than was asked for. */
+const commentsOf = ({ degraded, mode, omitted }: Provenance): string =>
+  (degraded === undefined ? "" : sse.comment(`${mode} search alone: ${degraded}`)) +
+  (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
+
+const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readonly cut: boolean }): string =>
   sse.event(
     "citations",
     JSON.stringify({
@@ -32,7 +64,8 @@ const citations = (verdicts: ReadonlyArray<Verdict>): string =>
         exists,
         support,
         supported
-      }))
+      })),
+      ...more
     } satisfies CitationsEvent)
   )
 
@@ -60,25 +93,29 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
     /** A little before connections are cut, so that `done` gets through. */
     const late = Effect.zipRight(Deferred.await(closing), Effect.sleep(Duration.times(grace, 0.8)))
 
-    const write =
-      ({ generation, hits }: Answering, request: AskRequest) =>
-      (emit: (text: string) => Effect.Effect<void>) =>
-        Effect.gen(function* () {
-          yield* emit(hits.map(source).join(""))
-          const { fragments } = yield* generation
-          let text = ""
-          const tokens = Stream.runForEach(fragments, (fragment) => {
-            if (request.verify) text += fragment
-            return emit(sse.event("token", fragment))
-          })
-          yield* Effect.raceFirst(tokens, late)
-          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request)))
-          yield* emit(done)
-        }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause), emit)))
+    const write = (answering: Answering, request: AskRequest) => (emit: (text: string) => Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        const { generation, hits } = answering
+        const found = provenance(answering)
+        yield* emit(commentsOf(found) + hits.map(source).join(""))
+        const { fragments, isCut } = yield* generation
+        let text = ""
+        const tokens = Stream.runForEach(fragments, (fragment) => {
+          if (request.verify) text += fragment
+          return emit(sse.event("token", fragment))
+        })
+        yield* Effect.raceFirst(tokens, late)
+        const cut = yield* isCut
+        if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
+        if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request), { cut, ...found }))
+        yield* emit(done)
+      }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause), emit)))
 
     return handlers.handle("ask", ({ payload }) =>
       // What fails before anything is sent is answered as by POST /query.
-      Effect.map(answer.ask(payload), (answering) => sse.respond(write(answering, payload)))
+      Effect.map(answer.ask(payload), (answering) =>
+        sse.respond(write(answering, payload), headersOf(provenance(answering)))
+      )
     )
   })
 )

@@ -14,8 +14,8 @@ export const event = (name: string, data: string): string =>
     .map((line) => `data: ${line}\n`)
     .join("")}\n`
 
-/** A line that readers pass over. */
-export const comment = (text: string): string => `: ${text}\n\n`
+/** A line that readers pass over, whatever line ends are in the text. */
+export const comment = (text: string): string => `: ${text.replace(/[\r\n]+/g, " ")}\n\n`
 
 /** Proxies close what is silent for longer than this, twice over. */
 const heartbeat = Duration.seconds(15)
@@ -34,7 +34,8 @@ const headers = {
  * comment at once, and a comment every 15 s says that the server is there. When the reader goes, `write` is interrupted.
  */
 export const respond = (
-  write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>
+  write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
+  more: Readonly<Record<string, string>> = {}
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(
     Stream.unwrapScoped(
@@ -52,5 +53,5 @@ export const respond = (
       Stream.mapChunks((parts) => Chunk.of(Chunk.join(parts, ""))),
       Stream.encodeText
     ),
-    { contentType: "text/event-stream", headers }
+    { contentType: "text/event-stream", headers: { ...headers, ...more } }
   )

@@ -43,7 +43,7 @@ export const Alpha = Schema.Finite.pipe(
   }),
   Schema.annotations({
     identifier: "Alpha",
-    description: "Weight of the vector leg in a hybrid search: 0 is keyword only, 1 vector only"
+    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Counts in hybrid search alone"
   })
 )
 
@@ -62,7 +62,8 @@ export const MaxTokens = Schema.Int.pipe(
 /** `rrf` fuses ranks, `score` fuses scores. */
 export const Fusion = Schema.Literal("rrf", "score").annotations({
   identifier: "Fusion",
-  description: "How hybrid search fuses its legs: rrf (reciprocal ranks) or score (normalised scores)"
+  description:
+    "How hybrid search fuses its legs: rrf (reciprocal ranks) or score (normalised scores). Counts in hybrid search alone"
 })
 export type Fusion = typeof Fusion.Type
 

@@ -1,8 +1,9 @@
 import type { Hit } from "../model/SearchResult.ts"
 import { eachSentence } from "./chunk/sentences.ts"
-import { splitQuery, terms } from "./terms.ts"
+import { functionWords } from "./terms/functionWords.ts"
+import { queryTerms, terms } from "./terms.ts"
 
-/** A `[n]` of an answer and the sentence it stands at; UTF-16 offsets in the answer, end exclusive. */
+/** A `[n]` or 【n】 of an answer and the sentence it stands at; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
   readonly n: number
   readonly start: number
@@ -11,7 +12,9 @@ export interface CitationMark {
   readonly sentence: string
 }
 
-const mark = /\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]/g
+const inside = String.raw`(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)`
+/** Some models write the brackets of CJK texts; `[1](…)` is a link. */
+const mark = new RegExp(String.raw`\[${inside}\](?!\()|【${inside}】`, "g")
 
 /** `a[1]` in code is no citation. */
 const withoutCode = (answer: string): string =>
@@ -37,11 +40,16 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
       : Array.from({ length: last - first + 1 }, (_, i) => first + i)
   })
 
-const isEmpty = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text)
+const contentTerms = (text: string): ReadonlyArray<string> =>
+  queryTerms(text).filter((term) => !functionWords.has(term))
+
+/** Whether a sentence says anything that a passage could bear out; "It is." does not. */
+export const hasContent = (sentence: string): boolean => contentTerms(sentence).length > 0
 
 /**
  * Every citation of an answer, in order; `[1, 2]` and `[1-2]` are two of the same place. Marks in code are none. A mark
- * that stands alone, as on a line of its own, belongs to the sentence before it.
+ * at a sentence without a content word, or that stands alone, belongs to the sentence before it, if there is one that says
+ * something.
  */
 export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
@@ -57,18 +65,19 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   let sentence = ""
   for (const match of withoutCode(answer).matchAll(mark)) {
     while (at < ends.length - 1 && ends[at]! <= match.index) at++
-    let first = at
-    do sentence = plain(ends[first - 1] ?? 0, ends[at] ?? answer.length)
-    while (isEmpty(sentence) && first-- > 0)
+    let from = at
+    do sentence = plain(ends[from - 1] ?? 0, ends[from] ?? answer.length)
+    while (!hasContent(sentence) && from-- > 0)
+    if (from < 0) sentence = plain(ends[at - 1] ?? 0, ends[at] ?? answer.length)
     const place = { start: match.index, end: match.index + match[0].length, sentence }
-    for (const n of numbersOf(match[1]!)) marks.push({ n, ...place })
+    for (const n of numbersOf(match[1] ?? match[2]!)) marks.push({ n, ...place })
   }
   return marks
 }
 
-/** The share of a sentence's content terms that stand in a passage, its title or its headings; 0 to 1. */
+/** The share of a sentence's content terms that stand in a passage, its title or its headings; 0 to 1, 0 without one. */
 export const lexicalSupport = (sentence: string, { document, passage }: Hit): number => {
-  const wanted = splitQuery(sentence).content
+  const wanted = contentTerms(sentence)
   if (wanted.length === 0) return 0
   const there = new Set(terms([document.title ?? "", ...passage.heading, passage.text].join("\n")))
   return wanted.filter((term) => there.has(term)).length / wanted.length

@@ -39,6 +39,8 @@ export interface Prompt {
   readonly prompt: string
   /** How many of the hits it holds: the best ones, whole. */
   readonly included: number
+  /** False: it is longer than `maxTokens` without any passage. */
+  readonly fits: boolean
 }
 
 /**
@@ -62,17 +64,18 @@ export const formatPrompt = (
     return [instruction, "Context:", ...entries, ...notes, question].join("\n\n")
   }
   const entries = hits.map((hit, index) => entry(hit, index + 1))
-  if (budget === undefined) return { prompt: render(entries), included: entries.length }
+  if (budget === undefined) return { prompt: render(entries), included: entries.length, fits: true }
 
   const { countTokens, maxTokens } = budget
   const all = render(entries)
-  if (countTokens(all) <= maxTokens) return { prompt: all, included: entries.length }
-  let tokens = countTokens(render([]))
+  if (countTokens(all) <= maxTokens) return { prompt: all, included: entries.length, fits: true }
+  const least = countTokens(render([]))
+  let tokens = least
   let included = 0
   for (const text of entries) {
     tokens += countTokens(text)
     if (tokens > maxTokens) break
     included++
   }
-  return { prompt: render(entries.slice(0, included)), included }
+  return { prompt: render(entries.slice(0, included)), included, fits: least <= maxTokens }
 }

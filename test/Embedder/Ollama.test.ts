@@ -37,11 +37,15 @@ const reasonOf = <A>(effect: Effect.Effect<A, { readonly reason: string }>) =>
 it.scopedLive("sends batches, never more at once than it may, whoever calls", () =>
   Effect.gen(function* () {
     const { asked, faults, state, url } = yield* startOllama()
-    faults.slowMs = 20
     const { embedPassages, identity } = yield* make(url, { concurrency: 16, batchSize: 3 })
     assert.strictEqual((yield* identity).dimensions, 32)
     const texts = Array.from({ length: 100 }, (_, n) => `text ${n}`)
-    yield* Effect.all([embedPassages(texts), embedPassages(texts)], { concurrency: 2 })
+    let release = () => {}
+    faults.until = new Promise((resolve) => (release = resolve))
+    const work = yield* Effect.fork(Effect.all([embedPassages(texts), embedPassages(texts)], { concurrency: 2 }))
+    yield* eventually("as many as may be are under way", () => state.inFlight === 16)
+    release()
+    yield* Fiber.join(work)
     assert.strictEqual(state.mostInFlight, 16)
     assert.strictEqual(Math.max(...asked.map(({ body }) => body.input.length)), 3)
     assert.strictEqual(asked.length, 1 + 2 * 34)
@@ -150,11 +154,66 @@ it.scopedLive("says so when there is no answer in time, and when another model a
     faults.dimensions = 7
     assert.include(yield* reasonOf(embedQuery("tides")), "7 dimensions where it gave 32")
     faults.silent = true
-    assert.include(yield* reasonOf(embedQuery("tides")), "no answer within 200 ms")
+    assert.include(yield* reasonOf(embedQuery("tides")), "within 200 ms")
     yield* eventually("the connection is closed", () => state.closed === 1)
     const missing = yield* make(url, { model: "absent" })
     faults.silent = false
     assert.include(yield* reasonOf(missing.embedQuery("tides")), "`ollama pull absent`")
+  })
+)
+
+it.scopedLive("a query waits less long than passages, and leaves one request behind for the model to load by", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama()
+    const { embedPassages, embedQuery, identity } = yield* make(url, { timeoutMs: 60_000, queryTimeoutMs: 150 })
+    yield* identity
+    faults.slowMs = 600
+    assert.isTrue(Option.isSome((yield* embedPassages(["the moon"]))[0]!))
+    for (let at = 0; at < 3; at++) {
+      assert.include(yield* reasonOf(embedQuery("tides")), "no answer to a query within 150 ms")
+      if (at === 0) faults.silent = true
+    }
+    yield* eventually("the later ones are gone", () => state.closed === 2)
+    yield* eventually("the first one is answered", () => state.inFlight === 0)
+    faults.silent = false
+    delete faults.slowMs
+    assert.isTrue(Option.isSome(yield* embedQuery("tides")))
+    // One who goes away takes the request along.
+    faults.silent = true
+    const fiber = yield* Effect.fork(embedQuery("tides"))
+    yield* eventually("it was asked", () => state.inFlight === 1)
+    yield* Fiber.interrupt(fiber)
+    yield* eventually("the connection is closed", () => state.closed === 3)
+  })
+)
+
+it.scopedLive("takes no answer that is none for vectors, and asks for it once", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    for (const says of [
+      "{}",
+      '{"embeddings":"x"}',
+      '{"embeddings":[null]}',
+      '{"embeddings":[[]]}',
+      '{"embeddings":[["1"]]}',
+      '{"embeddings":[[1e999]]}',
+      "[1]",
+      "null",
+      "<html>"
+    ]) {
+      const reason = says === "<html>" ? "what is no JSON" : `what is no list of embeddings: ${says.slice(0, 13)}`
+      const { embedPassages, embedQuery, identity } = yield* make(url)
+      faults.says = says
+      const { length } = asked
+      assert.include(yield* reasonOf(identity), reason)
+      assert.strictEqual(asked.length - length, 1, says)
+      faults.says = undefined
+      yield* identity
+      faults.says = says
+      assert.include(yield* reasonOf(embedQuery("tides")), reason)
+      assert.include(yield* reasonOf(embedPassages(["a", "b"])), reason)
+      faults.says = undefined
+    }
   })
 )
 

@@ -18,6 +18,7 @@ const make = (url: string) =>
       batchSize: 8,
       permits,
       timeoutMs: 5000,
+      keyVariable: "TEST_API_KEY",
       apiKey: Option.some(Redacted.make("secret"))
     })
   ).pipe(Effect.provide(FetchHttpClient.layer))
@@ -56,5 +57,13 @@ it.scopedLive("tries again what may succeed later, and gives the server's own wo
     const { reason } = yield* Effect.flip(embedPassages(["a"]))
     assert.include(reason, "400: input is too large")
     assert.strictEqual(asked.length, 5)
+    faults.refuse = { status: 401, body: "" }
+    assert.include((yield* Effect.flip(embedPassages(["a"]))).reason, "check TEST_API_KEY in the environment")
+    faults.refuse = undefined
+    for (const body of ["<html>", "{}", '{"data":[{"index":0,"embedding":[null]}]}']) {
+      faults.page = { type: "text/html", body }
+      const { reason } = yield* Effect.flip(embedPassages(["a"]))
+      assert.include(reason, `${url}/v1/embeddings sent what is no list of embeddings; check embedding.url`)
+    }
   })
 )

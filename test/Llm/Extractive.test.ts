@@ -38,7 +38,7 @@ it.effect("says so when no sentence answers", () =>
 
 it.effect("keeps a passage's own reference marks from posing as citations", () =>
   Effect.gen(function* () {
-    const text = yield* say("what pulls the sea", ["The moon pulls the sea, as has long been known [7, 12]."])
+    const text = yield* say("what pulls the sea", ["The moon pulls the sea, as has long been known [7, 12] 【3】."])
     assert.deepStrictEqual(
       citationMarks(text).map(({ n }) => n),
       [1]

@@ -75,7 +75,18 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       { fault: { endAfter: 2 }, says: "broke off" },
       { fault: { errorAfter: { fragments: 2, error: "llama runner process has terminated" } }, says: "terminated" },
       { fault: { rubbishAt: { fragment: 2, line: "<html>502</html>" } }, says: "<html>502</html>" },
-      { fault: { rubbishAt: { fragment: 2, line: "17" } }, says: "what is no answer: 17" }
+      ...[
+        "17",
+        "[1]",
+        '{"hello":1}',
+        '{"message":{"content":5}}',
+        '{"message":"three"}',
+        '{"done":"soon"}',
+        "null"
+      ].map((line) => ({
+        fault: { rubbishAt: { fragment: 2, line } },
+        says: `what is no answer: ${line}`
+      }))
     ]
     for (const { fault, says } of broken) {
       Object.assign(
@@ -89,6 +100,28 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       const error = yield* Effect.flip(exit)
       assert.include(error.reason, says)
     }
+  })
+)
+
+it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none for no answer", () =>
+  Effect.gen(function* () {
+    const { faults, state, url } = yield* startOllama(["one", "two"])
+    const llm = Ollama.make(optionsFor(url))
+    const isCut = Effect.gen(function* () {
+      const { fragments, isCut } = yield* llm.answer(question)
+      yield* Stream.runDrain(fragments)
+      return yield* isCut
+    })
+    assert.isFalse(yield* isCut)
+    faults.doneReason = "length"
+    assert.isTrue(yield* isCut)
+    // As a model that thinks until its tokens are spent.
+    for (const answer of [[], [" ", "\n"]]) {
+      state.answer = answer
+      assert.match(yield* reasonOf(llm), /100 tokens.*raise llm\.max_tokens/)
+    }
+    faults.doneReason = "stop"
+    assert.include(yield* reasonOf(llm), "without a word")
   })
 )
 
@@ -150,6 +183,12 @@ it.scopedLive("auto answers with Ollama while it is there and has the model, els
     const absent = Auto.make(optionsFor(ollama.url, { model: "absent" }))
     assert.deepStrictEqual(yield* absent.identity(), { backend: "extractive" })
     assert.include((yield* collect(absent)).join(""), "No language model")
+
+    for (const says of ["{}", '{"models":3}', '{"models":[null]}', "[]", "<html>"]) {
+      ollama.faults.says = says
+      assert.deepStrictEqual(yield* llm.identity(), { backend: "extractive" }, says)
+    }
+    ollama.faults.says = undefined
 
     ollama.faults.silent = true
     const began = Date.now()

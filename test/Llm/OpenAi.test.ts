@@ -18,6 +18,7 @@ const make = (url: string, timeoutMs = 5000, key?: string) =>
     maxTokens: 100,
     contextTokens: 2048,
     timeoutMs,
+    keyVariable: "TEST_API_KEY",
     apiKey: Option.map(Option.fromNullable(key), (text) => Redacted.make(text))
   }).pipe(Effect.provide(FetchHttpClient.layer))
 
@@ -46,11 +47,34 @@ it.scopedLive("gives the server's own words when it refuses", () =>
     const { faults, url } = yield* startOpenAi()
     const llm = yield* make(url)
     faults.refuse = { status: 401, body: JSON.stringify({ error: { message: "Incorrect API key", code: "x" } }) }
-    assert.include(yield* reasonOf(llm), "401: Incorrect API key; set the key in the environment")
+    const refused = yield* reasonOf(llm)
+    assert.include(refused, `${url}/v1/chat/completions answered 401: Incorrect API key`)
+    assert.include(refused, "set TEST_API_KEY in the environment")
+    assert.include(yield* reasonOf(yield* make(url, 5000, "wrong")), "check TEST_API_KEY in the environment")
     faults.refuse = { status: 404, body: JSON.stringify({ error: "no such model" }) }
-    assert.include(yield* reasonOf(llm), "404: no such model; check the model's name")
+    assert.include(
+      yield* reasonOf(llm),
+      `${url}/v1/chat/completions answered 404: no such model; check the url and the model's name`
+    )
     faults.refuse = { status: 503, body: "Loading model" }
     assert.include(yield* reasonOf(llm), "503: Loading model")
+  })
+)
+
+it.scopedLive("says so when the answer is no stream", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi()
+    const llm = yield* make(url)
+    const whole = JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })
+    for (const page of [
+      { type: "text/html; charset=utf-8", body: "<html>welcome</html>" },
+      { type: "application/json", body: whole }
+    ]) {
+      faults.page = page
+      const reason = yield* reasonOf(llm)
+      assert.include(reason, `${url}/v1/chat/completions sent ${page.type.split(";")[0]} and no stream of events`)
+      assert.include(reason, "llm.url")
+    }
   })
 )
 
@@ -72,6 +96,29 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
       assert.include(reason, says)
       assert.deepStrictEqual(seen, ["one", "two"], says)
     }
+  })
+)
+
+it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none for no answer", () =>
+  Effect.gen(function* () {
+    for (const withoutDone of [false, true]) {
+      const { faults, url } = yield* startOpenAi(["one", "two"])
+      faults.withoutDone = withoutDone
+      const llm = yield* make(url)
+      const isCut = Effect.gen(function* () {
+        const { fragments, isCut } = yield* llm.answer({ query: "What?", prompt: "Answer what.", hits: [] })
+        yield* Stream.runDrain(fragments)
+        return yield* isCut
+      })
+      assert.isFalse(yield* isCut)
+      faults.finishReason = "length"
+      assert.isTrue(yield* isCut)
+    }
+    const { faults, url } = yield* startOpenAi([])
+    faults.finishReason = "length"
+    assert.match(yield* reasonOf(yield* make(url)), /100 tokens.*raise llm\.max_tokens/)
+    faults.finishReason = "stop"
+    assert.include(yield* reasonOf(yield* make(url)), "without a word")
   })
 )
 

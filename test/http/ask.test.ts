@@ -24,9 +24,9 @@ const filled = (given: Given = {}) =>
     return server
   })
 
-const saying = (fragments: Stream.Stream<string, LlmUnavailable>): Llm["Type"] => ({
+const saying = (fragments: Stream.Stream<string, LlmUnavailable>, isCut = false): Llm["Type"] => ({
   identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
-  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments })
+  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments, isCut: Effect.succeed(isCut) })
 })
 
 /** As `eventsource-parser` reads the stream, with its comments. */
@@ -147,6 +147,37 @@ it.scopedLive("a request chooses the model and the temperature, and no address",
   })
 )
 
+it.scopedLive("says how the passages were found, beside the contract's events", () =>
+  Effect.gen(function* () {
+    const faults: NonNullable<Given["faults"]> = {}
+    const llm = saying(Stream.succeed("The maze has turning 3 [1]."))
+    const settings = { llm: { context_tokens: 512, max_tokens: 256 } }
+    const { port } = yield* filled({ faults, llm, settings })
+    const whole = yield* asked(port, { top_k: 1 })
+    assert.strictEqual(whole.headers["x-clew-mode"], "hybrid")
+    assert.isUndefined(whole.headers["x-clew-degraded"])
+    assert.isUndefined(whole.headers["x-clew-omitted"])
+    assert.deepStrictEqual(whole.comments, ["clew"])
+    assert.strictEqual((yield* asked(port, { hybrid: false })).headers["x-clew-mode"], "vector")
+
+    faults.embedder = "Ollama\nist aus — /home/me/models/nomic"
+    const { comments, events, headers, names } = yield* asked(port, { top_k: 8, verify: true })
+    assert.strictEqual(headers["x-clew-mode"], "keyword")
+    assert.strictEqual(headers["x-clew-degraded"], "embedder unavailable: Ollama ist aus ? nomic")
+    const omitted = 8 - names.filter((name) => name === "source").length
+    assert.isAbove(omitted, 0)
+    assert.strictEqual(headers["x-clew-omitted"], String(omitted))
+    assert.include(comments, "keyword search alone: embedder unavailable: Ollama ist aus — nomic")
+    assert.include(comments, `${omitted} more found, for which llm.context_tokens has no room`)
+    assert.deepInclude(JSON.parse(events.at(-2)!.data), {
+      mode: "keyword",
+      degraded: "embedder unavailable: Ollama\nist aus — nomic",
+      omitted
+    })
+    assert.deepStrictEqual([...new Set(names)], ["source", "token", "citations", "done"])
+  })
+)
+
 it.scopedLive("needs the key", () =>
   Effect.gen(function* () {
     const { port } = yield* start({ apiKey: "secret" })
@@ -229,6 +260,22 @@ it.scopedLive("with verify, says before done which citations hold", () =>
     assert.strictEqual(answer.slice(citations[0].start, citations[0].end), "[1]")
     const without = yield* asked(port, { top_k: 2 })
     assert.notInclude(without.names, "citations")
+  })
+)
+
+it.scopedLive("says that an answer was cut, beside the contract's events", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled({ llm: saying(Stream.succeed("The maze has turning 3 [1]."), true) })
+    const plain = yield* asked(port, { top_k: 1 })
+    assert.deepStrictEqual(plain.names, ["source", "token", "done"])
+    assert.strictEqual(plain.events.at(-1)!.data, "{}")
+    assert.include(plain.comments, "cut at llm.max_tokens")
+    const verified = yield* asked(port, { top_k: 1, verify: true })
+    assert.isTrue(JSON.parse(verified.events.at(-2)!.data).cut)
+    const { port: other } = yield* filled({ llm: saying(Stream.succeed("The maze has turning 3 [1].")) })
+    const whole = yield* asked(other, { top_k: 1, verify: true })
+    assert.notInclude(whole.comments, "cut at llm.max_tokens")
+    assert.isFalse(JSON.parse(whole.events.at(-2)!.data).cut)
   })
 )
 

@@ -39,17 +39,40 @@ describe("citationMarks", () => {
     assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
   })
 
+  it("takes no link for a citation, and reads the brackets that some models write", () => {
+    assert.deepStrictEqual(marks("The [2](http://x) moon pulls the sea [1]. Rivers [3][4] carve [5] (slowly) stone."), [
+      [1, "The [2](http://x) moon pulls the sea."],
+      [3, "Rivers carve (slowly) stone."],
+      [4, "Rivers carve (slowly) stone."],
+      [5, "Rivers carve (slowly) stone."]
+    ])
+    assert.deepStrictEqual(marks("Lava flows 【1】. Ice creeps【2, 3】."), [
+      [1, "Lava flows."],
+      [2, "Ice creeps."],
+      [3, "Ice creeps."]
+    ])
+  })
+
+  it("a sentence that says nothing of its own stands for the one before it", () => {
+    assert.deepStrictEqual(marks("Lava flows. It is [1][2]. That is so [3]."), [
+      [1, "Lava flows."],
+      [2, "Lava flows."],
+      [3, "Lava flows."]
+    ])
+    assert.deepStrictEqual(marks("It is [1]."), [[1, "It is."]])
+  })
+
   it("leaves alone what is no number in brackets", () => {
     assert.deepStrictEqual(marks("[a] [1.5] [] [x1] [^1] (2) [12345]"), [])
   })
 
   it.prop(
     "says where each mark stands",
-    { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`") }) },
+    { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`【】(") }) },
     ({ answer }) => {
       let before = 0
       for (const { end, n, start } of citationMarks(answer)) {
-        assert.match(answer.slice(start, end), /^\[[\d\s,;–-]+\]$/)
+        assert.match(answer.slice(start, end), /^[[【][\d\s,;–-]+[\]】]$/)
         assert.include(answer.slice(start, end), String(n))
         assert.isAtLeast(start, before)
         before = start
@@ -65,5 +88,7 @@ describe("lexicalSupport", () => {
     assert.strictEqual(lexicalSupport("Gravity makes tides.", tides), 2 / 3)
     assert.strictEqual(lexicalSupport("Bread is baked.", tides), 0)
     assert.strictEqual(lexicalSupport("", tides), 0)
+    assert.strictEqual(lexicalSupport("It is.", tides), 0)
+    assert.strictEqual(lexicalSupport("It is the.", hit({ text: "It is the sea." })), 0)
   })
 })

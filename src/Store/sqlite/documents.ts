@@ -11,6 +11,7 @@ import { cut } from "./content.ts"
 import { metadataRows } from "./filter.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
+import * as reindex from "./reindex.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
@@ -34,6 +35,7 @@ export const remove = Effect.fnUntraced(function* (
   const passages = rows.map((row) => row.id)
   yield* keyword.remove(sql, collection, passages)
   yield* vectors.remove(sql, collection, passages)
+  yield* reindex.forget(sql, collection, passages)
   yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [list(ids)])
   const deleted: Deleted = { documents: ids.length, passages: passages.length }
   yield* collections.count(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })

@@ -2,8 +2,15 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import type { Reindexed, ReindexState, Unembedded } from "../../Store.ts"
+import {
+  type Reindexed,
+  type ReindexPosition,
+  type ReindexState,
+  ReindexTakenOver,
+  type Unembedded
+} from "../../Store.ts"
 import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
 interface Row extends EmbedderRow {
@@ -14,6 +21,22 @@ const find = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.map(sql.unsafe<Row>("SELECT * FROM reindexes WHERE collection_id = ?", [collection]), ([row]) =>
     Option.fromNullable(row)
   )
+
+/** What the collection changes over to. */
+export const target = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(find(sql, collection), Option.map(fromRow))
+
+/** How far the change to an embedder has come; fails where the collection changes over to another one, or to none. */
+const through = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  wanted: EmbedderIdentity
+) {
+  const row = Option.getOrUndefined(yield* find(sql, collection.id))
+  if (row !== undefined && sameEmbedder(fromRow(row), wanted)) return row.through
+  const other = row === undefined ? collection.embedder : fromRow(row)
+  return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
+})
 
 const below = "FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?"
 
@@ -33,61 +56,91 @@ export const begin = Effect.fnUntraced(function* (
     )
     yield* vectors.create(sql, collection.id, "next")
   }
-  const through = yield* Effect.map(find(sql, collection.id), (row) => Option.getOrThrow(row).through)
+  const reached = Option.match(yield* find(sql, collection.id), { onNone: () => 0, onSome: (row) => row.through })
   const [counts] = yield* sql.unsafe<ReindexState>(
     `SELECT count(*) AS total, coalesce(sum(p.id <= ?), 0) AS done ${below}`,
-    [through, collection.id]
+    [reached, collection.id]
   )
   return counts!
 })
 
 /** The next passages without a new vector, in order. */
-export const pending = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, limit: number) {
-  const through = yield* Effect.map(
-    find(sql, collection),
-    Option.match({ onNone: () => 0, onSome: (row) => row.through })
-  )
+export const pending = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedder: EmbedderIdentity,
+  limit: number
+) {
+  const position: ReindexPosition = { embedder, through: yield* through(sql, collection, embedder) }
   const rows = yield* sql.unsafe<{
     readonly id: number
     readonly title: string | null
     readonly heading: string
     readonly text: string
   }>(`SELECT p.id, d.title, p.heading, p.text ${below} AND p.id > ? ORDER BY p.id LIMIT ?`, [
-    collection,
-    through,
+    collection.id,
+    position.through,
     limit
   ])
-  return rows.map((row): Unembedded => ({
+  const passages = rows.map((row): Unembedded => ({
     id: row.id,
     title: row.title ?? undefined,
     heading: JSON.parse(row.heading) as ReadonlyArray<string>,
     text: row.text
   }))
+  return { position, passages }
 })
 
-/** Keeps new vectors; all passages up to the last of them are then done. */
-export const add = Effect.fnUntraced(function* (
+/** Drops the new vectors of passages that go, if there are any. */
+export const forget = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  embedded: ReadonlyArray<Reindexed>
+  passages: ReadonlyArray<number>
 ) {
-  const last = embedded.at(-1)
-  if (last === undefined) return
-  const rows = embedded.flatMap(({ id, vector }) => (Option.isSome(vector) ? [{ id, vector: vector.value }] : []))
-  yield* vectors.insert(sql, collection, rows, "next")
-  yield* sql.unsafe("UPDATE reindexes SET through = ? WHERE collection_id = ?", [last.id, collection])
+  if (Option.isSome(yield* find(sql, collection))) yield* vectors.remove(sql, collection, passages, "next")
 })
 
-/** Changes over, unless passages have come in that have no new vector yet; says whether it did. */
-export const finish = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
-  const running = yield* find(sql, collection)
-  if (Option.isNone(running)) return false
-  if ((yield* pending(sql, collection, 1)).length > 0) return false
-  yield* vectors.switchOver(sql, collection)
-  yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
-    ...toRow(fromRow(running.value)),
-    collection
+/** Keeps new vectors of passages after the position, which must still be the change's; all up to the last of them are then done. */
+export const add = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedded: ReadonlyArray<Reindexed>,
+  { embedder, through: before }: ReindexPosition
+) {
+  const reached = yield* through(sql, collection, embedder)
+  if (reached !== before) {
+    return yield* new ReindexTakenOver({ collection: collection.name, wanted: embedder, other: embedder })
+  }
+  const last = embedded.at(-1)
+  if (last === undefined) return
+  const left = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE id > ? AND id ${inList}`, [
+    reached,
+    list(embedded.map(({ id }) => id))
   ])
-  yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection])
-  return true
+  const there = new Set(left.map(({ id }) => id))
+  const rows = embedded.flatMap(({ id, vector }) =>
+    there.has(id) && Option.isSome(vector) ? [{ id, vector: vector.value }] : []
+  )
+  yield* vectors.insert(sql, collection.id, rows, "next")
+  yield* sql.unsafe("UPDATE reindexes SET through = max(through, ?) WHERE collection_id = ?", [last.id, collection.id])
+})
+
+/** Changes over, unless passages have come in that have no new vector yet; says whether it did, and how many there are. */
+export const finish = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedder: EmbedderIdentity
+) {
+  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection.id
+  ])
+  const passages = row?.passages ?? 0
+  if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
+  yield* vectors.switchOver(sql, collection.id)
+  yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
+    ...toRow(embedder),
+    collection.id
+  ])
+  yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
+  return { changed: true, passages }
 })

@@ -79,11 +79,12 @@ export const insert = (
 export const remove = (
   sql: SqlClient.SqlClient,
   collection: number,
-  ids: ReadonlyArray<number>
+  ids: ReadonlyArray<number>,
+  generation?: Generation
 ): Effect.Effect<unknown, SqlError> =>
   Effect.zipRight(
-    sql.unsafe(`DELETE FROM ${table(collection)} WHERE passage_id ${inList}`, [list(ids)]),
-    codes.remove(sql, vectorsOf(collection), ids)
+    sql.unsafe(`DELETE FROM ${table(collection, generation)} WHERE passage_id ${inList}`, [list(ids)]),
+    codes.remove(sql, vectorsOf(collection, generation), ids)
   )
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"

@@ -5,6 +5,7 @@ import {
   DocumentConflict,
   DocumentNotFound,
   EmbedderMismatch,
+  ReindexTakenOver,
   type Store,
   StoreUnavailable
 } from "../../Store.ts"
@@ -65,6 +66,7 @@ export const Failure = Schema.Union(
   DocumentConflict,
   DocumentNotFound,
   EmbedderMismatch,
+  ReindexTakenOver,
   StoreUnavailable
 )
 export type Failure = typeof Failure.Type

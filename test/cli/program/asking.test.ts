@@ -69,6 +69,12 @@ describe("ask", () => {
       const missing = yield* run("--model", "absent")
       assert.strictEqual(missing.code, 1)
       assert.include(missing.stderr, "`ollama pull absent`")
+      ollama.faults.doneReason = "length"
+      const spent = yield* run()
+      assert.strictEqual(spent.code, 0)
+      assert.include(spent.stderr, "cut at llm.max_tokens")
+      assert.isTrue((yield* Effect.promise(() => box.json(AskReport, tide, { env: llmAt(ollama.url) }))).cut)
+      delete ollama.faults.doneReason
       ollama.faults.cutAfter = 2
       const cut = yield* run()
       assert.strictEqual(cut.code, 1)
@@ -168,6 +174,18 @@ describe("reindex", () => {
         const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
         assert.include(found.stdout, "tides.md")
 
+        // By default no embedder is insisted on, so that one which is down does not lose its collection.
+        yield* ollama.stop
+        const auto = yield* Effect.promise(() =>
+          own.run(["reindex"], { env: { ...env, CLEW_EMBEDDING_BACKEND: "auto" } })
+        )
+        assert.strictEqual(auto.code, 0, auto.stderr)
+        assert.match(
+          auto.stdout,
+          /^Collection default keeps ollama all-minilm \(32 dimensions\).*set embedding\.backend/
+        )
+        yield* ollama.start
+
         // Ollama gone: the keyword leg answers, and says so.
         yield* ollama.stop
         const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
@@ -206,6 +224,44 @@ describe("reindex", () => {
       const { code, stderr } = yield* Effect.promise(() => own.run(["reindex"], { env }))
       assert.strictEqual(code, 0, stderr)
       assert.match(stderr, /going on after 256 passages/)
+    })
+  )
+
+  it.scopedLive("of two at once, the one that was taken over says so, and the collection has one model", () =>
+    Effect.gen(function* () {
+      const own = new Sandbox(library)
+      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+      const ollama = yield* startOllama()
+      ollama.state.models.push("all-minilm-l12:latest")
+      const envOf = (model: string) => ({
+        CLEW_EMBEDDING_BACKEND: "ollama",
+        CLEW_EMBEDDING_MODEL: model,
+        CLEW_EMBEDDING_URL: ollama.url
+      })
+      yield* Effect.promise(() => own.run(["index", "docs", "-q"]))
+      let release = () => {}
+      ollama.faults.until = new Promise((resolve) => (release = resolve))
+      const child = own.start(["reindex"], { env: envOf("all-minilm") })
+      const end = ended(child)
+      yield* Effect.promise(async () => {
+        // The first request asks for the width, the second comes once the change has begun.
+        while (ollama.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 20))
+        release()
+        ollama.faults.until = new Promise((resolve) => (release = resolve))
+        while (ollama.asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+      })
+      delete ollama.faults.until
+      const later = yield* Effect.promise(() => own.run(["reindex"], { env: envOf("all-minilm-l12") }))
+      assert.strictEqual(later.code, 0, later.stderr)
+      release()
+      const earlier = yield* Effect.promise(() => end)
+      assert.strictEqual(earlier.code, 1)
+      assert.include(earlier.stderr, "took over collection default")
+      assert.notInclude(earlier.stderr, "fault of Clew")
+      const found = yield* Effect.promise(() =>
+        own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env: envOf("all-minilm-l12") })
+      )
+      assert.include(found.stdout, "tides.md", found.stderr)
     })
   )
 })

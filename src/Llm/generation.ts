@@ -1,0 +1,44 @@
+import * as Effect from "effect/Effect"
+import * as Ref from "effect/Ref"
+import * as Stream from "effect/Stream"
+import { type Generation, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
+
+/** What a server sends: a fragment, which may be empty, and whether the answer was cut there. */
+export interface Part {
+  readonly text: string
+  readonly isCut: boolean
+}
+
+const nothing = (isCut: boolean, maxTokens: number) =>
+  new LlmUnavailable({
+    reason: isCut
+      ? `The model spent its ${maxTokens} tokens without an answer, as one that thinks aloud may; raise llm.max_tokens`
+      : "The model ended without a word; try again, or raise llm.max_tokens or llm.temperature"
+  })
+
+/** An answer out of what a server sends; one without a word is an error. */
+export const generation = (
+  llm: LlmIdentity,
+  maxTokens: number,
+  parts: Stream.Stream<Part, LlmUnavailable>
+): Effect.Effect<Generation> =>
+  Effect.map(Ref.make({ isCut: false, isEmpty: true }), (state) => {
+    const seen = ({ isCut, text }: Part) =>
+      Ref.update(state, (before) => ({
+        isCut: before.isCut || isCut,
+        isEmpty: before.isEmpty && text.trim() === ""
+      }))
+    const end = Effect.map(Ref.get(state), ({ isCut, isEmpty }) =>
+      isEmpty ? Stream.fail(nothing(isCut, maxTokens)) : Stream.empty
+    )
+    return {
+      llm,
+      isCut: Effect.map(Ref.get(state), ({ isCut }) => isCut),
+      fragments: parts.pipe(
+        Stream.tap(seen),
+        Stream.map(({ text }) => text),
+        Stream.filter((text) => text !== ""),
+        Stream.concat(Stream.unwrap(end))
+      )
+    }
+  })
