@@ -196,19 +196,20 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
       const query = randomVectors(1, 40, 6)[0]!
       let given = 0
       for (;;) {
-        const waiting = yield* writer.unembedded(defaultCollection, 1000)
+        const { passages: waiting, position } = yield* writer.unembedded(defaultCollection, identity(40), 1000)
         if (waiting.length === 0) break
         const vectors = randomVectors(waiting.length, 40, 100 + given)
         yield* writer.putReindexed(
           defaultCollection,
-          waiting.map(({ id }, i) => ({ id, vector: Option.some(given + i === 4321 ? query : vectors[i]!) }))
+          waiting.map(({ id }, i) => ({ id, vector: Option.some(given + i === 4321 ? query : vectors[i]!) })),
+          position
         )
         given += waiting.length
         assert.deepStrictEqual(yield* best(reader, randomVectors(1, 16, 5)[0]!), before)
       }
       // Gone before the change, so it must not come back with it.
       yield* writer.deleteDocument(defaultCollection, DocumentId.make("d0"))
-      assert.isTrue(yield* writer.finishReindex(defaultCollection))
+      assert.isTrue((yield* writer.finishReindex(defaultCollection, identity(40))).changed)
       const [hit] = yield* best(reader, query)
       assert.strictEqual(hit!.id, "d4320.1")
       assert.closeTo(hit!.score, 1, 1e-6)
