@@ -22,34 +22,37 @@ const spawn = (): Worker => {
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
   const turn = yield* Effect.makeSemaphore(1)
   let running: Worker | undefined
-  const end = () => {
-    const worker = running
+  let settle = (_: Effect.Effect<ReadonlyArray<Cut>>): void => {}
+  const end = (): void => {
+    void running?.terminate()
     running = undefined
-    void worker?.terminate()
   }
   yield* Effect.addFinalizer(() => Effect.sync(end))
 
+  const start = (): Worker => {
+    const worker = spawn()
+    const broken = (reason: string) => {
+      if (running !== worker) return
+      end()
+      settle(Effect.dieMessage(`Cutting a document broke off: ${reason}`))
+    }
+    worker.on("message", (cuts: ReadonlyArray<Cut>) => settle(Effect.succeed(cuts)))
+    worker.on("error", (error) => broken(String(error)))
+    worker.on("exit", (code) => broken(`its thread ended with code ${code}`))
+    return worker
+  }
+
   const cut = (job: Job) =>
     Effect.async<ReadonlyArray<Cut>>((resume) => {
-      const worker = (running ??= spawn())
-      const settle = (outcome: Effect.Effect<ReadonlyArray<Cut>>) => {
-        worker.removeAllListeners()
+      const worker = (running ??= start())
+      // It keeps the process alive only while it works.
+      worker.ref()
+      settle = (outcome) => {
         worker.unref()
         resume(outcome)
       }
-      const broken = (reason: string) => {
-        end()
-        settle(Effect.dieMessage(`Cutting a document broke off: ${reason}`))
-      }
-      worker.ref()
-      worker.on("message", (cuts: ReadonlyArray<Cut>) => settle(Effect.succeed(cuts)))
-      worker.on("error", (error) => broken(String(error)))
-      worker.on("exit", (code) => broken(`its thread ended with code ${code}`))
       worker.postMessage(job)
-      return Effect.sync(() => {
-        worker.removeAllListeners()
-        end()
-      })
+      return Effect.sync(end)
     })
 
   return (job) =>

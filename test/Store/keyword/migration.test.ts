@@ -22,6 +22,10 @@ const takeBack = (filename: string): void => {
       `CREATE VIRTUAL TABLE keyword_${id} USING fts5 (title, heading, text, content = '', contentless_delete = 1)`
     )
   }
+  for (const table of ["blocks", "epochs", "sets"]) db.exec(`DROP TABLE code_${table}`)
+  for (const index of ["passages", "unnamed"]) db.exec(`DROP INDEX documents_${index}`)
+  db.exec("ALTER TABLE documents DROP COLUMN first_passage")
+  db.exec("ALTER TABLE collections DROP COLUMN changes")
   db.exec("DELETE FROM clew_migrations WHERE migration_id > 1")
   db.pragma("user_version = 1")
   db.close()
