@@ -11,6 +11,7 @@ import { Api } from "../api/Api.ts"
 import { TooManySockets, UpgradeRequired } from "../api/errors.ts"
 import type { ServerMessage } from "../api/Socket.ts"
 import { ServerConfig } from "../Config.ts"
+import { nextTurn } from "../EventLoop.ts"
 import { Access } from "./Access.ts"
 import { type Incoming, makeAnswer } from "./conversation.ts"
 import { clientKey } from "./edge.ts"
@@ -29,19 +30,28 @@ const heartbeat = Duration.seconds(30)
 /** How long a message may be worked on, and a closing handshake may take, once the server shuts down. */
 const patience = { answer: Duration.seconds(10), goodbye: Duration.seconds(1) }
 
-/** Waits until the network took the message, so that a slow reader slows down who writes to it. */
+/**
+ * Waits until the network took the message, so that a slow reader slows down who writes to it. What can no longer be sent
+ * waits for good: the connection is closing, which ends everything else.
+ */
 const sendTo =
   (webSocket: WebSocket) =>
   (message: ServerMessage): Effect.Effect<void> =>
-    Effect.async((resume) => webSocket.send(JSON.stringify(message), () => resume(Effect.void)))
+    Effect.async((resume) =>
+      webSocket.send(JSON.stringify(message), (error) => {
+        if (!error) resume(Effect.void)
+      })
+    )
 
 const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
+  const size = () => Option.getOrElse(inbox.unsafeSize(), () => 0)
   let alive = true
   const onMessage = (data: RawData, isBinary: boolean) => {
-    if (inbox.unsafeSize().pipe(Option.getOrElse(() => 0)) >= waiting) webSocket.pause()
     inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
+    // What was read already, 64 KiB at most, still comes.
+    if (size() >= waiting) webSocket.pause()
   }
   const pulse = setInterval(() => {
     if (!alive && !webSocket.isPaused) return webSocket.terminate()
@@ -56,7 +66,10 @@ const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket) {
     clearInterval(pulse)
     Deferred.unsafeDone(closed, Effect.void)
   })
-  const take = Effect.tap(Queue.take(inbox), () => Effect.sync(() => webSocket.resume()))
+  const resume = Effect.sync(() => {
+    if (size() < waiting) webSocket.resume()
+  })
+  const take = Effect.zipLeft(Queue.take(inbox), resume)
   return { take, closed: Deferred.await(closed) }
 })
 
@@ -78,6 +91,9 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         while (true) {
           const message = yield* Effect.raceFirst(take, shutdown)
           if (message === undefined) return
+          // Answers that take no time would let nobody else have a turn, nor this loop see that the client has gone.
+          yield* nextTurn
+          if (webSocket.readyState !== webSocket.OPEN) return yield* closed
           const answered = answer(message, client, send)
           const late = Effect.zipRight(shutdown, Effect.sleep(patience.answer))
           yield* Effect.raceFirst(answered, late)

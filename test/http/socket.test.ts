@@ -216,27 +216,59 @@ it.scopedLive("holds to its limits", () =>
   })
 )
 
+/** A server whose answers are about 200 kB each, and its figures. */
+const heavy = Effect.gen(function* () {
+  const { port } = yield* start()
+  const long = Array.from({ length: 100 }, (_, n) => ({ content: `maze ${n} ${"words and more words ".repeat(100)}` }))
+  yield* ask(port, "POST", "/index", { body: { documents: long } })
+  const figure = (name: string) =>
+    Effect.map(ask(port, "GET", "/metrics"), ({ text }) =>
+      Number(
+        text
+          .split("\n")
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(" ")[1] ?? 0
+      )
+    )
+  const searched = figure('clew_websocket_messages_total{type="search"}')
+  /** Searches so far, once there are no more. */
+  const settled = Effect.gen(function* () {
+    while (true) {
+      const before = yield* searched
+      yield* Effect.sleep("500 millis")
+      if ((yield* searched) === before) return before
+    }
+  })
+  return { port, searched, settled, connections: figure("clew_websocket_connections") }
+})
+
 it.scopedLive("waits for a slow reader instead of piling up answers", () =>
   Effect.gen(function* () {
-    const server = yield* start()
-    const long = Array.from({ length: 100 }, (_, n) => ({
-      content: `maze ${n} ${"words and more words ".repeat(100)}`
-    }))
-    yield* ask(server.port, "POST", "/index", { body: { documents: long } })
-    const slow = yield* open(server.port)
+    const { port, searched, settled } = yield* heavy
+    const first = yield* searched
+    const slow = yield* open(port)
     slow.socket.pause()
-    // About 200 kB each.
     for (let id = 0; id < 300; id++) slow.send({ type: "search", id, query: "maze", top_k: 100 })
-    yield* Effect.sleep("1500 millis")
-    const searched = Effect.map(ask(server.port, "GET", "/metrics"), ({ text }) =>
-      Number(/clew_websocket_messages_total\{type="search"\} (\d+)/.exec(text)?.[1])
-    )
-    const before = yield* searched
-    yield* Effect.sleep("500 millis")
-    assert.strictEqual(yield* searched, before)
+    const stuck = yield* settled
+    assert.isBelow(stuck, first + 300)
     slow.socket.resume()
     for (let id = 0; id < 300; id++) assert.strictEqual((yield* slow.answer).at(-1).id, id)
-    assert.isAbove(yield* searched, before)
+    assert.strictEqual(yield* searched, first + 300)
+  })
+)
+
+it.scopedLive("does no more for a client that has gone, and keeps nobody waiting meanwhile", () =>
+  Effect.gen(function* () {
+    const { connections, port, searched, settled } = yield* heavy
+    const idle = yield* connections
+    const slow = yield* open(port)
+    slow.socket.pause()
+    for (let id = 0; id < 400; id++) slow.send({ type: "search", id, query: "maze", top_k: 100 })
+    const stuck = yield* settled
+    slow.socket.terminate()
+    yield* Effect.repeat(connections, { until: (open) => open === idle })
+    assert.strictEqual(yield* searched, stuck)
+    assert.strictEqual(yield* settled, stuck)
   })
 )
 
