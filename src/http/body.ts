@@ -2,9 +2,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import { MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
-
-/** Deeper than anyone means it, and shallow enough for code that recurs. */
-const deepest = 100
+import { parseJson } from "./json.ts"
 
 type BodyError = MalformedBody | PayloadTooLarge | UnsupportedMediaType
 
@@ -63,25 +61,6 @@ const text = (request: HttpServerRequest.HttpServerRequest, limit: number): Effe
   )
 }
 
-const isTooDeep = (value: unknown, left = deepest): boolean => {
-  if (typeof value !== "object" || value === null) return false
-  if (left === 0) return true
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) if (isTooDeep(inner, left - 1)) return true
-  return false
-}
-
-const parse = (body: string): Effect.Effect<unknown, MalformedBody> =>
-  Effect.flatMap(
-    Effect.try({
-      try: (): unknown => JSON.parse(body),
-      catch: (error) => new MalformedBody({ reason: `The body is not JSON: ${(error as Error).message.slice(0, 200)}` })
-    }),
-    (value) =>
-      isTooDeep(value)
-        ? new MalformedBody({ reason: `The body is nested deeper than ${deepest} levels` })
-        : Effect.succeed(value)
-  )
-
 /**
  * The request with a body that is JSON, UTF-8 and of bounded size, or an error that says which it is not. It is read
  * only when a handler asks for it: who may not come in has nothing read. A DELETE may leave it out.
@@ -97,7 +76,7 @@ export const withJsonBody = (
     text: { value: body },
     json: {
       value: Effect.flatMap(body, (content) => {
-        if (content !== "") return parse(content)
+        if (content !== "") return parseJson("The body", content)
         return request.method === "DELETE"
           ? Effect.succeed({})
           : new MalformedBody({ reason: "The body is empty; it must be JSON" })

@@ -10,6 +10,7 @@ import { toSearchResult } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Search } from "../Search.ts"
+import { parseJson } from "./json.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, fromIssues, render } from "./respond.ts"
 import { provenance } from "./search.ts"
@@ -35,17 +36,14 @@ const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => 
   return Effect.catchAll(decoded, (error) => Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), fromIssues))
 }
 
-const parse = (text: Incoming): Effect.Effect<object, MalformedBody> =>
-  Effect.flatMap(
-    Effect.try({
-      try: (): unknown => JSON.parse(typeof text === "string" ? text : ""),
-      catch: () => new MalformedBody({ reason: "The message is not JSON in a text frame" })
-    }),
-    (value) =>
-      Predicate.isRecord(value)
-        ? Effect.succeed(value)
-        : new MalformedBody({ reason: "The message is not a JSON object" })
-  )
+const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody> =>
+  typeof incoming === "string"
+    ? Effect.filterOrFail(
+        parseJson("The message", incoming),
+        Predicate.isRecord,
+        () => new MalformedBody({ reason: "The message is not a JSON object" })
+      )
+    : new MalformedBody({ reason: "The message is not JSON in a text frame" })
 
 /** Parts of a text that together are the whole, each at most about a thousand characters and broken at lines. */
 const fragments = function* (text: string, size = 1000): Iterable<string> {

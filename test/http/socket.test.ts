@@ -117,6 +117,13 @@ it.scopedLive("answers what is wrong and stays open", () =>
     for (const rubbish of ["{", "", "[]", "null", "1"]) {
       assert.deepInclude((yield* error(rubbish)).error, { status: 400, _tag: "MalformedBody" })
     }
+    const deep = yield* error(`{"type":"search","query":"x","filter":${'{"a":'.repeat(5000)}1${"}".repeat(5001)}`)
+    assert.deepInclude(deep.error, {
+      _tag: "MalformedBody",
+      detail: "The message is nested deeper than 100 levels"
+    })
+    const lost = yield* error('{"type":"search","query":"x","filter":{"__proto__":"a"}}')
+    assert.deepInclude(lost.error, { status: 400, _tag: "MalformedBody" })
     const untyped = yield* error({ id: "a", query: "x" })
     assert.strictEqual(untyped.id, "a")
     assert.deepStrictEqual(untyped.error.errors, [{ path: "type", message: 'must be "search", "prompt" or "ping"' }])
