@@ -7,7 +7,7 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
-import { MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
+import { InvalidRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
 import { LogConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
@@ -16,7 +16,7 @@ import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { clientOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render, respond } from "./respond.ts"
-import { type Route, routeOf } from "./routes.ts"
+import { malformedParameter, type Route, routeOf } from "./routes.ts"
 
 /** What monitors ask for however often they like. */
 const unlimited = new Set(["/health", "/ready"])
@@ -78,6 +78,10 @@ const make = Effect.gen(function* () {
       return Effect.succeed(HttpServerResponse.empty({ headers }))
     }
     if (!route.methods.includes(request.method)) return new MethodNotAllowed({ allowed: route.methods })
+    const malformed = malformedParameter(request.url, route)
+    if (malformed !== undefined) {
+      return new InvalidRequest({ errors: [{ path: malformed, message: "must be UTF-8, percent-encoded" }] })
+    }
     return bodied.has(request.method)
       ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, withJsonBody(request, maxBodyBytes))
       : app

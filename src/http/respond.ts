@@ -4,7 +4,7 @@ import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { InternalError, InvalidRequest } from "../api/errors.ts"
+import { InternalError, InvalidRequest, RouteNotFound } from "../api/errors.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType } from "../api/Problem.ts"
 
 /** An error whose class says which status it goes out with. */
@@ -55,11 +55,18 @@ export interface Rendered {
   readonly defect?: string
 }
 
+/** The platform's own errors as ours. */
+const ownOf = (error: unknown): unknown => {
+  if (isStatusError(error)) return error
+  if (Predicate.isTagged(error, "HttpApiDecodeError")) {
+    return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
+  }
+  return Predicate.isTagged(error, "RouteNotFound") ? new RouteNotFound() : error
+}
+
 /** Any error as the problem it is on the wire; what is not one of ours is a defect, known by the given id. */
 export const render = (error: unknown, id: string): Rendered => {
-  const known: unknown = Predicate.isTagged(error, "HttpApiDecodeError")
-    ? fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
-    : error
+  const known = ownOf(error)
   const ours: StatusError = isStatusError(known) ? known : new InternalError({ id })
   const body = problemBody({
     _tag: ours._tag,

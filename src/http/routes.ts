@@ -35,9 +35,25 @@ const routes = [...collect()].map(([template, methods]): Route & { readonly patt
 const fixed = new Map(routes.filter(({ template }) => !template.includes(":")).map((route) => [route.template, route]))
 const open = routes.filter(({ template }) => template.includes(":"))
 
+const pathOf = (url: string): string => {
+  const end = url.indexOf("?")
+  return end === -1 ? url : url.slice(0, end)
+}
+
 /** The route of a URL's path, whatever the method. */
 export const routeOf = (url: string): Route | undefined => {
-  const end = url.indexOf("?")
-  const path = end === -1 ? url : url.slice(0, end)
+  const path = pathOf(url)
   return fixed.get(path) ?? open.find(({ pattern }) => pattern.test(path))
+}
+
+/** The route's parameter, where what stands in its place is not percent-encoded UTF-8. */
+export const malformedParameter = (url: string, { template }: Route): string | undefined => {
+  const path = pathOf(url)
+  if (!path.includes("%")) return undefined
+  try {
+    decodeURIComponent(path)
+    return undefined
+  } catch {
+    return /:(\w+)/.exec(template)?.[1]
+  }
 }
