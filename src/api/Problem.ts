@@ -60,6 +60,7 @@ const titles: Readonly<Record<number, string>> = {
   409: "Conflict",
   413: "Content Too Large",
   415: "Unsupported Media Type",
+  417: "Expectation Failed",
   426: "Upgrade Required",
   429: "Too Many Requests",
   431: "Request Header Fields Too Large",

@@ -25,6 +25,27 @@ export class MalformedBody extends Schema.TaggedError<MalformedBody>()(
   }
 }
 
+/** HTTP's own rules are not kept. */
+export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()(
+  "MalformedRequest",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 400 })
+) {
+  override get message() {
+    return this.reason
+  }
+}
+
+export class ExpectationFailed extends Schema.TaggedError<ExpectationFailed>()(
+  "ExpectationFailed",
+  {},
+  HttpApiSchema.annotations({ status: 417 })
+) {
+  override get message() {
+    return "The only Expect that is known here is 100-continue"
+  }
+}
+
 /** The bearer token is missing or wrong. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()(
   "Unauthorized",

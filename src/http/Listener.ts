@@ -9,21 +9,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Http from "node:http"
-import type { AddressInfo, Socket } from "node:net"
-import { problemBody, problemType } from "../api/Problem.ts"
-import { ServerConfig } from "../Config.ts"
+import * as Net from "node:net"
+import { type LogConfig, ServerConfig } from "../Config.ts"
+import { isUnread, leaveUnread } from "./connection.ts"
 import { isLoopback } from "./loopback.ts"
+import { makeRefuse } from "./notHttp.ts"
+import { adopt, isWebSocket, toOriginForm, type Upgrade, withoutUpgrade } from "./upgrade.ts"
 
 /** The server cannot listen where it should; the message says why and what to do. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
-
-/** What is left of a connection that asks for another protocol. */
-export interface Upgrade {
-  readonly socket: Socket
-  readonly head: Buffer
-  /** Ends the HTTP side: from here on the socket is the caller's. */
-  readonly release: () => void
-}
 
 /** The listening server's own affairs. */
 export class Listener extends Context.Tag("clew/http/Listener")<
@@ -50,45 +44,13 @@ const refusal = (error: NodeJS.ErrnoException, host: string, port: number) =>
     message: reasons[error.code ?? ""]?.(host, port) ?? `Cannot listen on ${host}:${port}: ${error.message}`
   })
 
-/** What Node could not make a request of is answered as every other error is. */
-const onClientError = (
-  error: NodeJS.ErrnoException,
-  socket: { writable: boolean; end: (text: string) => void; destroy: () => void }
-) => {
-  if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy()
-  const [status, _tag, detail] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ([431, "HeadersTooLarge", "The request's headers are too large"] as const)
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ([408, "RequestTimeout", "The request took too long to arrive"] as const)
-        : ([400, "MalformedRequest", "This is not HTTP"] as const)
-  const body = problemBody({ _tag, status, detail })
-  const text = JSON.stringify(body)
-  socket.end(
-    `HTTP/1.1 ${status} ${body.title}\r\ncontent-type: ${problemType}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`
-  )
-}
-
-const isWebSocket = ({ headers }: Http.IncomingMessage): boolean => headers.upgrade?.toLowerCase() === "websocket"
-
-/** Asks again without the offer of another protocol (h2c), which a server is free to overlook. */
-const withoutUpgrade = (server: Http.Server, request: Http.IncomingMessage, socket: Socket, head: Buffer): void => {
-  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`]
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at]!
-    if (!/^(upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${request.rawHeaders[at + 1]}`)
-  }
-  server.emit("connection", socket)
-  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]))
-}
-
-const listen = (server: Http.Server, host: string, port: number) =>
-  Effect.async<AddressInfo, CannotListen>((resume) => {
+const listen = (server: Net.Server, host: string, port: number) =>
+  Effect.async<Net.AddressInfo, CannotListen>((resume) => {
     const onError = (error: NodeJS.ErrnoException) => resume(refusal(error, host, port))
     server.once("error", onError)
     server.listen({ host, port, backlog: 1024 }, () => {
       server.off("error", onError)
-      resume(Effect.succeed(server.address() as AddressInfo))
+      resume(Effect.succeed(server.address() as Net.AddressInfo))
     })
   })
 
@@ -108,48 +70,56 @@ const drain = (server: Http.Server, closing: Deferred.Deferred<void>, grace: Dur
     })
   )
 
-const make = (options: { readonly host: string; readonly port: number; readonly grace: Duration.Duration }) =>
+interface Options {
+  readonly host: string
+  readonly port: number
+  readonly grace: Duration.Duration
+  /** Milliseconds that a request's head, and the whole of it, may take to arrive. */
+  readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
+}
+
+const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grace, host, port }: Options) =>
   Effect.gen(function* () {
-    const { grace, host, port } = options
     const closing = yield* Deferred.make<void>()
     const upgrades = new WeakMap<Http.IncomingMessage, Upgrade>()
-    // Headers as long as a source may be that stands in the query string.
     const server = new Http.Server({
+      // As long as a source may be that stands in the query string.
       maxHeaderSize: 65_536,
-      requestTimeout: 300_000,
-      headersTimeout: 20_000,
-      keepAliveTimeout: 10_000
+      requestTimeout: arrival.whole,
+      headersTimeout: arrival.head,
+      connectionsCheckingInterval: arrival.checked,
+      keepAliveTimeout: 10_000,
+      // A request without it is refused as all others are.
+      requireHostHeader: false
     })
-    server.on("clientError", onClientError)
+    server.on("clientError", yield* makeRefuse)
     const address = yield* Effect.acquireRelease(listen(server, host, port), () => drain(server, closing, grace))
 
     const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
       const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+        if (!request.url!.startsWith("/")) toOriginForm(request)
         const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
         response.writeHead = (...args: ReadonlyArray<unknown>) => {
           // While draining, a connection is good for no answer more.
           if (!server.listening) response.setHeader("connection", "close")
+          if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }
         handler(request, response)
       }
-      server.on("request", onRequest)
-      server.on("upgrade", (request: Http.IncomingMessage, socket: Socket, head: Buffer) => {
-        if (!isWebSocket(request)) return withoutUpgrade(server, request, socket, head)
-        const response = new Http.ServerResponse(request)
-        response.shouldKeepAlive = false
-        response.assignSocket(socket)
-        const onFinish = () => socket.end()
-        response.on("finish", onFinish)
-        socket.on("error", () => socket.destroy())
-        const release = () => {
-          response.off("finish", onFinish)
-          response.detachSocket(socket)
-          response.end()
-        }
-        upgrades.set(request, { socket, head, release })
+      const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) => {
+        const { response, upgrade } = adopt(request, socket, head)
+        upgrades.set(request, upgrade)
         onRequest(request, response)
-      })
+      }
+      server.on("request", onRequest)
+      // The routes decide, and ask for the body only when they read it.
+      server.on("checkContinue", onRequest)
+      server.on("checkExpectation", onRequest)
+      server.on("connect", onHandover)
+      server.on("upgrade", (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
+        isWebSocket(request) ? onHandover(request, socket, head) : withoutUpgrade(server, request, socket, head)
+      )
     }
 
     const http = HttpServer.make({
@@ -168,9 +138,8 @@ const make = (options: { readonly host: string; readonly port: number; readonly 
 const grace = Duration.seconds(10)
 
 /** Where the configuration says; only to this machine where there is no key, unless that is asked for by name. */
-export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig> = Layer.scopedContext(
-  Effect.flatMap(ServerConfig, ({ host, port }) => make({ host, port, grace }))
-)
+export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig | LogConfig> =
+  Layer.scopedContext(Effect.flatMap(ServerConfig, ({ host, port }) => make({ host, port, grace })))
 
 /** Fails as `layer` would, before anything else is opened or made. */
 export const check = (options: { readonly allowUnauthenticated: boolean }) =>
@@ -181,11 +150,11 @@ export const check = (options: { readonly allowUnauthenticated: boolean }) =>
         message: `${host} can be reached by others, and without SERVICE_API_KEY they all could read and change the index; set it, or say --allow-unauthenticated`
       })
     }
-    const server = new Http.Server()
+    const server = new Net.Server()
     yield* listen(server, host, port)
     yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
   })
 
 /** A free port of this machine, for tests. */
-export const layerTest = (grace: Duration.Duration = Duration.seconds(1)) =>
-  Layer.scopedContext(make({ host: "127.0.0.1", port: 0, grace }))
+export const layerTest = (options: Partial<Omit<Options, "host" | "port">> = {}) =>
+  Layer.scopedContext(make({ grace: Duration.seconds(1), ...options, host: "127.0.0.1", port: 0 }))

@@ -19,10 +19,13 @@ const checkType = (headers: HttpServerRequest.HttpServerRequest["headers"]) => {
   return undefined
 }
 
-/** The whole body, at most `limit` bytes. What comes beyond is read and thrown away, so that the answer gets through. */
+/** The whole body, at most `limit` bytes; from there on it is left unread. */
 const readAll = (request: HttpServerRequest.HttpServerRequest, limit: number): Effect.Effect<Buffer, PayloadTooLarge> =>
   Effect.async((resume) => {
     const source = NodeHttpServerRequest.toIncomingMessage(request)
+    if (/^100-continue$/i.test(source.headers.expect ?? "")) {
+      NodeHttpServerRequest.toServerResponse(request).writeContinue()
+    }
     const chunks: Array<Buffer> = []
     let size = 0
     const done = (result: Effect.Effect<Buffer, PayloadTooLarge>) => {
@@ -35,7 +38,7 @@ const readAll = (request: HttpServerRequest.HttpServerRequest, limit: number): E
       chunks.push(chunk)
       if (size <= limit) return
       done(new PayloadTooLarge({ limit }))
-      source.resume()
+      source.pause()
     }
     const onEnd = () => done(Effect.succeed(Buffer.concat(chunks, size)))
     source.on("data", onData)

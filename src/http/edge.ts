@@ -7,10 +7,11 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
-import { InvalidRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
-import { LogConfig, ServerConfig } from "../Config.ts"
+import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
+import { ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
+import { makeAccount } from "./account.ts"
 import { withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { clientOf } from "./loopback.ts"
@@ -21,7 +22,6 @@ import { malformedParameter, type Route, routeOf } from "./routes.ts"
 /** What monitors ask for however often they like. */
 const unlimited = new Set(["/health", "/ready"])
 
-const methods = new Set(["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
 const bodied = new Set(["POST", "DELETE"])
 
 const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => {
@@ -35,26 +35,21 @@ export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustPro
   return clientOf(forwarded || Option.getOrElse(request.remoteAddress, () => ""))
 }
 
-interface Entry {
-  readonly request_id: string
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly ms: number
+/** What HTTP itself asks of a request, and Node leaves to us. */
+const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
+  const { expect, host } = request.headers
+  if (host !== undefined && expect === undefined) return undefined
+  if (NodeHttpServerRequest.toIncomingMessage(request).httpVersion !== "1.1") return undefined
+  if (host === undefined) return new MalformedRequest({ reason: "A request in HTTP/1.1 needs a Host header" })
+  return /^100-continue$/i.test(expect ?? "") ? undefined : new ExpectationFailed()
 }
-
-/** A line for each request: one to read, or one with fields for programs. */
-const accessLog = (format: "pretty" | "json") => (entry: Entry) =>
-  format === "json"
-    ? Effect.annotateLogs(Effect.logInfo("request"), { ...entry })
-    : Effect.logInfo(`${entry.method} ${entry.route} ${entry.status} ${entry.ms} ms ${entry.request_id}`)
 
 /** What every request goes through: guards before the routes; the error's form, the log and the metrics after them. */
 const make = Effect.gen(function* () {
   const access = yield* Access
   const limiter = yield* RateLimiter
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
-  const log = accessLog((yield* LogConfig).format)
+  const account = yield* makeAccount
 
   const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
     Effect.zipRight(
@@ -94,17 +89,12 @@ const make = Effect.gen(function* () {
       const route = routeOf(request.url)
       const cors = corsHeaders(corsOrigins, request.headers)
 
-      const account = (status: number) => {
-        const took = performance.now() - started
-        const template = route?.template ?? "unmatched"
-        const method = methods.has(request.method) ? request.method : "other"
-        metrics.answered(template, method, status, took / 1000)
-        return log({ request_id: id, method, route: template, status, ms: Math.round(took * 10) / 10 })
-      }
+      const finished = (status: number) =>
+        account({ id, method: request.method, route: route?.template, status, took: performance.now() - started })
 
       const finish = (response: HttpServerResponse.HttpServerResponse) =>
         Effect.as(
-          account(response.status),
+          finished(response.status),
           HttpServerResponse.setHeaders(response, { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" })
         )
 
@@ -112,7 +102,7 @@ const make = Effect.gen(function* () {
         const error = errorOf(cause)
         // The client has gone, which nginx calls 499: there is nobody to answer.
         if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
-          return Effect.zipRight(account(499), Effect.failCause(cause) as Effect.Effect<never>)
+          return Effect.zipRight(finished(499), Effect.failCause(cause) as Effect.Effect<never>)
         }
         // Something was interrupted, but not this request: as bad as any defect.
         const rendered = render(
@@ -123,7 +113,7 @@ const make = Effect.gen(function* () {
         return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
       }
 
-      return Effect.zipRight(admit(request, route), direct(app, request, route)).pipe(
+      return (checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))).pipe(
         Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
       )
     })

@@ -3,7 +3,7 @@ import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import { type WebSocket, WebSocketServer } from "ws"
 import { InvalidRequest } from "../api/errors.ts"
-import type { Upgrade } from "./Listener.ts"
+import type { Upgrade } from "./upgrade.ts"
 
 /** A browser that offers subprotocols wants one of them back; the one that carries the key only where there is no other. */
 const choose = (offered: Set<string>): string | false =>

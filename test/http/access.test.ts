@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Net from "node:net"
 import { type Ask, ask, type Given, start } from "./server.ts"
 
 const key = "s3cret key"
@@ -75,14 +76,121 @@ for (const apiKey of [undefined, key]) {
   }
 }
 
-it.scopedLive("reads nothing of a body whose sender may not come in", () =>
+const mebibyte = 1024 * 1024
+
+/** Sends a head and then as much as is taken; what came back, and the bytes that were taken until the connection ended. */
+const pour = (port: number, head: ReadonlyArray<string>, chunked = false) =>
+  Effect.async<{ readonly answer: string; readonly taken: number }>((resume) => {
+    const data = Buffer.alloc(65_536, "x")
+    const part = chunked ? Buffer.concat([Buffer.from("10000\r\n"), data, Buffer.from("\r\n")]) : data
+    let answer = ""
+    let taken = 0
+    const socket = Net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => {
+      socket.write(`${head.join("\r\n")}\r\n\r\n`)
+      const more = () => {
+        if (taken > 400 * mebibyte) return socket.destroy()
+        return socket.write(part, (error) => {
+          if (error) return
+          taken += part.length
+          more()
+        })
+      }
+      more()
+    })
+    socket.on("data", (chunk) => (answer += chunk.toString("latin1")))
+    socket.on("error", () => {})
+    socket.on("close", () => resume(Effect.succeed({ answer, taken })))
+  })
+
+it.scopedLive("takes next to nothing of a body that it will not use, and hangs up", () =>
   Effect.gen(function* () {
     const { port } = yield* start({ apiKey: key, settings: { server: { max_body_bytes: 1024 } } })
-    const answer = yield* ask(port, "POST", "/index", {
-      body: "x".repeat(100_000),
-      headers: { "content-type": "text/plain" }
+    const head = (first: string, ...more: ReadonlyArray<string>) => [
+      `${first} HTTP/1.1`,
+      "host: localhost",
+      "content-type: application/json",
+      ...more
+    ]
+    const declared = "content-length: 900000000"
+    const chunked = "transfer-encoding: chunked"
+    const known = `authorization: Bearer ${key}`
+    const cases: ReadonlyArray<readonly [status: number, head: ReadonlyArray<string>]> = [
+      [401, head("POST /index", declared)],
+      [401, head("POST /index", chunked)],
+      [413, head("POST /index", declared, known)],
+      [413, head("POST /index", chunked, known)],
+      [415, head("POST /query", declared, known, "content-encoding: gzip")],
+      [404, head("POST /nowhere", declared)],
+      [405, head("POST /health", declared)],
+      [200, head("GET /health", declared)]
+    ]
+    for (const [status, lines] of cases) {
+      const { answer, taken } = yield* pour(port, lines, lines.includes(chunked))
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), lines.join(" "))
+      assert.match(answer, /\r\nconnection: close\r\n/i)
+      // What the system's buffers hold is taken too.
+      assert.isBelow(taken, 12 * mebibyte, lines.join(" "))
+    }
+  })
+)
+
+it.scopedLive("asks for a body only where it will be read", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ apiKey: key, settings: { server: { max_body_bytes: 1024 } } })
+    const body = '{"query":"x"}'
+    const first = (length: number, ...more: ReadonlyArray<string>) =>
+      Effect.async<string>((resume) => {
+        const head = [
+          "POST /query HTTP/1.1",
+          "host: localhost",
+          "connection: close",
+          "content-type: application/json",
+          `content-length: ${length}`,
+          "expect: 100-continue",
+          ...more
+        ]
+        const socket = Net.connect(port, "127.0.0.1", () => socket.write(`${head.join("\r\n")}\r\n\r\n`))
+        let answer = ""
+        socket.on("data", (chunk) => {
+          answer += chunk.toString("latin1")
+          if (answer === "HTTP/1.1 100 Continue\r\n\r\n") socket.write(body)
+        })
+        socket.on("error", () => {})
+        socket.on("close", () => resume(Effect.succeed(answer)))
+      })
+    assert.match(yield* first(body.length), /^HTTP\/1\.1 401 /)
+    assert.match(yield* first(5000, `authorization: Bearer ${key}`), /^HTTP\/1\.1 413 /)
+    assert.match(
+      yield* first(body.length, `authorization: Bearer ${key}`),
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/
+    )
+  })
+)
+
+it.scopedLive("keeps the connection of a client that sent a small body in vain", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ apiKey: key })
+    const body = '{"query":"x"}'
+    const refused = `POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const last = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    const answer = yield* Effect.async<string>((resume) => {
+      let all = ""
+      const socket = Net.connect(port, "127.0.0.1", () => socket.write(refused))
+      socket.on("data", (chunk) => {
+        if (all === "") socket.write(last)
+        all += chunk.toString("latin1")
+      })
+      socket.on("close", () => resume(Effect.succeed(all)))
     })
-    assert.strictEqual(answer.status, 401)
+    assert.match(answer, /^HTTP\/1\.1 401 [^]*HTTP\/1\.1 200 OK/)
+    // One that never comes is not waited for.
+    const half = yield* Effect.async<string>((resume) => {
+      let all = ""
+      const socket = Net.connect(port, "127.0.0.1", () => socket.write(refused.slice(0, -5)))
+      socket.on("data", (chunk) => (all += chunk.toString("latin1")))
+      socket.on("close", () => resume(Effect.succeed(all)))
+    })
+    assert.match(half, /^HTTP\/1\.1 401 /)
   })
 )
 

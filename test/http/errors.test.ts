@@ -29,6 +29,8 @@ interface Case extends Ask {
   readonly expected: { status: number; tag: string }
   /** The fields that are named. */
   readonly fields?: ReadonlyArray<string>
+  /** What is said of the first of them. */
+  readonly says?: string
 }
 
 const invalid = { status: 400, tag: "InvalidRequest" }
@@ -52,19 +54,164 @@ const cases: ReadonlyArray<Case> = [
     headers: json,
     expected: malformed
   },
-  { name: "a body that is no object", body: [1], expected: invalid, fields: [""] },
+  {
+    name: "a body that is no object",
+    body: [1],
+    expected: invalid,
+    fields: [""],
+    says: "the body must be a JSON object, not a list"
+  },
+  {
+    name: "a batch that is no object",
+    path: "/index",
+    body: [],
+    expected: invalid,
+    fields: [""],
+    says: "the body must be a JSON object, not a list"
+  },
   { name: "a body that is null", body: "null", headers: json, expected: invalid, fields: [""] },
   { name: "a missing field", body: {}, expected: invalid, fields: ["query"] },
   { name: "an unknown field", body: { query: "x", hybird: true }, expected: invalid, fields: ["hybird"] },
   { name: "an empty query", body: { query: "" }, expected: invalid, fields: ["query"] },
   { name: "a blank query", body: { query: " \n\t" }, expected: invalid, fields: ["query"] },
   { name: "a query too long", body: { query: "x".repeat(10_001) }, expected: invalid, fields: ["query"] },
-  { name: "top_k 0", body: { query: "x", top_k: 0 }, expected: invalid, fields: ["top_k"] },
+  {
+    name: "top_k 0",
+    body: { query: "x", top_k: 0 },
+    expected: invalid,
+    fields: ["top_k"],
+    says: "top_k must be between 1 and 100, got 0"
+  },
   { name: "top_k 101", body: { query: "x", top_k: 101 }, expected: invalid, fields: ["top_k"] },
-  { name: "top_k with a fraction", body: { query: "x", top_k: 1.5 }, expected: invalid, fields: ["top_k"] },
-  { name: "top_k in quotes", body: { query: "x", top_k: "5" }, expected: invalid, fields: ["top_k"] },
+  {
+    name: "top_k with a fraction",
+    body: { query: "x", top_k: 1.5 },
+    expected: invalid,
+    fields: ["top_k"],
+    says: "top_k must be a whole number between 1 and 100, got 1.5"
+  },
+  {
+    name: "top_k in quotes",
+    body: { query: "x", top_k: "5" },
+    expected: invalid,
+    fields: ["top_k"],
+    says: 'top_k must be a whole number between 1 and 100, got "5"'
+  },
   { name: "alpha below", body: { query: "x", alpha: -0.01 }, expected: invalid, fields: ["alpha"] },
-  { name: "alpha above", body: { query: "x", alpha: 1.01 }, expected: invalid, fields: ["alpha"] },
+  {
+    name: "alpha above",
+    body: { query: "x", alpha: 1.01 },
+    expected: invalid,
+    fields: ["alpha"],
+    says: "alpha must be between 0 and 1, got 1.01"
+  },
+  {
+    name: "max_tokens 0",
+    path: "/prompt",
+    body: { query: "x", max_tokens: 0 },
+    expected: invalid,
+    fields: ["max_tokens"],
+    says: "max_tokens must be between 1 and 1000000, got 0"
+  },
+  {
+    name: "temperature 3",
+    path: "/ask",
+    body: { query: "x", temperature: 3 },
+    expected: invalid,
+    fields: ["temperature"],
+    says: "temperature must be between 0 and 2, got 3"
+  },
+  {
+    name: "a model's name too long",
+    path: "/ask",
+    body: { query: "x", model: "m".repeat(201) },
+    expected: invalid,
+    fields: ["model"],
+    says: "model must be 1 to 200 characters, got 201"
+  },
+  {
+    name: "a filter that is no object",
+    body: { query: "x", filter: "lang=en" },
+    expected: invalid,
+    fields: ["filter"],
+    says: "a filter must be a JSON object, not a string"
+  },
+  {
+    name: "a filter for null",
+    body: { query: "x", filter: { a: null } },
+    expected: invalid,
+    fields: ["filter.a"],
+    says: "must be a string, a finite number, a boolean, a list of these, or a range of gte, lte, gt, lt; got null"
+  },
+  {
+    name: "a range of nothing",
+    body: { query: "x", filter: { a: {} } },
+    expected: invalid,
+    fields: ["filter.a"],
+    says: "a range needs at least one of gte, lte, gt, lt, each a string or a finite number"
+  },
+  {
+    name: "a range with a bound nobody knows",
+    body: { query: "x", filter: { a: { gte: 1, below: 2 } } },
+    expected: invalid,
+    fields: ["filter.a"],
+    says: "a range knows only gte, lte, gt, lt, each a string or a finite number; got below"
+  },
+  {
+    name: "a filter with a value too long",
+    body: { query: "x", filter: { source: "*".repeat(60_000) } },
+    expected: invalid,
+    fields: ["filter.source"],
+    says: "a string in a filter must be at most 4096 characters, got 60000"
+  },
+  {
+    name: "a filter with a bound too long",
+    body: { query: "x", filter: { a: { gte: "x".repeat(5000) } } },
+    expected: invalid,
+    fields: ["filter.a"],
+    says: "a string in a filter must be at most 4096 characters, got 5000"
+  },
+  {
+    name: "a filter with a list too long",
+    body: { query: "x", filter: { source: Array.from({ length: 1001 }, (_, n) => `s${n}`) } },
+    expected: invalid,
+    fields: ["filter.source"],
+    says: "a list in a filter must have at most 1000 values, got 1001"
+  },
+  {
+    name: "a filter with a list of lists",
+    body: { query: "x", filter: { a: ["x", ["y"]] } },
+    expected: invalid,
+    fields: ["filter.a"],
+    says: "a list in a filter must hold strings, finite numbers and booleans only"
+  },
+  {
+    name: "a filter with too many keys",
+    body: { query: "x", filter: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n])) },
+    expected: invalid,
+    fields: ["filter"],
+    says: "a filter must have at most 50 keys, got 51"
+  },
+  {
+    name: "a filter with a key too long",
+    body: { query: "x", filter: { ["k".repeat(4097)]: 1 } },
+    expected: invalid,
+    fields: ["filter"],
+    says: "a key in a filter must be at most 4096 characters, got 4097"
+  },
+  {
+    name: "a key that would be lost",
+    body: '{"query":"x","filter":{"__proto__":"a"}}',
+    headers: json,
+    expected: malformed
+  },
+  {
+    name: "metadata that would be lost",
+    path: "/index",
+    body: '{"documents":[{"content":"x","metadata":{"\\u005f_proto__":"a"}}]}',
+    headers: json,
+    expected: malformed
+  },
   {
     name: "alpha beyond numbers",
     body: '{"query":"x","alpha":1e999}',
@@ -114,7 +261,30 @@ const cases: ReadonlyArray<Case> = [
     headers: { ...json, "transfer-encoding": "chunked" },
     expected: tooLarge
   },
-  { name: "an empty batch", path: "/index", body: { documents: [] }, expected: invalid, fields: ["documents.0"] },
+  {
+    name: "an empty batch",
+    path: "/index",
+    body: { documents: [] },
+    expected: invalid,
+    fields: ["documents"],
+    says: "documents must be a list of 1 to limits.max_batch (1000) documents, got none"
+  },
+  {
+    name: "a batch that is no list",
+    path: "/index",
+    body: { documents: "x" },
+    expected: invalid,
+    fields: ["documents"],
+    says: "documents must be a list of 1 to limits.max_batch (1000) documents, not a string"
+  },
+  {
+    name: "a document that is no object",
+    path: "/index",
+    body: { documents: ["x"] },
+    expected: invalid,
+    fields: ["documents.0"],
+    says: "a document must be a JSON object, not a string"
+  },
   {
     name: "a document without content",
     path: "/index",
@@ -127,14 +297,40 @@ const cases: ReadonlyArray<Case> = [
     path: "/index",
     body: { documents: [{ content: "x", doc_id: "" }] },
     expected: invalid,
-    fields: ["documents.0.doc_id"]
+    fields: ["documents.0.doc_id"],
+    says: "doc_id must be 1 to 1000 characters without blanks around them, got 0"
+  },
+  {
+    name: "a document's id too long",
+    path: "/index",
+    body: { documents: [{ content: "x", doc_id: "x".repeat(1200) }] },
+    expected: invalid,
+    fields: ["documents.0.doc_id"],
+    says: "doc_id must be 1 to 1000 characters without blanks around them, got 1200"
+  },
+  {
+    name: "a document's id with a blank before it",
+    path: "/index",
+    body: { documents: [{ content: "x", doc_id: " x" }] },
+    expected: invalid,
+    fields: ["documents.0.doc_id"],
+    says: 'doc_id must be 1 to 1000 characters without blanks around them, got " x"'
+  },
+  {
+    name: "a source too long",
+    path: "/index",
+    body: { documents: [{ content: "x", metadata: { source: "x".repeat(4097) } }] },
+    expected: invalid,
+    fields: ["documents.0.metadata.source"],
+    says: "source must be 1 to 4096 characters, got 4097"
   },
   {
     name: "metadata that is no object",
     path: "/index",
     body: { documents: [{ content: "x", metadata: [] }] },
     expected: invalid,
-    fields: ["documents.0.metadata"]
+    fields: ["documents.0.metadata"],
+    says: "metadata must be a JSON object, not a list"
   },
   { name: "a collection without a name", path: "/collections", body: {}, expected: invalid, fields: ["name"] },
   { name: "an unknown route", method: "GET", path: "/nope", expected: { status: 404, tag: "RouteNotFound" } },
@@ -157,6 +353,22 @@ const cases: ReadonlyArray<Case> = [
     path: "/stats?colection=x",
     expected: invalid,
     fields: ["colection"]
+  },
+  { name: "an id that is not UTF-8", method: "GET", path: "/documents/%ff", expected: invalid, fields: ["doc_id"] },
+  { name: "an id that ends in %", method: "DELETE", path: "/documents/a%", expected: invalid, fields: ["doc_id"] },
+  { name: "a name that is not UTF-8", method: "DELETE", path: "/collections/%ff", expected: invalid, fields: ["name"] },
+  {
+    name: "an id longer than any",
+    method: "GET",
+    path: `/documents/${"x".repeat(12_000)}`,
+    expected: { status: 404, tag: "RouteNotFound" }
+  },
+  {
+    name: "an expectation",
+    method: "GET",
+    path: "/health",
+    headers: { expect: "banana" },
+    expected: { status: 417, tag: "ExpectationFailed" }
   },
   { name: "a wrong method", method: "GET", path: "/query", expected: { status: 405, tag: "MethodNotAllowed" } },
   { name: "a strange method", method: "PATCH", path: "/health", expected: { status: 405, tag: "MethodNotAllowed" } },
@@ -182,7 +394,7 @@ const cases: ReadonlyArray<Case> = [
   }
 ]
 
-for (const { body, expected, fields, given = {}, headers, method = "POST", name, path = "/query" } of cases) {
+for (const { body, expected, fields, given = {}, headers, method = "POST", name, path = "/query", says } of cases) {
   it.scopedLive(`answers ${expected.status} to ${name}`, () =>
     Effect.gen(function* () {
       const { port } = yield* start(given)
@@ -190,8 +402,12 @@ for (const { body, expected, fields, given = {}, headers, method = "POST", name,
       const answer = yield* ask(port, method, path, sent)
       isProblem(answer, expected)
       if (fields !== undefined) {
-        assert.sameMembers([...new Set(answer.json.errors.map((it: { path: string }) => it.path))], [...fields])
+        const named = answer.json.errors.map((it: { path: string }) => it.path)
+        assert.sameMembers(named, [...fields])
       }
+      if (says !== undefined) assert.strictEqual(answer.json.errors[0].message, says)
+      // No word of how the schemas are made.
+      assert.notMatch(answer.json.detail, /readonly|Encoded|Struct|NonEmpty|ReadonlyArray|minLength|maxLength/)
       // The server is none the worse for it.
       assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200)
     })
@@ -298,13 +514,35 @@ const raw = (port: number, bytes: string | Uint8Array): Effect.Effect<string> =>
     socket.on("close", () => resume(Effect.succeed(text)))
   })
 
+/** The problem in an answer's bytes, which are all that one is. */
+const problemIn = (bytes: string) => {
+  const [head = "", text = ""] = bytes.split("\r\n\r\n")
+  assert.match(head, /\r\ncontent-type: application\/problem\+json/)
+  assert.match(head, /\r\nx-request-id: \S+/)
+  assert.match(head, /\r\nconnection: close/i)
+  const body = JSON.parse(text)
+  assert.strictEqual(Number(/^HTTP\/1\.1 (\d+) /.exec(head)?.[1]), body.status)
+  return [body.status, body._tag]
+}
+
 it.scopedLive("answers what is not HTTP as it answers everything", () =>
   Effect.gen(function* () {
     const { port } = yield* start()
-    const rubbish = yield* raw(port, "hello\r\n\r\n")
-    assert.match(rubbish, /^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/problem\+json/)
+    const counted = (status: number) =>
+      Effect.map(ask(port, "GET", "/metrics"), ({ text }) => {
+        const series = `clew_http_requests_total{route="unmatched",method="other",status="${status}"} `
+        return Number(
+          text
+            .split("\n")
+            .find((line) => line.startsWith(series))
+            ?.slice(series.length) ?? 0
+        )
+      })
+    const before = [yield* counted(400), yield* counted(431)]
+    assert.deepStrictEqual(problemIn(yield* raw(port, "hello\r\n\r\n")), [400, "MalformedRequest"])
     const long = yield* raw(port, `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(100_000)}\r\n\r\n`)
-    assert.match(long, /^HTTP\/1\.1 431 /)
+    assert.deepStrictEqual(problemIn(long), [431, "HeadersTooLarge"])
+    assert.deepStrictEqual([yield* counted(400), yield* counted(431)], [before[0]! + 1, before[1]! + 1])
     const body = Buffer.concat([Buffer.from('{"query":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])
     const head = `POST /query HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
     const latin = yield* raw(port, Buffer.concat([Buffer.from(head), body]))
@@ -324,5 +562,54 @@ it.scopedLive("overlooks an offer of HTTP/2 and answers the request, body and al
     assert.match(answer, /^HTTP\/1\.1 200 OK/)
     assert.include(answer, '"results":[]')
     assert.include(answer, '"status":"ok"')
+  })
+)
+
+it.scopedLive("wants a Host of HTTP/1.1, with a key too, and makes no tunnels", () =>
+  Effect.gen(function* () {
+    for (const given of [{}, { apiKey: "k" }]) {
+      const { port } = yield* start(given)
+      const hostless = yield* raw(port, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n")
+      assert.deepStrictEqual(problemIn(hostless), [400, "MalformedRequest"])
+      const tunnel = yield* raw(port, "CONNECT localhost:443 HTTP/1.1\r\nhost: localhost:443\r\n\r\n")
+      assert.deepStrictEqual(problemIn(tunnel), [404, "RouteNotFound"])
+    }
+  })
+)
+
+it.scopedLive("does not wait for ever for a request to arrive", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ arrival: { head: 100, whole: 200, checked: 20 } })
+    for (const part of [
+      "GET /health HTTP/1.1\r\nhost:",
+      "POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"
+    ]) {
+      assert.deepStrictEqual(problemIn(yield* raw(port, part)), [408, "RequestTimeout"])
+    }
+  })
+)
+
+it.scopedLive("takes a target as a proxy is sent it, and its authority for the host", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const get = (target: string, host: string) =>
+      raw(port, `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+    assert.match(yield* get(`http://localhost:${port}/health`, "localhost"), /^HTTP\/1\.1 200 /)
+    assert.match(yield* get("HTTP://127.0.0.1/collections?", "elsewhere.example"), /^HTTP\/1\.1 200 /)
+    assert.match(yield* get("http://evil.example/collections", "localhost"), /^HTTP\/1\.1 403 /)
+    assert.match(yield* get("http://localhost", "localhost"), /^HTTP\/1\.1 404 /)
+  })
+)
+
+it.scopedLive("overlooks an offer of WebSocket where there is a body", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const body = '{"query":"x"}'
+    const answer = yield* raw(
+      port,
+      `POST /query HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`
+    )
+    assert.match(answer, /^HTTP\/1\.1 200 OK/)
+    assert.include(answer, '"results":[]')
   })
 )

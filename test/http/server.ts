@@ -50,6 +50,8 @@ export interface Given {
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
+  /** How long requests may take to arrive. */
+  readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
   /** What answers questions; quotes unless given. */
   readonly llm?: Llm["Type"]
 }
@@ -129,7 +131,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   const all = server
     .layer({ traced: false })
     .pipe(
-      Layer.provideMerge(Listener.layerTest(given.grace ?? Duration.seconds(1))),
+      Layer.provideMerge(Listener.layerTest(given)),
       Layer.provide(engine),
       Layer.provide(config),
       Layer.provide(Logger.remove(Logger.defaultLogger))

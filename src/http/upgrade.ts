@@ -1,0 +1,59 @@
+import * as Http from "node:http"
+import type { Socket } from "node:net"
+import { hangUp } from "./connection.ts"
+
+/** What is left of a connection that asks for another protocol. */
+export interface Upgrade {
+  readonly socket: Socket
+  readonly head: Buffer
+  /** Ends the HTTP side: from here on the socket is the caller's. */
+  readonly release: () => void
+}
+
+/** Only a GET becomes a WebSocket; what else offers one has a body to be answered. */
+export const isWebSocket = ({ headers, method }: Http.IncomingMessage): boolean =>
+  method === "GET" && headers.upgrade?.toLowerCase() === "websocket"
+
+/** Asks again without the offer of another protocol (h2c), which a server is free to overlook. */
+export const withoutUpgrade = (
+  server: Http.Server,
+  request: Http.IncomingMessage,
+  socket: Socket,
+  head: Buffer
+): void => {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`]
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at]!
+    if (!/^(upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${request.rawHeaders[at + 1]}`)
+  }
+  server.emit("connection", socket)
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]))
+}
+
+/** A response on a socket that Node has let go of, as it does at an upgrade and at CONNECT; answered, it hangs up. */
+export const adopt = (
+  request: Http.IncomingMessage,
+  socket: Socket,
+  head: Buffer
+): { readonly response: Http.ServerResponse; readonly upgrade: Upgrade } => {
+  const response = new Http.ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket)
+  const onFinish = () => hangUp(socket)
+  response.on("finish", onFinish)
+  socket.on("error", () => socket.destroy())
+  const release = () => {
+    response.off("finish", onFinish)
+    response.detachSocket(socket)
+    response.end()
+  }
+  return { response, upgrade: { socket, head, release } }
+}
+
+/** A target with scheme and authority means the same as one without; the authority counts, not the Host header. */
+export const toOriginForm = (request: Http.IncomingMessage): void => {
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]*)([^]*)$/i.exec(request.url ?? "") ?? []
+  if (authority === undefined) return
+  request.headers.host = authority
+  request.url = rest.startsWith("/") ? rest : `/${rest}`
+}
