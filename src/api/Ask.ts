@@ -3,6 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { Mode, SearchRequest } from "../model/Query.ts"
 import * as failures from "./failures.ts"
@@ -13,18 +14,17 @@ export const ModelName = Schema.NonEmptyString.pipe(
   Schema.maxLength(200),
   Schema.annotations({
     identifier: "ModelName",
-    description: "Model to answer instead of the configured one (llm.model)"
+    description: "Model to answer instead of the configured one (llm.model)",
+    message: mustHaveLength("model", 200)
   })
 )
 
 export const Temperature = Schema.Finite.pipe(
-  Schema.between(limits.temperature.min, limits.temperature.max, {
-    message: ({ actual }) =>
-      `temperature must be between ${limits.temperature.min} and ${limits.temperature.max}, got ${String(actual)}`
-  }),
+  Schema.between(limits.temperature.min, limits.temperature.max),
   Schema.annotations({
     identifier: "Temperature",
-    description: "0 is nearly the same answer each time, higher is freer; llm.temperature (0.2) unless given"
+    description: "0 is nearly the same answer each time, higher is freer; llm.temperature (0.2) unless given",
+    message: mustBeWithin("temperature", limits.temperature, "number")
   })
 )
 

@@ -5,13 +5,18 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
+import { kindOf } from "../model/kinds.ts"
 import * as failures from "./failures.ts"
 import { Authorization, Writing } from "./Middleware.ts"
 import { strict } from "./strict.ts"
 
 export const IndexRequest = Schema.Struct({
   documents: Schema.NonEmptyArray(DocumentInput).annotations({
-    description: "1 to limits.max_batch (1000) documents; one whose source or doc_id is there already is replaced"
+    description: "1 to limits.max_batch (1000) documents; one whose source or doc_id is there already is replaced",
+    message: ({ actual }) => ({
+      message: `documents must be a list of 1 to limits.max_batch (1000) documents, ${Array.isArray(actual) ? "got none" : `not ${kindOf(actual)}`}`,
+      override: !Array.isArray(actual) || actual.length === 0
+    })
   }),
   collection: Schema.optional(CollectionName)
 }).annotations({

@@ -2,7 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Mode, SearchRequest } from "../model/Query.ts"
+import { MaxTokens, Mode, SearchRequest } from "../model/Query.ts"
 import { SearchResponse } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
@@ -28,17 +28,13 @@ export const QueryRequest = Schema.Struct(fields).annotations({
 })
 export type QueryRequest = typeof QueryRequest.Type
 
-export const MaxTokens = Schema.Int.pipe(
-  Schema.between(1, 1_000_000),
-  Schema.annotations({
-    identifier: "MaxTokens",
-    description: "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it"
-  })
-)
-
 export const PromptRequest = Schema.Struct({
   ...fields,
-  maxTokens: Schema.optional(MaxTokens).pipe(Schema.fromKey("max_tokens"))
+  maxTokens: Schema.optional(
+    MaxTokens.annotations({
+      description: "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it"
+    })
+  ).pipe(Schema.fromKey("max_tokens"))
 }).annotations({
   ...strict,
   identifier: "PromptRequest",

@@ -13,7 +13,8 @@ import { strict } from "./strict.ts"
 /** What a client calls a message by, to tell the answers apart. */
 export const MessageId = Schema.Union(Schema.String.pipe(Schema.maxLength(200)), Schema.Finite).annotations({
   identifier: "MessageId",
-  description: "Echoed with every answer to the message"
+  description: "Echoed with every answer to the message",
+  message: () => ({ message: "id must be a finite number, or a string of at most 200 characters", override: true })
 })
 export type MessageId = typeof MessageId.Type
 

@@ -41,11 +41,15 @@ interface Issue {
   readonly message: string
 }
 
-/** What a schema found wrong; that a field might also be left out is not worth a line of its own. */
+/** What a schema found wrong, one line a path; that a field might also be left out is not worth one. */
 export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
-  const errors = issues.map(({ message, path }) => ({ path: path.map(String).join("."), message: short(message) }))
-  const telling = errors.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
-  return new InvalidRequest({ errors: telling.length > 0 ? telling : errors })
+  const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
+  const errors = new Map<string, FieldError>()
+  for (const { message, path } of telling.length > 0 ? telling : issues) {
+    const name = path.map(String).join(".")
+    if (!errors.has(name)) errors.set(name, { path: name, message: short(message) })
+  }
+  return new InvalidRequest({ errors: [...errors.values()] })
 }
 
 export interface Rendered {
@@ -57,11 +61,10 @@ export interface Rendered {
 
 /** The platform's own errors as ours. */
 const ownOf = (error: unknown): unknown => {
-  if (isStatusError(error)) return error
   if (Predicate.isTagged(error, "HttpApiDecodeError")) {
     return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
   }
-  return Predicate.isTagged(error, "RouteNotFound") ? new RouteNotFound() : error
+  return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error) ? new RouteNotFound() : error
 }
 
 /** Any error as the problem it is on the wire; what is not one of ours is a defect, known by the given id. */

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { CollectionName } from "./Collection.ts"
 import { Filter } from "./Filter.ts"
+import { mustBeWithin } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const codePoints = (text: string): number => {
@@ -31,31 +32,30 @@ export const QueryText = Schema.String.pipe(
 )
 
 export const TopK = Schema.Int.pipe(
-  Schema.between(limits.topK.min, limits.topK.max, {
-    message: (issue) => `top_k must be between ${limits.topK.min} and ${limits.topK.max}, got ${String(issue.actual)}`
-  }),
-  Schema.annotations({ identifier: "TopK", description: "How many passages to return" })
+  Schema.between(limits.topK.min, limits.topK.max),
+  Schema.annotations({
+    identifier: "TopK",
+    description: "How many passages to return",
+    message: mustBeWithin("top_k", limits.topK, "integer")
+  })
 )
 
 export const Alpha = Schema.Finite.pipe(
-  Schema.between(limits.alpha.min, limits.alpha.max, {
-    message: (issue) => `alpha must be between ${limits.alpha.min} and ${limits.alpha.max}, got ${String(issue.actual)}`
-  }),
+  Schema.between(limits.alpha.min, limits.alpha.max),
   Schema.annotations({
     identifier: "Alpha",
-    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Counts in hybrid search alone"
+    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Counts in hybrid search alone",
+    message: mustBeWithin("alpha", limits.alpha, "number")
   })
 )
 
 /** Bounds the text that comes back, in tokens of the built-in tokenizer. */
 export const MaxTokens = Schema.Int.pipe(
-  Schema.between(limits.maxTokens.min, limits.maxTokens.max, {
-    message: (issue) =>
-      `max_tokens must be between ${limits.maxTokens.min} and ${limits.maxTokens.max}, got ${String(issue.actual)}`
-  }),
+  Schema.between(limits.maxTokens.min, limits.maxTokens.max),
   Schema.annotations({
     identifier: "MaxTokens",
-    description: "Longest text to return, in tokens; what does not fit is left out, and the text says so"
+    description: "Longest text to return, in tokens; what does not fit is left out, and the text says so",
+    message: mustBeWithin("max_tokens", limits.maxTokens, "integer")
   })
 )
 
