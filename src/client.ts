@@ -2,21 +2,24 @@ import * as Sse from "@effect/experimental/Sse"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
 import * as HttpClient from "@effect/platform/HttpClient"
-import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
 import type { CollectionInfo } from "./api/Collections.ts"
 import { type DeleteResponse, type DocumentResponse, IndexRequest, type IndexResponse } from "./api/Documents.ts"
-import { Problem, ProblemBody } from "./api/Problem.ts"
+import { fromIssues } from "./api/issues.ts"
+import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, type PromptResponse, QueryRequest } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
-import { DocumentId } from "./model/Document.ts"
+import { DocumentId, Source } from "./model/Document.ts"
 import type { SearchResponse } from "./model/SearchResult.ts"
 import type { Stats } from "./model/Stats.ts"
 
@@ -30,17 +33,41 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined
 }
 
-const authorized =
+/** Whether it is Clew that answered; what stands before it has errors of its own, which would not decode. */
+const isOurs = ({ headers, status }: HttpClientResponse.HttpClientResponse): boolean => {
+  const type = headers["content-type"] ?? ""
+  return status < 400 || type.startsWith(problemType) || (status === 503 && type.startsWith("application/json"))
+}
+
+const transport =
   ({ apiKey }: ClientOptions) =>
-  <E, R>(client: HttpClient.HttpClient.With<E, R>) =>
-    apiKey === undefined ? client : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(apiKey))
+  <E, R>(client: HttpClient.HttpClient.With<E, R>) => {
+    const checked = HttpClient.transformResponse(
+      client,
+      Effect.filterOrFail(
+        isOurs,
+        (response) => new HttpClientError.ResponseError({ request: response.request, response, reason: "StatusCode" })
+      )
+    )
+    return apiKey === undefined ? checked : HttpClient.mapRequest(checked, HttpClientRequest.bearerToken(apiKey))
+  }
+
+const invalid = (error: ParseResult.ParseError): Problem => {
+  const { errors, message } = fromIssues(ParseResult.ArrayFormatter.formatErrorSync(error))
+  const tag = "InvalidRequest"
+  return new Problem({ ...problemBody({ _tag: tag, status: 400, detail: message, errors }), _tag: tag })
+}
+
+/** Decodes what the caller gave; what cannot be right fails as it would at the server, and is not sent. */
+const check = <A, I>(schema: Schema.Schema<A, I>, input: I): Effect.Effect<A, Problem> =>
+  Effect.mapError(Schema.decode(schema, { errors: "all" })(input), invalid)
 
 /**
  * A typed client for Effect programs, with a method for each operation. What goes wrong is typed by `_tag`, as
  * `CollectionNotFound` or `TooManyRequests`, and is a `Problem`.
  */
 export const make = (options: ClientOptions) =>
-  HttpApiClient.make(Api, { baseUrl: options.url, transformClient: authorized(options) })
+  HttpApiClient.make(Api, { baseUrl: options.url, transformClient: transport(options) })
 
 /** What comes of a question, in this order: the passages found, the answer bit by bit, and if asked for, what holds. */
 export type AskEvent =
@@ -81,24 +108,39 @@ const problemOf = (response: HttpClientResponse.HttpClientResponse) =>
 export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encoded) =>
   Stream.unwrapScoped(
     Effect.gen(function* () {
-      const client = authorized(options)(yield* HttpClient.HttpClient)
-      yield* Schema.decode(AskRequest)(request)
-      const response = yield* client.execute(
-        HttpClientRequest.bodyUnsafeJson(HttpClientRequest.post(new URL("/ask", options.url)), request)
-      )
+      const client = transport(options)(yield* HttpClient.HttpClient)
+      yield* check(AskRequest, request)
+      const url = HttpClientRequest.prependUrl(HttpClientRequest.post("/ask"), options.url)
+      const response = yield* client.execute(HttpClientRequest.bodyUnsafeJson(url, request))
       if (response.status !== 200) return yield* problemOf(response)
+      const cut = broken("The connection ended before the answer did")
       const events = response.stream.pipe(
+        Stream.mapError(() => cut),
         Stream.decodeText(),
-        Stream.pipeThroughChannel(Sse.makeChannel<HttpClientError.HttpClientError, unknown>())
+        Stream.pipeThroughChannel(Sse.makeChannel<Problem, unknown>())
       )
       // A stream that ends without `done` was cut on its way.
-      return Stream.concat(events, Stream.fail(broken("The connection ended before the answer did"))).pipe(
+      return Stream.concat(events, Stream.fail(cut)).pipe(
         Stream.takeUntil(({ event }) => event === "done"),
         Stream.filter(({ event }) => event !== "done"),
         Stream.mapEffect(toEvent)
       )
     })
   )
+
+/** What goes wrong on the way, as the one error that callers of `connect` get: there was no answer, or not Clew's. */
+const toProblem =
+  (url: string) =>
+  (error: unknown): unknown => {
+    const unreachable = (status: number, detail: string) =>
+      new Problem({ type: "about:blank", title: "Unreachable", status, detail, _tag: "Unreachable" })
+    if (error instanceof HttpClientError.ResponseError) {
+      return unreachable(error.response.status, `${url} answered ${error.response.status}, and not as Clew does`)
+    }
+    if (error instanceof HttpClientError.RequestError) return unreachable(0, `No answer from ${url}: ${error.message}`)
+    if (!ParseResult.isParseError(error)) return error
+    return unreachable(0, `${url} gave an answer that this client does not know; another version may be there`)
+  }
 
 type Encoded<S extends Schema.Schema.Any> = Schema.Schema.Encoded<S>
 
@@ -120,42 +162,48 @@ export interface Client {
   readonly health: () => Promise<{ readonly status: "ok"; readonly version: string }>
 }
 
+const inCollection = { collection: Schema.optional(CollectionName) }
+const Name = Schema.Struct({ name: CollectionName })
+const InCollection = Schema.Struct(inCollection)
+const ById = Schema.Struct({ doc_id: DocumentId, ...inCollection })
+const BySource = Schema.Struct({ source: Source, ...inCollection })
+
 /** A client for programs without Effect; `fetch` does the rest, so it also runs in a browser. */
 export const connect = (options: ClientOptions): Client => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
-  const client = runtime.runSync(make(options))
+  const { collections, documents, search, system } = runtime.runSync(make(options))
+  const asking = ask(options)
+  const asProblem = toProblem(options.url)
+
   const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
     const exit = await runtime.runPromiseExit(effect)
     if (exit._tag === "Success") return exit.value
-    throw exit.cause._tag === "Fail" ? exit.cause.error : exit.cause
+    throw asProblem(Cause.squash(exit.cause))
   }
-  const collectionOf = (name: string | undefined) =>
-    name === undefined ? {} : { collection: CollectionName.make(name) }
-  const decoded = <A, I, B, E>(schema: Schema.Schema<A, I>, input: I, use: (value: A) => Effect.Effect<B, E>) =>
-    run(Effect.flatMap(Schema.decode(schema)(input), use))
-
-  const asking = ask(options)
+  const checked = <A, I, B, E>(schema: Schema.Schema<A, I>, input: I, use: (value: A) => Effect.Effect<B, E>) =>
+    run(Effect.flatMap(check(schema, input), use))
 
   return {
     ask: async function* (request) {
-      yield* Stream.toAsyncIterableRuntime(asking(request), await runtime.runtime())
+      yield* Stream.toAsyncIterableRuntime(Stream.mapError(asking(request), asProblem), await runtime.runtime())
     },
-    query: (request) => decoded(QueryRequest, request, (payload) => client.search.query({ payload })),
-    prompt: (request) => decoded(PromptRequest, request, (payload) => client.search.prompt({ payload })),
-    index: (request) => decoded(IndexRequest, request, (payload) => client.documents.index({ payload })),
+    query: (request) => checked(QueryRequest, request, (payload) => search.query({ payload })),
+    prompt: (request) => checked(PromptRequest, request, (payload) => search.prompt({ payload })),
+    index: (request) => checked(IndexRequest, request, (payload) => documents.index({ payload })),
     getDocument: (id, collection) =>
-      run(client.documents.getDocument({ path: { doc_id: DocumentId.make(id) }, urlParams: collectionOf(collection) })),
+      checked(ById, { doc_id: id, collection }, ({ doc_id, ...urlParams }) =>
+        documents.getDocument({ path: { doc_id }, urlParams })
+      ),
     deleteDocument: (id, collection) =>
-      run(
-        client.documents.deleteDocument({ path: { doc_id: DocumentId.make(id) }, urlParams: collectionOf(collection) })
+      checked(ById, { doc_id: id, collection }, ({ doc_id, ...urlParams }) =>
+        documents.deleteDocument({ path: { doc_id }, urlParams })
       ),
     deleteSource: (source, collection) =>
-      run(client.documents.deleteBySource({ payload: { source, ...collectionOf(collection) }, urlParams: {} })),
-    collections: () => run(Effect.map(client.collections.listCollections({}), ({ collections }) => collections)),
-    createCollection: (name) =>
-      run(client.collections.createCollection({ payload: { name: CollectionName.make(name) } })),
-    dropCollection: (name) => run(client.collections.dropCollection({ path: { name: CollectionName.make(name) } })),
-    stats: (collection) => run(client.system.stats({ urlParams: collectionOf(collection) })),
-    health: () => run(client.system.health({}))
+      checked(BySource, { source, collection }, (payload) => documents.deleteBySource({ payload, urlParams: {} })),
+    collections: () => run(Effect.map(collections.listCollections({}), (all) => all.collections)),
+    createCollection: (name) => checked(Name, { name }, (payload) => collections.createCollection({ payload })),
+    dropCollection: (name) => checked(Name, { name }, (path) => collections.dropCollection({ path })),
+    stats: (collection) => checked(InCollection, { collection }, (urlParams) => system.stats({ urlParams })),
+    health: () => run(system.health({}))
   }
 }

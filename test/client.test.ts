@@ -2,6 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
 import * as Client from "../src/client.ts"
 import * as Ollama from "../src/Llm/Ollama.ts"
 import { start } from "./http/server.ts"
@@ -142,5 +144,85 @@ it.scopedLive("has every operation, and types what goes wrong", () =>
       )
     )
     assert.include(wrong?.message, "query must not be empty")
+  })
+)
+
+const failureOf = (run: () => Promise<unknown>): Effect.Effect<Client.Problem> =>
+  Effect.promise(() =>
+    run().then(
+      () => assert.fail("it did not fail"),
+      (error) => error
+    )
+  )
+
+const isProblem = (problem: Client.Problem, expected: { readonly _tag: string; readonly status: number }) => {
+  assert.instanceOf(problem, Client.Problem)
+  assert.deepStrictEqual({ _tag: problem._tag, status: problem.status }, expected)
+}
+
+it.scopedLive("rejects with a problem, whatever goes wrong", () =>
+  Effect.gen(function* () {
+    const { stop, url } = yield* start()
+    const clew = Client.connect({ url })
+    const bad = "bad name!"
+    for (const [run, path] of [
+      [() => clew.query({ query: "x", top_k: 0 }), "top_k"],
+      [() => clew.getDocument(""), "doc_id"],
+      [() => clew.deleteDocument("x", bad), "collection"],
+      [() => clew.deleteSource(""), "source"],
+      [() => clew.stats(bad), "collection"],
+      [() => clew.createCollection(bad), "name"],
+      [() => clew.dropCollection(bad), "name"],
+      [() => clew.ask({ query: "x", temperature: 3 })[Symbol.asyncIterator]().next(), "temperature"]
+    ] as const) {
+      const problem = yield* failureOf(run)
+      isProblem(problem, { _tag: "InvalidRequest", status: 400 })
+      assert.deepStrictEqual(
+        problem.errors.map((error) => error.path),
+        [path]
+      )
+    }
+    yield* stop
+    const gone = yield* failureOf(() => clew.query({ query: "x" }))
+    isProblem(gone, { _tag: "Unreachable", status: 0 })
+    assert.include(gone.message, url)
+    isProblem(yield* failureOf(() => clew.ask({ query: "x" })[Symbol.asyncIterator]().next()), {
+      _tag: "Unreachable",
+      status: 0
+    })
+  })
+)
+
+it.scopedLive("keeps to the path of its address, and tells a proxy's errors from Clew's", () =>
+  Effect.gen(function* () {
+    const asked: Array<string> = []
+    const answer = { status: 404 }
+    const proxy = Http.createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      response.writeHead(answer.status, { "content-type": "text/html" }).end("<h1>No</h1>")
+    })
+    yield* Effect.async<void>((resume) => void proxy.listen(0, "127.0.0.1", () => resume(Effect.void)))
+    yield* Effect.addFinalizer(() => Effect.sync(() => proxy.close()))
+    const { port } = proxy.address() as AddressInfo
+    for (const end of ["", "/"]) {
+      const clew = Client.connect({ url: `http://127.0.0.1:${port}/clew${end}` })
+      for (const status of [404, 502, 200]) {
+        answer.status = status
+        const run = [() => clew.query({ query: "x" }), () => clew.getDocument("x"), () => clew.stats()]
+        for (const each of run) {
+          const problem = yield* failureOf(each)
+          assert.strictEqual(problem._tag, "Unreachable")
+          if (status !== 200) assert.strictEqual(problem.status, status)
+        }
+        if (status !== 200) {
+          const problem = yield* failureOf(() => clew.ask({ query: "x" })[Symbol.asyncIterator]().next())
+          isProblem(problem, { _tag: "Unreachable", status })
+        }
+      }
+    }
+    assert.sameMembers(
+      [...new Set(asked)],
+      ["POST /clew/query", "GET /clew/documents/x", "GET /clew/stats", "POST /clew/ask"]
+    )
   })
 )

@@ -4,7 +4,8 @@ import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { InternalError, InvalidRequest, RouteNotFound } from "../api/errors.ts"
+import { InternalError, RouteNotFound } from "../api/errors.ts"
+import { fromIssues, type Issue } from "../api/issues.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType } from "../api/Problem.ts"
 
 /** An error whose class says which status it goes out with. */
@@ -32,25 +33,6 @@ const isStatusError = (error: unknown): error is StatusError =>
 /** Where the server keeps its files is nobody's business: of an absolute path only the last part goes out. */
 export const withoutPaths = (text: string): string =>
   text.replace(/(?<![\w:/.])(?:\/[^\s/'"`,;:()]+)+\/([^\s/'"`,;:()]+)/g, "$1")
-
-const longest = 300
-const short = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
-
-interface Issue {
-  readonly path: ReadonlyArray<PropertyKey>
-  readonly message: string
-}
-
-/** What a schema found wrong, one line a path; that a field might also be left out is not worth one. */
-export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
-  const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
-  const errors = new Map<string, FieldError>()
-  for (const { message, path } of telling.length > 0 ? telling : issues) {
-    const name = path.map(String).join(".")
-    if (!errors.has(name)) errors.set(name, { path: name, message: short(message) })
-  }
-  return new InvalidRequest({ errors: [...errors.values()] })
-}
 
 export interface Rendered {
   readonly body: ProblemBody
