@@ -74,10 +74,22 @@ const readHeader = (filename: string) =>
     catch: (error) => ioReason(filename, error)
   })
 
+/** One by one from the first that is missing: where a part cannot be made, Node's own `recursive` may try for ever. */
+const makeFolder = (folder: string): void => {
+  if (fs.existsSync(folder)) return
+  makeFolder(path.dirname(folder))
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  }
+}
+
 const createFile = (filename: string) =>
   Effect.try({
     try: () => {
-      fs.mkdirSync(path.dirname(filename), { recursive: true, mode: 0o700 })
+      makeFolder(path.dirname(filename))
       fs.closeSync(fs.openSync(filename, "a", 0o600))
     },
     catch: (error) => ioReason(filename, error)
