@@ -37,8 +37,17 @@ export const layer = HttpApiBuilder.Router.use((router) =>
       )
     )
     yield* router.get("/openapi.json", document)
+    let loading: Fiber.RuntimeFiber<HttpServerResponse.HttpServerResponse, unknown> | undefined
     // In a fiber of its own, which goes on when who asked first goes away.
-    const loading = yield* Effect.cached(Effect.forkDaemon(page))
-    yield* router.get("/docs", Effect.flatMap(loading, Fiber.join))
+    const load = Effect.suspend(() =>
+      loading === undefined
+        ? Effect.tap(Effect.forkDaemon(page), (fiber) => Effect.sync(() => (loading = fiber)))
+        : Effect.succeed(loading)
+    )
+    const again = Effect.sync(() => (loading = undefined))
+    yield* router.get(
+      "/docs",
+      Effect.flatMap(load, (fiber) => Effect.tapErrorCause(Fiber.join(fiber), () => again))
+    )
   })
 )

@@ -14,7 +14,7 @@ import { Access } from "./Access.ts"
 import { makeAccount } from "./account.ts"
 import { withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
-import { clientOf } from "./loopback.ts"
+import { addressOf, clientOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render, respond } from "./respond.ts"
 import { malformedParameter, type Route, routeOf } from "./routes.ts"
@@ -29,10 +29,10 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** Who asks, as far as the rate limit is concerned. A proxy adds who asked it at the end of the list. */
+/** Who asks, as far as the rate limit is concerned. A trusted proxy adds who asked it at the end of the list. */
 export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
-  const forwarded = trustProxy ? request.headers["x-forwarded-for"]?.split(",").at(-1)?.trim() : undefined
-  return clientOf(forwarded || Option.getOrElse(request.remoteAddress, () => ""))
+  const forwarded = trustProxy ? addressOf(request.headers["x-forwarded-for"]?.split(",").at(-1) ?? "") : undefined
+  return clientOf(forwarded ?? Option.getOrElse(request.remoteAddress, () => ""))
 }
 
 /** What HTTP itself asks of a request, and Node leaves to us. */

@@ -1,9 +1,20 @@
-/** The name in a Host header or an address, without its port and brackets. */
+import { isIP } from "node:net"
+
+/** The name in a Host header or an address, without its port, its brackets and a dot at its end; empty if it is none. */
 export const nameOf = (host: string): string => {
   const lower = host.toLowerCase()
-  if (lower.startsWith("[")) return lower.slice(1, lower.indexOf("]") === -1 ? undefined : lower.indexOf("]"))
+  if (lower.startsWith("[")) return /^\[([^[\]]*)\](?::\d*)?$/.exec(lower)?.[1] ?? ""
   const colon = lower.lastIndexOf(":")
-  return colon === -1 || lower.indexOf(":") !== colon ? lower : lower.slice(0, colon)
+  const name = colon === -1 || lower.indexOf(":") !== colon ? lower : lower.slice(0, colon)
+  return name.endsWith(".") ? name.slice(0, -1) : name
+}
+
+/** The IP address in an entry of X-Forwarded-For, with which some proxies write a port; none where there is none. */
+export const addressOf = (entry: string): string | undefined => {
+  const text = entry.trim()
+  if (isIP(text) !== 0) return text
+  const name = nameOf(text)
+  return isIP(name) === 0 ? undefined : name
 }
 
 /** An address that only this machine reaches. */

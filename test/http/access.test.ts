@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Net from "node:net"
 import { type Ask, ask, type Given, start } from "./server.ts"
@@ -27,10 +28,12 @@ const endpoints: ReadonlyArray<Endpoint> = [
   { method: "GET", path: "/collections", who: "stats", status: 200 },
   { method: "POST", path: "/query", who: "key", body: { query: "x" }, status: 200 },
   { method: "POST", path: "/prompt", who: "key", body: { query: "x" }, status: 200 },
+  { method: "POST", path: "/ask", who: "key", body: { query: "x" }, status: 200 },
   { method: "GET", path: "/documents/x", who: "key", status: 404 },
   { method: "GET", path: "/ws", who: "key", status: 426 },
   { method: "POST", path: "/index", who: "key", writes: true, body: { documents: [] }, status: 400 },
   { method: "DELETE", path: "/documents?source=a", who: "key", writes: true, status: 200 },
+  { method: "DELETE", path: "/documents", who: "key", writes: true, body: { source: "a" }, status: 200 },
   { method: "DELETE", path: "/documents/x", who: "key", writes: true, status: 404 },
   { method: "POST", path: "/collections", who: "key", writes: true, body: {}, status: 400 },
   { method: "DELETE", path: "/collections/x", who: "key", writes: true, status: 404 }
@@ -206,11 +209,22 @@ it.scopedLive("answers only to the names of this machine when there is no key", 
       "127.3.2.1",
       "[::1]:99",
       "LOCALHOST",
-      "clew.localhost"
+      "clew.localhost",
+      "localhost.",
+      `localhost.:${port}`
     ]) {
       assert.strictEqual(yield* status(host), 200, host)
     }
-    for (const host of ["evil.com", "localhost.evil.com", "127.0.0.1.nip.io", "10.0.0.1", "evil.com:8484"]) {
+    for (const host of [
+      "evil.com",
+      "[::1]evil.com",
+      "[::1",
+      "[]",
+      "localhost.evil.com",
+      "127.0.0.1.nip.io",
+      "10.0.0.1",
+      "evil.com:8484"
+    ]) {
       for (const path of ["/collections", "/docs", "/openapi.json", "/ready"]) {
         assert.strictEqual(yield* status(host, path), 403, `${host} ${path}`)
       }
@@ -279,7 +293,10 @@ it.scopedLive("tells browsers that any page may call, or those that are listed",
 
 it.scopedLive("holds each client to the rate limit, but for health and ready", () =>
   Effect.gen(function* () {
-    const { port } = yield* start({ settings: { rate_limit_per_second: 1 } })
+    // Stands still, so that no token comes back however slow the machine is.
+    const now = Effect.succeed(1_000_000)
+    const clock: Clock.Clock = Object.create(Clock.make(), { currentTimeMillis: { value: now } })
+    const { port } = yield* start({ clock, settings: { rate_limit_per_second: 1 } })
     const get = (path: string) => ask(port, "GET", path, { headers: { "x-forwarded-for": String(Math.random()) } })
     assert.strictEqual((yield* get("/collections")).status, 200)
     const over = yield* get("/collections")
@@ -290,7 +307,7 @@ it.scopedLive("holds each client to the rate limit, but for health and ready", (
       assert.strictEqual((yield* get("/health")).status, 200)
       assert.strictEqual((yield* get("/ready")).status, 200)
     }
-    const trusting = yield* start({ settings: { rate_limit_per_second: 1, server: { trust_proxy: true } } })
+    const trusting = yield* start({ clock, settings: { rate_limit_per_second: 1, server: { trust_proxy: true } } })
     const from = (forwarded: string) =>
       Effect.map(
         ask(trusting.port, "GET", "/collections", { headers: { "x-forwarded-for": forwarded } }),
@@ -304,5 +321,12 @@ it.scopedLive("holds each client to the rate limit, but for health and ready", (
     assert.strictEqual(yield* from("2001:db8::1"), 200)
     assert.strictEqual(yield* from("2001:db8:0:0:ffff::2"), 429)
     assert.strictEqual(yield* from("2001:db8:0:1::1"), 200)
+    // Some proxies write a port, another one for each connection.
+    assert.strictEqual(yield* from("1.1.1.1:50123"), 429)
+    assert.strictEqual(yield* from("[2001:db8::3]:50124"), 429)
+    assert.strictEqual(yield* from("[2001:db8::3]"), 429)
+    // What is no address counts for the proxy itself.
+    assert.strictEqual(yield* from("unknown"), 200)
+    assert.strictEqual(yield* from("_hidden"), 429)
   })
 )

@@ -1,4 +1,5 @@
 import * as HttpServer from "@effect/platform/HttpServer"
+import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -50,6 +51,8 @@ export interface Given {
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
+  /** What time it is to the server. */
+  readonly clock?: Clock.Clock
   /** How long requests may take to arrive. */
   readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
   /** What answers questions; quotes unless given. */
@@ -134,7 +137,8 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
       Layer.provideMerge(Listener.layerTest(given)),
       Layer.provide(engine),
       Layer.provide(config),
-      Layer.provide(Logger.remove(Logger.defaultLogger))
+      Layer.provide(Logger.remove(Logger.defaultLogger)),
+      Layer.provide(given.clock === undefined ? Layer.empty : Layer.setClock(given.clock))
     )
   const scope = yield* Scope.make()
   const stop = Scope.close(scope, Exit.void)
