@@ -5,14 +5,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { randomUUID } from "node:crypto"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
 import type { Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
-import { errorOf, render, withoutPaths } from "./respond.ts"
+import { errorOf, idOf, render, withoutPaths } from "./respond.ts"
 import * as sse from "./sse.ts"
 
 const source = ({ document, passage, score }: Hit, position: number): string =>
@@ -72,12 +71,12 @@ const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readon
 const done = sse.event("done", "{}")
 
 /** What failed as the event that ends the stream, logged once. */
-const failed = (cause: Cause.Cause<unknown>): Effect.Effect<string> =>
+const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> =>
   Option.match(errorOf(cause), {
     // Interrupted: the client has gone.
     onNone: () => Effect.failCause(cause) as Effect.Effect<never>,
     onSome: (error) => {
-      const { body, defect } = render(error, randomUUID())
+      const { body, defect } = render(error, id)
       const logged =
         defect === undefined
           ? Effect.logWarning(`POST /ask: ${body.detail}`)
@@ -93,28 +92,29 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
     /** A little before connections are cut, so that `done` gets through. */
     const late = Effect.zipRight(Deferred.await(closing), Effect.sleep(Duration.times(grace, 0.8)))
 
-    const write = (answering: Answering, request: AskRequest) => (emit: (text: string) => Effect.Effect<void>) =>
-      Effect.gen(function* () {
-        const { generation, hits } = answering
-        const found = provenance(answering)
-        yield* emit(commentsOf(found) + hits.map(source).join(""))
-        const { fragments, isCut } = yield* generation
-        let text = ""
-        const tokens = Stream.runForEach(fragments, (fragment) => {
-          if (request.verify) text += fragment
-          return emit(sse.event("token", fragment))
-        })
-        yield* Effect.raceFirst(tokens, late)
-        const cut = yield* isCut
-        if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
-        if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request), { cut, ...found }))
-        yield* emit(done)
-      }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause), emit)))
+    const write =
+      (answering: Answering, request: AskRequest, id: string) => (emit: (text: string) => Effect.Effect<void>) =>
+        Effect.gen(function* () {
+          const { generation, hits } = answering
+          const found = provenance(answering)
+          yield* emit(commentsOf(found) + hits.map(source).join(""))
+          const { fragments, isCut } = yield* generation
+          let text = ""
+          const tokens = Stream.runForEach(fragments, (fragment) => {
+            if (request.verify) text += fragment
+            return emit(sse.event("token", fragment))
+          })
+          yield* Effect.raceFirst(tokens, late)
+          const cut = yield* isCut
+          if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
+          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request), { cut, ...found }))
+          yield* emit(done)
+        }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause, id), emit)))
 
-    return handlers.handle("ask", ({ payload }) =>
+    return handlers.handle("ask", ({ payload, request }) =>
       // What fails before anything is sent is answered as by POST /query.
       Effect.map(answer.ask(payload), (answering) =>
-        sse.respond(write(answering, payload), headersOf(provenance(answering)))
+        sse.respond(write(answering, payload, idOf(request)), headersOf(provenance(answering)))
       )
     )
   })

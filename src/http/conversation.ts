@@ -3,7 +3,6 @@ import * as ParseResult from "effect/ParseResult"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
-import { randomUUID } from "node:crypto"
 import { InvalidRequest, MalformedBody } from "../api/errors.ts"
 import { fromIssues } from "../api/issues.ts"
 import { type ClientMessage, clientMessages, MessageId, type ServerMessage } from "../api/Socket.ts"
@@ -58,6 +57,12 @@ const fragments = function* (text: string, size = 1000): Iterable<string> {
   }
 }
 
+/** Who sends a message: to the rate limit, and in the log, by the request that opened the connection. */
+export interface Caller {
+  readonly client: string
+  readonly requestId: string
+}
+
 /** Answers one client's messages, each wholly before the next; `send` waits until the client takes more. */
 export const makeAnswer = Effect.gen(function* () {
   const search = yield* Search
@@ -66,7 +71,7 @@ export const makeAnswer = Effect.gen(function* () {
 
   return (
     incoming: Incoming,
-    client: string,
+    { client, requestId }: Caller,
     send: (message: ServerMessage) => Effect.Effect<void>
   ): Effect.Effect<void> => {
     let id: { readonly id?: MessageId } = {}
@@ -99,7 +104,7 @@ export const makeAnswer = Effect.gen(function* () {
       Effect.catchAllCause((cause) => {
         const error = errorOf(cause)
         if (error._tag === "None") return Effect.failCause(cause) as Effect.Effect<never>
-        const { body, defect } = render(error.value, randomUUID())
+        const { body, defect } = render(error.value, requestId)
         const log =
           defect === undefined
             ? Effect.void

@@ -1,11 +1,14 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpBody from "@effect/platform/HttpBody"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
 import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
 import { ServerConfig } from "../Config.ts"
@@ -50,6 +53,7 @@ const make = Effect.gen(function* () {
   const limiter = yield* RateLimiter
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
   const account = yield* makeAccount
+  yield* metrics.begin
 
   const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
     Effect.zipRight(
@@ -86,17 +90,25 @@ const make = Effect.gen(function* () {
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
       const started = performance.now()
       const id = requestId(request)
+      // For who logs under it later on.
+      NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
       const route = routeOf(request.url)
       const cors = corsHeaders(corsOrigins, request.headers)
 
       const finished = (status: number) =>
         account({ id, method: request.method, route: route?.template, status, took: performance.now() - started })
 
-      const finish = (response: HttpServerResponse.HttpServerResponse) =>
-        Effect.as(
-          finished(response.status),
-          HttpServerResponse.setHeaders(response, { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" })
+      const finish = (response: HttpServerResponse.HttpServerResponse) => {
+        const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
+        const whole = HttpServerResponse.setHeaders(response, headers)
+        const { body } = whole
+        if (body._tag !== "Stream") return Effect.as(finished(response.status), whole)
+        // A stream is answered when it ends, or when nobody reads it any more.
+        const stream = Stream.ensuringWith(body.stream, (exit) =>
+          finished(Exit.isInterrupted(exit) ? 499 : response.status)
         )
+        return Effect.succeed(HttpServerResponse.setBody(whole, HttpBody.stream(stream, body.contentType)))
+      }
 
       const failed = (cause: Cause.Cause<unknown>) => {
         const error = errorOf(cause)

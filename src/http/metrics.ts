@@ -10,8 +10,15 @@ const seconds = MetricBoundaries.fromIterable([
 
 const counter = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 
+/** Coarser, since there is a series for each bound, route, method and class of status. */
+const answerSeconds = MetricBoundaries.fromIterable([0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
+
 const requests = counter("clew_http_requests_total", "HTTP requests answered, by route, method and status")
-const durations = Metric.histogram("clew_http_request_duration_seconds", seconds, "Time to answer HTTP requests")
+const durations = Metric.histogram(
+  "clew_http_request_duration_seconds",
+  answerSeconds,
+  "Time to answer HTTP requests, by route, method and class of status"
+)
 
 const known = new Map<string, (tookSeconds: number) => void>()
 
@@ -20,13 +27,10 @@ export const answered = (route: string, method: string, status: number, tookSeco
   const key = `${route} ${method} ${status}`
   let update = known.get(key)
   if (update === undefined) {
-    const labels = [
-      MetricLabel.make("route", route),
-      MetricLabel.make("method", method),
-      MetricLabel.make("status", String(status))
-    ]
-    const count = Metric.taggedWithLabels(requests, labels)
-    const duration = Metric.taggedWithLabels(durations, labels)
+    const labels = [MetricLabel.make("route", route), MetricLabel.make("method", method)]
+    const count = Metric.taggedWithLabels(requests, [...labels, MetricLabel.make("status", String(status))])
+    const statusClass = MetricLabel.make("status", `${String(status)[0]}xx`)
+    const duration = Metric.taggedWithLabels(durations, [...labels, statusClass])
     update = (took) => {
       count.unsafeUpdate(1, [])
       duration.unsafeUpdate(took, [])
@@ -69,6 +73,19 @@ export const indexed = (statuses: Readonly<Record<"created" | "updated" | "uncha
   )
 
 export const deleted = (documents: number) => Metric.incrementBy(deletedDocuments, documents)
+
+/** Every counter is there from the start, so that a first increase shows as one. */
+export const begin = Effect.all(
+  [
+    ...[unauthorizedTotal, rateLimitedTotal, indexedPassages, deletedDocuments].map((it) => Metric.incrementBy(it, 0)),
+    ...(["search", "prompt", "ping", "invalid"] as const).map((type) =>
+      Metric.incrementBy(Metric.tagged(messagesTotal, "type", type), 0)
+    ),
+    indexed({ created: 0, updated: 0, unchanged: 0 }, 0),
+    Metric.incrementBy(socketsOpen, 0)
+  ],
+  { discard: true }
+)
 
 const stageDurations = Metric.histogram("clew_query_stage_duration_seconds", seconds, "Time queries spend, by stage")
 const stage = (name: string) => Metric.tagged(stageDurations, "stage", name)

@@ -1,4 +1,5 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
@@ -33,6 +34,9 @@ const isStatusError = (error: unknown): error is StatusError =>
 /** Where the server keeps its files is nobody's business: of an absolute path only the last part goes out. */
 export const withoutPaths = (text: string): string =>
   text.replace(/(?<![\w:/.])(?:\/[^\s/'"`,;:()]+)+\/([^\s/'"`,;:()]+)/g, "$1")
+
+/** What a request is known by in the log and in its answer; it has had one since it came in. */
+export const idOf = ({ headers }: HttpServerRequest.HttpServerRequest): string => headers["x-request-id"] ?? ""
 
 export interface Rendered {
   readonly body: ProblemBody

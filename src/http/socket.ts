@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import type { Socket } from "node:net"
 import type { RawData, WebSocket } from "ws"
 import { Api } from "../api/Api.ts"
 import { TooManySockets, UpgradeRequired } from "../api/errors.ts"
@@ -13,18 +14,20 @@ import type { ServerMessage } from "../api/Socket.ts"
 import { ServerConfig } from "../Config.ts"
 import { nextTurn } from "../EventLoop.ts"
 import { Access } from "./Access.ts"
-import { type Incoming, makeAnswer } from "./conversation.ts"
+import { type Caller, type Incoming, makeAnswer } from "./conversation.ts"
 import { clientKey } from "./edge.ts"
 import { makeHandshake } from "./handshake.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
+import { makePulse } from "./pulse.ts"
+import { idOf } from "./respond.ts"
 
 const mebibyte = 1024 * 1024
 
 /** Messages that wait for an answer before the client is kept from sending more. */
 const waiting = 16
 
-/** How often a silent client is asked whether it is there; it has as long to answer. */
+/** How often a client is asked whether it is there; one that stands still before a full pipe has ten times as long. */
 const heartbeat = Duration.seconds(30)
 
 /** How long a message may be worked on, and a closing handshake may take, once the server shuts down. */
@@ -43,23 +46,27 @@ const sendTo =
       })
     )
 
-const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket) {
+const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket, socket: Socket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
   const size = () => Option.getOrElse(inbox.unsafeSize(), () => 0)
-  let alive = true
+  const isThere = makePulse()
+  let heard = true
   const onMessage = (data: RawData, isBinary: boolean) => {
+    heard = true
     inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
     // What was read already, 64 KiB at most, still comes.
     if (size() >= waiting) webSocket.pause()
   }
   const pulse = setInterval(() => {
-    if (!alive && !webSocket.isPaused) return webSocket.terminate()
-    alive = false
+    const pending = socket.writableLength
+    const signs = { heard, pending, taken: socket.bytesWritten - pending, paused: webSocket.isPaused }
+    heard = false
+    if (!isThere(signs)) return webSocket.terminate()
     webSocket.ping()
   }, Duration.toMillis(heartbeat))
   webSocket.on("message", onMessage)
-  webSocket.on("pong", () => (alive = true))
+  webSocket.on("pong", () => (heard = true))
   // What went wrong is followed by close.
   webSocket.on("error", () => {})
   webSocket.on("close", () => {
@@ -83,8 +90,8 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     let open = 0
 
     /** Until the client goes or the server shuts down, which lets the message in hand be answered. */
-    const converse = Effect.fnUntraced(function* (webSocket: WebSocket, client: string) {
-      const { closed, take } = yield* listenTo(webSocket)
+    const converse = Effect.fnUntraced(function* (webSocket: WebSocket, socket: Socket, caller: Caller) {
+      const { closed, take } = yield* listenTo(webSocket, socket)
       const send = sendTo(webSocket)
       const shutdown = Effect.as(Deferred.await(closing), undefined)
       const work = Effect.gen(function* () {
@@ -94,7 +101,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
           // Answers that take no time would let nobody else have a turn, nor this loop see that the client has gone.
           yield* nextTurn
           if (webSocket.readyState !== webSocket.OPEN) return yield* closed
-          const answered = answer(message, client, send)
+          const answered = answer(message, caller, send)
           const late = Effect.zipRight(shutdown, Effect.sleep(patience.answer))
           yield* Effect.raceFirst(answered, late)
         }
@@ -120,7 +127,8 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         )
         const webSocket = yield* Effect.onError(handshake(request, upgrade), () => Effect.sync(() => open--))
         yield* metrics.socketOpened
-        yield* Effect.forkDaemon(Effect.ensuring(converse(webSocket, clientKey(request, trustProxy)), leave))
+        const caller = { client: clientKey(request, trustProxy), requestId: idOf(request) }
+        yield* Effect.forkDaemon(Effect.ensuring(converse(webSocket, upgrade.socket, caller), leave))
         return HttpServerResponse.empty({ status: 101 })
       })
     )

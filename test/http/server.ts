@@ -43,6 +43,16 @@ const embed = (text: string): Option.Option<Float32Array> => {
   return norm === 0 ? Option.none() : Option.some(vector.map((value) => value / norm))
 }
 
+export interface Line {
+  readonly message: string
+  readonly annotations: Readonly<Record<string, unknown>>
+}
+
+const logger = (lines: Array<Line>) =>
+  Logger.make(({ annotations, message }) => {
+    lines.push({ message: String(message), annotations: Object.fromEntries(annotations) })
+  })
+
 export interface Given {
   readonly settings?: Omit<SettingsEncoded, "store">
   readonly apiKey?: string
@@ -51,6 +61,8 @@ export interface Given {
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
+  /** Gets every line of the log. */
+  readonly log?: Array<Line>
   /** What time it is to the server. */
   readonly clock?: Clock.Clock
   /** How long requests may take to arrive. */
@@ -137,7 +149,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
       Layer.provideMerge(Listener.layerTest(given)),
       Layer.provide(engine),
       Layer.provide(config),
-      Layer.provide(Logger.remove(Logger.defaultLogger)),
+      Layer.provide(Logger.replace(Logger.defaultLogger, logger(given.log ?? []))),
       Layer.provide(given.clock === undefined ? Layer.empty : Layer.setClock(given.clock))
     )
   const scope = yield* Scope.make()

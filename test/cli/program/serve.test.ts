@@ -238,7 +238,7 @@ describe("serve", () => {
     const text = await response.text()
     for (const series of [
       'clew_http_requests_total{route="/query",method="POST",status="200"} 1',
-      'clew_http_request_duration_seconds_count{route="/query",method="POST",status="200"} 1',
+      'clew_http_request_duration_seconds_count{route="/query",method="POST",status="2xx"} 1',
       ...["embed", "rank", "vector", "keyword", "fuse"].map(
         (it) => `clew_query_stage_duration_seconds_count{stage="${it}"} 1`
       ),

@@ -1,0 +1,135 @@
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Http from "node:http"
+import { WebSocket } from "ws"
+import type { Llm } from "../../src/Llm.ts"
+import { eventually } from "../ollama.ts"
+import { ask, type Given, type Line, start } from "./server.ts"
+
+const saying = (fragments: Stream.Stream<string>) =>
+  ({
+    identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
+    answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments, isCut: Effect.succeed(false) })
+  }) as Llm["Type"]
+
+const settings = { log: { format: "json" } } as const
+
+const filled = (given: Given) =>
+  Effect.gen(function* () {
+    const log: Array<Line> = []
+    const server = yield* start({ ...given, settings, log })
+    yield* ask(server.port, "POST", "/index", { body: { documents: [{ content: "a maze" }] } })
+    log.length = 0
+    return { ...server, log }
+  })
+
+it.scopedLive("logs a defect under the id of its request, in a stream as well", () =>
+  Effect.gen(function* () {
+    const { log, port } = yield* filled({ llm: saying(Stream.die(new Error("SELECT secret"))) })
+    const { text } = yield* ask(port, "POST", "/ask", {
+      body: { query: "maze" },
+      headers: { "x-request-id": "mine-1" }
+    })
+    assert.include(text, "event: error")
+    assert.include(text, "mine-1")
+    assert.notInclude(text, "secret")
+    assert.strictEqual(log.find(({ message }) => message.includes("defect"))?.annotations["request_id"], "mine-1")
+  })
+)
+
+it.scopedLive("logs a defect in a socket's message under the id that the socket was opened with", () =>
+  Effect.gen(function* () {
+    const faults: NonNullable<Given["faults"]> = {}
+    const { log, port } = yield* filled({ faults })
+    faults.defect = new Error("SELECT secret")
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { headers: { "x-request-id": "mine-2" } })
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.terminate()))
+    const answer = yield* Effect.async<string>((resume) => {
+      socket.on("open", () => socket.send('{"type":"search","query":"maze"}'))
+      socket.on("message", (data) => resume(Effect.succeed(String(data))))
+    })
+    assert.include(JSON.parse(answer).error.detail, "mine-2")
+    assert.strictEqual(log.find(({ message }) => message.includes("defect"))?.annotations["request_id"], "mine-2")
+  })
+)
+
+it.scopedLive("counts a stream when it has ended, and one that nobody read to the end as such", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const fragments = Stream.concat(Stream.succeed("a "), Stream.fromEffect(Effect.as(Deferred.await(gate), "maze")))
+    const { log, port } = yield* filled({ llm: saying(fragments) })
+    const open = (id: string) =>
+      Effect.async<Http.IncomingMessage>((resume) => {
+        const headers = { "content-type": "application/json", "x-request-id": id }
+        Http.request({ host: "127.0.0.1", port, path: "/ask", method: "POST", headers }, (response) => {
+          let text = ""
+          response.on("data", (chunk) => {
+            text += String(chunk)
+            if (text.includes("event: token")) resume(Effect.succeed(response))
+          })
+          response.on("error", () => {})
+        }).end('{"query":"maze"}')
+      })
+    const lineOf = (id: string) => log.find(({ annotations }) => annotations["request_id"] === id)?.annotations
+    const read = yield* open("read")
+    const left = yield* open("left")
+    assert.isUndefined(lineOf("read"))
+    left.destroy()
+    yield* eventually("the line of the one that was left", () => lineOf("left") !== undefined)
+    assert.deepInclude(lineOf("left"), { route: "/ask", status: 499 })
+    assert.isUndefined(lineOf("read"))
+    yield* Deferred.succeed(gate, undefined)
+    yield* eventually("the line of the one that was read", () => lineOf("read") !== undefined)
+    assert.deepInclude(lineOf("read"), { route: "/ask", status: 200 })
+    assert.isTrue(read.readable || read.readableEnded)
+  })
+)
+
+it.scopedLive("has every counter from the start, and no series for each status of a histogram", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const { text } = yield* ask(port, "GET", "/metrics")
+    for (const series of [
+      "clew_http_unauthorized_total",
+      "clew_http_rate_limited_total",
+      "clew_websocket_connections",
+      'clew_websocket_messages_total{type="search"}',
+      'clew_indexed_documents_total{status="created"}',
+      "clew_indexed_passages_total",
+      "clew_deleted_documents_total"
+    ]) {
+      assert.isTrue(
+        text.split("\n").some((line) => line.startsWith(`${series} `)),
+        series
+      )
+    }
+    const again = yield* ask(port, "GET", "/metrics")
+    assert.include(again.text, 'clew_http_requests_total{route="/metrics",method="GET",status="200"} ')
+    assert.include(again.text, 'clew_http_request_duration_seconds_count{route="/metrics",method="GET",status="2xx"} ')
+  })
+)
+
+it.scopedLive("cuts what is still running once the grace is over", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const { port, stop } = yield* filled({ gate, grace: Duration.millis(200) })
+    const ended = yield* Effect.fork(
+      Effect.promise(() =>
+        fetch(`http://127.0.0.1:${port}/query`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: '{"query":"maze"}'
+        }).then(
+          () => "answered",
+          () => "cut"
+        )
+      )
+    )
+    yield* Effect.sleep("100 millis")
+    yield* stop
+    assert.strictEqual(yield* ended, "cut")
+  })
+)
