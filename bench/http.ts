@@ -54,11 +54,27 @@ const ask = (port: number, path: string, body?: unknown, via: Http.Agent = agent
 const percentile = (times: ReadonlyArray<number>, share: number): number =>
   [...times].sort((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
 
-const report = (name: string, times: ReadonlyArray<number>, seconds?: number): void => {
-  const rate = seconds === undefined ? "" : `${(times.length / seconds).toFixed(0).padStart(7)}/s`
+interface Figures {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+}
+
+/** Prints a line of figures, with the goal beside it where there is one. */
+const report = (name: string, times: ReadonlyArray<number>, seconds?: number, goal?: string): Figures => {
+  const figures = {
+    perSecond: seconds === undefined ? Number.NaN : times.length / seconds,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    longest: Math.max(...times)
+  }
+  const rate = seconds === undefined ? "" : `${figures.perSecond.toFixed(0).padStart(7)}/s`
+  const { longest, p50, p99 } = figures
   console.log(
-    `${name.padEnd(52)}${rate.padStart(10)}  p50 ${percentile(times, 0.5).toFixed(2)} ms  p99 ${percentile(times, 0.99).toFixed(2)} ms`
+    `${name.padEnd(52)}${rate.padStart(10)}  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  longest ${longest.toFixed(1)} ms${goal === undefined ? "" : `  (goal: ${goal})`}`
   )
+  return figures
 }
 
 /** As many at once as there are connections, for some seconds. */
@@ -66,8 +82,8 @@ const load = async (
   name: string,
   seconds: number,
   one: () => Promise<unknown>,
-  atOnce = connections
-): Promise<void> => {
+  { atOnce = connections, goal }: { readonly atOnce?: number; readonly goal?: string } = {}
+): Promise<Figures> => {
   for (let n = 0; n < 50; n++) await one()
   const times: Array<number> = []
   const started = performance.now()
@@ -81,7 +97,7 @@ const load = async (
       }
     })
   )
-  report(name, times, (performance.now() - started) / 1000)
+  return report(name, times, (performance.now() - started) / 1000, goal)
 }
 
 interface Server {
@@ -103,8 +119,9 @@ const serve = async (database: string, env: Readonly<Record<string, string>> = {
     },
     stdio: ["ignore", "ignore", "pipe"]
   })
-  const port = await new Promise<number>((resolve) => {
+  const port = await new Promise<number>((resolve, reject) => {
     let log = ""
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${log}`)))
     child.stderr.on("data", (chunk) => {
       if (log.length < 10_000) log += String(chunk)
       const found = /Listening on http:\/\/[^:]+:(\d+)/.exec(log)
@@ -124,50 +141,80 @@ const stop = (child: ChildProcess): Promise<unknown> =>
 let asked = 0
 const query = () => ({ query: corpus.query(asked++), hybrid: true, top_k: 5 })
 
-const bare = async (): Promise<void> => {
+const bare = async (): Promise<Figures> => {
   const server = Http.createServer((_, response) => {
     response.setHeader("content-type", "application/json")
     response.end('{"status":"ok","version":"0.1.0"}')
   }).listen(0, "127.0.0.1")
   await new Promise((resolve) => server.on("listening", resolve))
   const { port } = server.address() as AddressInfo
-  await load("bare node:http, in the client's own process", 3, () => ask(port, "/"))
+  const figures = await load("bare node:http, in the client's own process", 3, () => ask(port, "/"))
   server.closeAllConnections()
   server.close()
+  return figures
 }
 
-/** How long /health and queries take while a batch of a thousand is indexed, several times over. */
-const whileIndexing = async (port: number): Promise<void> => {
-  const idle: Array<number> = []
+const every = 5
+
+/**
+ * Asks at fixed times until it is stopped, and times each answer from when the question was due: a stall delays all that
+ * were due meanwhile, and shows in each of them. One connection, so that a question may wait for the one before it.
+ */
+const atFixedTimes = (one: (via: Http.Agent) => Promise<unknown>): (() => Promise<ReadonlyArray<number>>) => {
+  const via = new Http.Agent({ keepAlive: true, maxSockets: 1 })
+  const times: Array<number> = []
+  const state = { going: true }
+  const run = async () => {
+    const started = performance.now()
+    for (let n = 0; state.going; n++) {
+      const due = started + n * every
+      const early = due - performance.now()
+      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
+      await one(via)
+      times.push(performance.now() - due)
+    }
+    return times
+  }
+  const running = run()
+  return () => {
+    state.going = false
+    return running
+  }
+}
+
+/** How long /health and queries take while a batch is indexed, several times over. */
+const whileIndexing = async (name: string, port: number, rounds: number, body: () => object): Promise<void> => {
   const own = new Http.Agent({ keepAlive: true, maxSockets: 1 })
-  const timed = async (into: Array<number>, path: string, body?: unknown): Promise<void> => {
+  const timed = async (into: Array<number>): Promise<void> => {
     const from = performance.now()
-    await ask(port, path, body, own)
+    await ask(port, "/query", query(), own)
     into.push(performance.now() - from)
   }
-  for (let n = 0; n < 200; n++) await timed(idle, "/query", query())
-  report("query, alone, nothing else going on", idle)
+  const idle: Array<number> = []
+  for (let n = 0; n < 200; n++) await timed(idle)
+  const { p50 } = report("query, alone, nothing else going on", idle)
   const health: Array<number> = []
   const queries: Array<number> = []
   const indexing: Array<number> = []
-  for (let round = 0; round < 3; round++) {
-    const body = { documents: batch(1000, 200) }
+  for (let round = 0; round < rounds; round++) {
+    const documents = body()
+    const stopHealth = atFixedTimes((via) => ask(port, "/health", undefined, via))
     const from = performance.now()
     const state = { going: true }
-    const done = ask(port, "/index", body).finally(() => {
+    const done = ask(port, "/index", documents).finally(() => {
       state.going = false
       indexing.push(performance.now() - from)
     })
     while (state.going) {
-      await timed(health, "/health")
-      await timed(queries, "/query", query())
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await timed(queries)
+      await new Promise((resolve) => setTimeout(resolve, every))
     }
     await done
+    health.push(...(await stopHealth()))
   }
-  report("POST /index, 1000 documents", indexing)
-  report("/health meanwhile", health)
-  report("query meanwhile", queries)
+  report(`POST /index, ${name}`, indexing)
+  report(`/health meanwhile, due every ${every} ms`, health, undefined, "p99 under 50 ms")
+  report("query meanwhile", queries, undefined, `under ${(2 * p50 + 20).toFixed(1)} ms`)
 }
 
 type Documents = ReadonlyArray<{ readonly content: string; readonly metadata: object }>
@@ -179,10 +226,10 @@ const fill = async (port: number, part: (n: number) => Documents): Promise<numbe
   return performance.now() - started
 }
 
-const inProcess = async (database: string): Promise<void> => {
+const inProcess = async (database: string): Promise<Figures> => {
   const settings = Schema.decodeSync(Settings)({ embedding: { backend: "builtin" }, store: { path: database } })
   const apiKeys = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
-  await Effect.runPromise(
+  return Effect.runPromise(
     Effect.gen(function* () {
       const search = yield* Search
       const times: Array<number> = []
@@ -191,23 +238,28 @@ const inProcess = async (database: string): Promise<void> => {
         yield* search.run({ query: corpus.query(n), hybrid: true, topK: 5 })
         if (n >= 100) times.push(performance.now() - from)
       }
-      yield* Effect.sync(() => report("query, in process, one at a time", times))
+      return yield* Effect.sync(() => report("query, in process, one at a time", times))
     }).pipe(Effect.provide(App.layer({ settings, apiKeys, store: "readonly" })))
   )
 }
 
 const database = join(folder, "index.db")
 try {
-  await bare()
+  const plain = await bare()
   const first = await serve(database)
   const took = await fill(first.port, (n) => documents.slice(n * 1000, (n + 1) * 1000))
   console.log(`${documents.length} documents indexed over HTTP in ${(took / 1000).toFixed(1)} s`)
-  await load("/health", 4, () => ask(first.port, "/health"))
+  const health = await load("/health", 4, () => ask(first.port, "/health"), { goal: "at least 2000/s" })
+  const door = (1 / health.perSecond - 1 / plain.perSecond) * 1e6
+  console.log(`/health costs ${door.toFixed(0)} µs more than bare node:http, at the same load`)
   await load("query, hybrid, 16 connections", 4, () => ask(first.port, "/query", query()))
-  await load("query, hybrid, one connection", 4, () => ask(first.port, "/query", query()), 1)
-  await whileIndexing(first.port)
+  const alone = await load("query, hybrid, one connection", 4, () => ask(first.port, "/query", query()), { atOnce: 1 })
+  await whileIndexing("1000 documents", first.port, 3, () => ({ documents: batch(1000, 200) }))
+  // About 5 MB of text.
+  await whileIndexing("one document of 5 MB", first.port, 1, () => ({ documents: batch(1, 800_000) }))
   await stop(first.child)
-  await inProcess(database)
+  const engine = await inProcess(database)
+  console.log(`the door costs a query ${(alone.p50 - engine.p50).toFixed(2)} ms (p50, goal: under 1 ms)`)
   const large = join(folder, "large.db")
   const filling = await serve(large)
   await fill(filling.port, (n) => (n < 100 ? batch(1000, 40) : []))
@@ -218,7 +270,7 @@ try {
     starts.push(took)
     await stop(child)
   }
-  report("start to /ready, 100,000 passages", starts)
+  report("start to /ready, 100,000 passages", starts, undefined, "under 400 ms")
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -39,7 +39,8 @@ const reasons: Readonly<Record<string, (host: string, port: number) => string>> 
   ENOTFOUND: (host) => `${host} is not known as a name of this machine; name an address with --host`
 }
 
-const refusal = (error: NodeJS.ErrnoException, host: string, port: number) =>
+/** What an error of `listen` means to who started the server. */
+export const refusal = (error: NodeJS.ErrnoException, host: string, port: number) =>
   new CannotListen({
     message: reasons[error.code ?? ""]?.(host, port) ?? `Cannot listen on ${host}:${port}: ${error.message}`
   })

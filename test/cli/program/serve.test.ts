@@ -1,9 +1,10 @@
 import { execFileSync, type ChildProcess } from "node:child_process"
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import * as Http from "node:http"
 import * as Net from "node:net"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { WebSocket } from "ws"
+import { refusal } from "../../../src/http/Listener.ts"
 import { library } from "./files.ts"
 import { ended, Sandbox } from "./sandbox.ts"
 
@@ -124,6 +125,39 @@ describe("serve", () => {
       assert.isFalse(existsSync(box.path("never.db")), stderr)
     }
     taken.close()
+  })
+
+  it("says that it may not have a port", async () => {
+    const { message } = refusal(Object.assign(new Error("listen EACCES"), { code: "EACCES" }), "127.0.0.1", 80)
+    assert.match(message, /^No permission to listen on port 80 of 127\.0\.0\.1; .* name another with --port$/)
+    const first = Number(readFileSync("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8"))
+    if (process.getuid?.() === 0 || first <= 80) return
+    const { code, stderr } = await box.run(["serve", "--port", "80"])
+    assert.deepStrictEqual([code, stderr.trim()], [1, `clew: ${message}`])
+  })
+
+  it("connects to nobody that is not configured", async () => {
+    box.write({
+      "spy.cjs": `const { Socket } = require("node:net")
+        const { connect } = Socket.prototype
+        Socket.prototype.connect = function (...args) {
+          console.error("CONNECTS", JSON.stringify(args[0]))
+          return connect.apply(this, args)
+        }`
+    })
+    const env = { NODE_OPTIONS: `--require ${box.path("spy.cjs")}` }
+    const use = async (server: Server) => {
+      await post(`${server.url}/index`, { documents: [{ content: "Bees make honey." }] })
+      await post(`${server.url}/query`, { query: "honey", hybrid: true })
+      await fetch(`${server.url}/ready`)
+      server.child.kill("SIGTERM")
+      await server.ended
+      return server.log()
+    }
+    assert.notInclude(await use(await serve([], env)), "CONNECTS")
+    // The spy would have seen it.
+    const otlp = { ...env, CLEW_TELEMETRY_OTLP_ENDPOINT: "http://127.0.0.1:4318" }
+    assert.include(await use(await serve([], otlp)), "CONNECTS")
   })
 
   it("listens elsewhere with a key, and keeps its door shut", async () => {
