@@ -424,6 +424,17 @@ it.scopedLive("takes what is just within the limits", () =>
     assert.strictEqual(yield* status({ query: "x".repeat(2000 - frame) }), 200)
     assert.strictEqual(yield* status({ query: "x".repeat(2001 - frame) }), 413)
     const large = yield* start()
+    const keys = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`k${n}`, n]))
+    const values = Array.from({ length: 250 }, (_, n) => `v${n}`)
+    yield* ask(large.port, "POST", "/index", { body: { documents: [{ content: "x" }] } })
+    for (const filter of [
+      keys,
+      { source: values, k: values },
+      { source: "*".repeat(4096) },
+      { ["k".repeat(4096)]: "v" }
+    ]) {
+      assert.strictEqual((yield* ask(large.port, "POST", "/query", { body: { query: "x", filter } })).status, 200)
+    }
     // Code points count, not UTF-16 units.
     const long = yield* ask(large.port, "POST", "/query", { body: { query: "😀".repeat(10_000) } })
     assert.strictEqual(long.status, 200)
