@@ -22,7 +22,7 @@ const spawn = (): Worker => {
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
   const turn = yield* Effect.makeSemaphore(1)
   let running: Worker | undefined
-  let settle = (_: Effect.Effect<ReadonlyArray<Cut>>): void => {}
+  let settle: (outcome: Effect.Effect<ReadonlyArray<Cut>>) => void = () => {}
   const end = (): void => {
     void running?.terminate()
     running = undefined
