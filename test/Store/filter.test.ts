@@ -48,7 +48,7 @@ const condition: FastCheck.Arbitrary<Condition> = FastCheck.oneof(
   scalar,
   FastCheck.array(scalar, { maxLength: 3 }),
   FastCheck.constantFrom<Condition>({ gte: 0 }, { gt: 0, lte: 2 }, { lt: "y" }, { gte: "a", lt: "x" }),
-  FastCheck.constantFrom("s1*", "s?", "*", "t[0]*")
+  FastCheck.constantFrom<Condition>("s1*", "s?", "*", "t[0]*", ["s1*", "t[0]*"], ["s2", "s1*", 1])
 )
 const filter: FastCheck.Arbitrary<Filter> = FastCheck.dictionary(
   FastCheck.constantFrom("m", "n", "source", "doc_id", "title"),

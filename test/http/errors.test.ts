@@ -425,11 +425,13 @@ it.scopedLive("takes what is just within the limits", () =>
     assert.strictEqual(yield* status({ query: "x".repeat(2001 - frame) }), 413)
     const large = yield* start()
     const keys = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`k${n}`, n]))
-    const values = Array.from({ length: 250 }, (_, n) => `v${n}`)
+    const values = Array.from({ length: 1000 }, (_, n) => `v${n}`)
     yield* ask(large.port, "POST", "/index", { body: { documents: [{ content: "x" }] } })
     for (const filter of [
       keys,
       { source: values, k: values },
+      { source: values.map((value) => `*${value}*`), title: values },
+      Object.fromEntries(Object.keys(keys).map((key) => [key, values])),
       { source: "*".repeat(4096) },
       { ["k".repeat(4096)]: "v" }
     ]) {

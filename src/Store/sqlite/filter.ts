@@ -1,4 +1,5 @@
 import type { Condition, Filter, Range } from "../../model/Filter.ts"
+import { inList, list } from "./rows.ts"
 
 /** The passages that a filter leaves to be searched. */
 export interface Mask {
@@ -16,6 +17,8 @@ export interface Where {
 
 type Scalar = string | number | boolean
 type Kind = "s" | "n" | "b"
+
+const kinds: ReadonlyArray<Kind> = ["s", "n", "b"]
 
 const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
 
@@ -64,19 +67,26 @@ const bounds = (range: Range) =>
     bound === undefined ? [] : [{ operator: operators[name as keyof Range], bound }]
   )
 
+/** One of many: a parameter for all, since SQLite bounds the depth of an expression. */
+const among = (column: string, values: ReadonlyArray<string | number>): Where =>
+  values.length === 1
+    ? { sql: `${column} = ?`, params: [values[0]!] }
+    : { sql: `${column} ${inList}`, params: [list(values)] }
+
 /** A condition on a column of text. */
 const onColumn = (column: string, condition: Condition, glob: boolean): Where => {
-  const equals = (value: Scalar): Where =>
-    typeof value !== "string"
-      ? any([])
-      : glob && isGlob(value)
-        ? any([
-            { sql: `${column} = ?`, params: [value] },
-            { sql: `${column} GLOB ?`, params: [toGlob(value)] }
-          ])
-        : { sql: `${column} = ?`, params: [value] }
-  if (isScalar(condition)) return equals(condition)
-  if (Array.isArray(condition)) return any(condition.map(equals))
+  if (isScalar(condition) || Array.isArray(condition)) {
+    const texts = [condition].flat().filter((value) => typeof value === "string")
+    const globs = glob ? texts.filter(isGlob).map(toGlob) : []
+    return any([
+      ...(texts.length === 0 ? [] : [among(column, texts)]),
+      ...(globs.length === 0
+        ? []
+        : globs.length === 1
+          ? [{ sql: `${column} GLOB ?`, params: globs }]
+          : [{ sql: `EXISTS (SELECT 1 FROM json_each(?) AS g WHERE ${column} GLOB g.value)`, params: [list(globs)] }])
+    ])
+  }
   return all(
     bounds(condition as Range).map(({ bound, operator }) =>
       typeof bound === "string" ? { sql: `${column} ${operator} ?`, params: [bound] } : any([])
@@ -84,27 +94,32 @@ const onColumn = (column: string, condition: Condition, glob: boolean): Where =>
   )
 }
 
-const metadataEquals = (value: Scalar): Where => ({
-  sql: "(kind = ? AND value = ?)",
-  params: [kindOf(value), stored(value)]
-})
+const metadataEquals = (kind: Kind, values: ReadonlyArray<Scalar>): Where => {
+  const { params, sql } = among("value", values.map(stored))
+  return { sql: `(kind = ? AND ${sql})`, params: [kind, ...params] }
+}
+
+/** A test a kind. */
+const metadataAmong = (values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
+  kinds.flatMap((kind) => {
+    const own = values.filter((value) => kindOf(value) === kind)
+    return own.length === 0 ? [] : [metadataEquals(kind, own)]
+  })
 
 /**
  * Tests of a metadata value, any of which may hold; the bounds of a range hold for one and the same element of a list.
  */
 const metadataTests = (condition: Condition): ReadonlyArray<Where> =>
-  isScalar(condition)
-    ? [metadataEquals(condition)]
-    : Array.isArray(condition)
-      ? condition.map(metadataEquals)
-      : [
-          all(
-            bounds(condition as Range).map(({ bound, operator }) => ({
-              sql: `(kind = ? AND value ${operator} ?)`,
-              params: [kindOf(bound), bound]
-            }))
-          )
-        ]
+  isScalar(condition) || Array.isArray(condition)
+    ? metadataAmong([condition].flat())
+    : [
+        all(
+          bounds(condition as Range).map(({ bound, operator }) => ({
+            sql: `(kind = ? AND value ${operator} ?)`,
+            params: [kindOf(bound), bound]
+          }))
+        )
+      ]
 
 const metadataRowsWhere = (key: string, test: Where): Where => ({
   sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,
