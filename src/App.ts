@@ -80,13 +80,15 @@ const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service
       const { choose } = yield* Effect.promise(() => import("./Ollama.ts"))
       return yield* choose(config.url, config.model ?? ollamaModel).pipe(
         Effect.zipRight(ollama),
-        Effect.catchAll(({ reason }) =>
-          Effect.flatMap(Ref.getAndSet(said, reason), (before) =>
-            Effect.as(
-              before === reason ? Effect.void : Effect.logInfo(`A new collection gets the packaged model: ${reason}`),
+        Effect.catchAll(({ absent, reason }) =>
+          Effect.flatMap(Ref.getAndSet(said, reason), (before) => {
+            // Who has no Ollama expects none.
+            const log = absent === true ? Effect.logDebug : Effect.logInfo
+            return Effect.as(
+              before === reason ? Effect.void : log(`A new collection gets the packaged model: ${reason}`),
               builtin
             )
-          )
+          })
         )
       )
     })

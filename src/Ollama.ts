@@ -12,7 +12,9 @@ export type Client = Ollama
 export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
   reason: Schema.String,
   /** HTTP status; none where no answer came. */
-  status: Schema.optional(Schema.Number)
+  status: Schema.optional(Schema.Number),
+  /** Nothing listens at the address: there is no Ollama. */
+  absent: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     return this.reason
@@ -47,7 +49,10 @@ export const toOllamaError =
     }
     const code = codeOf(error)
     if (code === "ECONNREFUSED") {
-      return new OllamaError({ reason: `Ollama does not answer at ${url}; start it with \`ollama serve\`` })
+      return new OllamaError({
+        reason: `Ollama does not answer at ${url}; start it with \`ollama serve\``,
+        absent: true
+      })
     }
     return new OllamaError({
       reason: `Ollama at ${url} broke off: ${text}${typeof code === "string" ? ` (${code})` : ""}`
