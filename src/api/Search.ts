@@ -24,7 +24,7 @@ export const QueryRequest = Schema.Struct(fields).annotations({
   identifier: "QueryRequest",
   title: "Query",
   description: "What to search for; top_k is search.top_k (5) unless given",
-  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "docs/*" } }]
+  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
 })
 export type QueryRequest = typeof QueryRequest.Type
 
