@@ -61,7 +61,8 @@ const { Instance, Memory, Module } = (
 ).WebAssembly
 
 const pageBytes = 65_536
-const maxPages = 65_536
+/** A gibibyte, of addresses only until it is used. */
+const maxPages = 16_384
 /** What an arena may hold before it is left for a new one; a query may go beyond it. */
 const maxBytes = 64 * 1024 * 1024
 /** About what an object beside the arena takes. */

@@ -138,7 +138,8 @@ const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Se
   for (const id of ids) {
     const { firsts, ids: passages } = found.get(id)!
     const input = new Input(id, firsts.length, placesIn(head.ids, passages))
-    if (through.length > 0) {
+    // Passages without a term have no blocks.
+    if (through.length > 0 && firsts.length > 0) {
       input.block = Math.max(0, blockOf(firsts, through))
       input.take(yield* readBlock(sql, { segment: id, block: input.block }), through)
     }

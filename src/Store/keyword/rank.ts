@@ -20,7 +20,7 @@ export interface SearchOptions {
 }
 
 /** Passages that come beyond `depth` because they tie with the last; of more ties, those with the least ids. */
-const maxTied = 1000
+const maxTied = 10_000
 
 /** Sizes of the kernel's structures. */
 const window = 8192

@@ -15,6 +15,9 @@ import * as reindex from "./reindex.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
+/** Bitmaps and codes name passages by numbers of 32 bits. */
+const mostPassages = 2 ** 32
+
 /** The next free row id of a table; the write lock is held, so nobody else takes it. */
 const nextId = (sql: SqlClient.SqlClient, table: string): Effect.Effect<number, SqlError> =>
   Effect.map(
@@ -58,6 +61,9 @@ export const put = Effect.fnUntraced(function* (
   )
   let documentId = yield* nextId(sql, "documents")
   let passageId = yield* nextId(sql, "passages")
+  if (passageId + documents.reduce((sum, { passages }) => sum + passages.length, 0) > mostPassages) {
+    return yield* Effect.dieMessage("This index has given all its passages' numbers away: index anew into another file")
+  }
   const documentRows: Array<ReadonlyArray<unknown>> = []
   const passageRows: Array<ReadonlyArray<unknown>> = []
   const metadata: Array<ReadonlyArray<unknown>> = []

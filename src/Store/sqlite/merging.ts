@@ -14,10 +14,10 @@ export const stepsInBackground = Effect.fnUntraced(function* (
   const wanted = yield* Queue.sliding<true>(1)
   yield* Queue.take(wanted).pipe(
     Effect.zipRight(Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), { while: (more) => more })),
-    // Merging is never due at once: the next write tries again.
+    // Merging is never due at once: the next write tries again, also after a fault of ours.
     Effect.catchTag("StoreUnavailable", ({ reason }) => Effect.logWarning(`Merging was put off. ${reason}`)),
+    Effect.catchAllDefect((defect) => Effect.logError("Merging was put off", defect)),
     Effect.forever,
-    Effect.tapErrorCause((cause) => Effect.logError("Merging has stopped", cause)),
     Effect.forkScoped
   )
   return Queue.offer(wanted, true)

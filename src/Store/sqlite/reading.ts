@@ -74,7 +74,10 @@ export const page = Effect.fnUntraced(function* (
   }))
 })
 
-/** The next passage of the collection after each place; ids are given in order, so places are, too, but for gaps. */
+/**
+ * The passage of the collection at each place, or the last before it where a gap is; ids are given in order, so places
+ * are, too.
+ */
 export const sample = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -91,8 +94,10 @@ export const sample = Effect.fnUntraced(function* (
   const ids = places.map((place) => Math.round(first + place * (last - first)))
   const rows = yield* sql.unsafe<{ readonly doc_id: DocumentId; readonly title: string | null; readonly text: string }>(
     `SELECT d.doc_id, d.title, p.text FROM (
-       SELECT (SELECT q.id FROM passages AS q JOIN documents AS e ON e.id = q.document_id
-               WHERE q.id >= t.value AND e.collection_id = ? ORDER BY q.id LIMIT 1) AS id, min(t.key) AS place
+       SELECT (SELECT min(t.value, e.first_passage + e.passages - 1)
+               FROM documents AS e INDEXED BY documents_passages
+               WHERE e.collection_id = ? AND e.first_passage <= t.value ORDER BY e.first_passage DESC LIMIT 1) AS id,
+              min(t.key) AS place
        FROM json_each(?) AS t GROUP BY 1
      ) AS s CROSS JOIN passages AS p ON p.id = s.id JOIN documents AS d ON d.id = p.document_id ORDER BY s.place`,
     [collection, JSON.stringify(ids)]

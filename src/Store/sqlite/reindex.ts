@@ -38,7 +38,8 @@ const through = Effect.fnUntraced(function* (
   return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
 })
 
-const below = "FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?"
+/** CROSS JOIN keeps SQLite to the passages' order, in which a page is found at once. */
+const below = "FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?"
 
 /** Starts a change of embedder, or goes on with one that was broken off; one to yet another embedder starts anew. */
 export const begin = Effect.fnUntraced(function* (

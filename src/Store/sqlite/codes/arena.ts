@@ -56,7 +56,10 @@ const ready = 1
 const unit = 4096
 const controlPages = Math.ceil(((entries + (mostSlots + 1) * entryWords) * 4) / pageBytes)
 
-/** Milliseconds after which a lock's owner is taken for dead: nobody holds it for longer than some. */
+/**
+ * Waits of a millisecond after which a lock's owner is taken for dead: nobody holds it for longer than some. They are
+ * counted and no clock is looked at, which goes on while a process is stopped.
+ */
 const patience = 2000
 
 const unitsFor = (bytes: number): number => {
@@ -252,19 +255,13 @@ export class Arena {
 
   private locked<A>(use: () => A): A {
     const own = this.handle.holder + 1
-    let since = performance.now()
-    let before = 0
+    let [waits, before] = [0, 0]
     for (;;) {
       const owner = Atomics.compareExchange(this.words, lock, 0, own)
       if (owner === 0) break
-      if (owner !== before) [before, since] = [owner, performance.now()]
-      else if (
-        performance.now() - since > patience &&
-        Atomics.compareExchange(this.words, lock, owner, own) === owner
-      ) {
-        break
-      }
-      Atomics.wait(this.words, lock, owner, 1)
+      if (owner !== before) [before, waits] = [owner, 0]
+      else if (waits > patience && Atomics.compareExchange(this.words, lock, owner, own) === owner) break
+      if (Atomics.wait(this.words, lock, owner, 1) === "timed-out") waits++
     }
     try {
       return use()
