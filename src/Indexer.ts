@@ -85,7 +85,9 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
 
     /** Holds drafts against what is stored under their names; a collection that is not there yet holds nothing. */
     const compare = Effect.fn("Indexer.compare")(function* (name: CollectionName, drafts: ReadonlyArray<Draft>) {
-      const stored = yield* Effect.catchTag(store.lookup(name, drafts), "CollectionNotFound", () =>
+      // The names alone: what is asked may cross to another thread.
+      const refs = drafts.map(({ derivedId, docId, source }): DocumentRef => ({ derivedId, docId, source }))
+      const stored = yield* Effect.catchTag(store.lookup(name, refs), "CollectionNotFound", () =>
         Effect.succeed(drafts.map(() => Option.none<StoredRef>()))
       )
       return drafts.map((next, index): Compared => {
