@@ -227,6 +227,12 @@ export interface StoreStats {
   readonly codesLoadedMs?: number | undefined
 }
 
+/** Bytes in the database, of all collections. */
+export interface StoreSizes {
+  readonly postings: number
+  readonly codes: number
+}
+
 /** Keeps documents, their passages and vectors, and ranks passages. Every write is one transaction. */
 export class Store extends Context.Tag("clew/Store")<
   Store,
@@ -351,5 +357,7 @@ export class Store extends Context.Tag("clew/Store")<
      */
     readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
     readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
+    /** What searching reads, as it is stored; takes milliseconds where there is much. */
+    readonly sizes: () => Effect.Effect<StoreSizes, StoreUnavailable>
   }
 >() {}

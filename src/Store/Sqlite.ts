@@ -130,6 +130,18 @@ const make = Effect.gen(function* () {
           }
         })
       )
+    ),
+
+    sizes: Effect.fn("Store.sizes")(() =>
+      read(
+        Effect.map(
+          sql.unsafe<{ readonly postings: number; readonly codes: number }>(
+            `SELECT (SELECT coalesce(sum(length(data)), 0) FROM keyword_postings) AS postings,
+                    (SELECT coalesce(sum(length(body)), 0) FROM code_blocks) AS codes`
+          ),
+          ([sizes]) => sizes!
+        )
+      )
     )
   })
 })

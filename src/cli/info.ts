@@ -29,6 +29,7 @@ export const info = define(
         const { out } = yield* Terminal
         const { path } = yield* StoreConfig
         const stats = yield* store.stats(flags.collection)
+        const sizes = yield* store.sizes()
         const collections = yield* store.collections
         const shownFirst =
           collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
@@ -39,7 +40,10 @@ export const info = define(
           const row = (name: string, value: string) => `${out.colors.bold(name.padEnd(12))} ${value}`
           return [
             row("Index", shown(cwd, path)),
-            row("Size", bytesText(stats.databaseBytes)),
+            row(
+              "Size",
+              `${bytesText(stats.databaseBytes)} (keyword index ${bytesText(sizes.postings)}, vector codes ${bytesText(sizes.codes)})`
+            ),
             row("Documents", numberText(stats.documents)),
             row("Passages", numberText(stats.passages)),
             row("Collections", collections.map(({ name }) => name).join(", ") || "none"),
@@ -58,6 +62,8 @@ export const info = define(
             chunks: stats.passages,
             collections: stats.collections,
             database_bytes: stats.databaseBytes,
+            posting_bytes: sizes.postings,
+            code_bytes: sizes.codes,
             embedding: { backend: embedding.backend, model: embedding.model, dimensions: embedding.dimensions },
             read_only: false,
             version: version,

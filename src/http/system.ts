@@ -101,11 +101,14 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       .handle("stats", ({ urlParams: { collection } }) =>
         Effect.gen(function* () {
           const stats = yield* statsOf(collection)
+          const sizes = yield* store.sizes()
           return {
             documents: stats.documents,
             chunks: stats.passages,
             collections: stats.collections,
             database_bytes: stats.databaseBytes,
+            posting_bytes: sizes.postings,
+            code_bytes: sizes.codes,
             embedding: toEmbedding(yield* identity(collection ?? defaultCollection)),
             read_only: readOnly,
             version,

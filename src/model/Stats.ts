@@ -13,6 +13,10 @@ export const Stats = Schema.Struct({
   chunks: Schema.Int.annotations({ description: "Passages" }),
   collections: Schema.Int.annotations({ description: "Collections" }),
   database_bytes: Schema.Int.annotations({ description: "Size of the database" }),
+  posting_bytes: Schema.Int.annotations({ description: "Of that, the keyword index" }),
+  code_bytes: Schema.Int.annotations({
+    description: "Of that, the codes that vectors are found by; 0 while they are few"
+  }),
   embedding: Embedding,
   read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
   version: Schema.String.annotations({ description: "Clew's version" }),

@@ -36,7 +36,8 @@ export const reads = [
   "get",
   "list",
   "sample",
-  "rank"
+  "rank",
+  "sizes"
 ] as const satisfies ReadonlyArray<Name>
 
 export type Write = (typeof writes)[number]

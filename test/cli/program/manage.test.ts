@@ -20,7 +20,9 @@ describe("info", () => {
     assert.strictEqual(stats.documents, 5)
     assert.strictEqual(stats.collections, 1)
     assert.strictEqual(stats.embedding.dimensions, 256)
-    assert.isAbove(stats.database_bytes, 0)
+    assert.isAbove(stats.database_bytes, stats.posting_bytes)
+    assert.isAbove(stats.posting_bytes, 0)
+    assert.strictEqual(stats.code_bytes, 0)
   })
 
   it("names the index, the embedder and the configuration file", async () => {
