@@ -100,7 +100,7 @@ const vector = Schema.Struct({
     "oversample",
     autoOrInteger(1, 1024),
     "auto",
-    "Candidates scored exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 5, 7.5 where fewer than 10,000 are left to search (below 3,000 all are scored), more above a million"
+    "Candidates scored exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 7.5, more above a million; fewer than 3,000 are scored all"
   ),
   exact: key("exact", flag, false, "Score every vector exactly; slow from some 100,000 passages on"),
   workers: key(

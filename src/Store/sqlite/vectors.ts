@@ -128,11 +128,10 @@ export const defaults: VectorOptions = { oversample: "auto", exact: false }
 const manyFrom = 10_000
 
 /**
- * Five times the 200 that a leg ranks, where recall@10 is .995 at a million passages and recall@100 .97, as bench/scan.ts
- * measures; more among more. Where a filter leaves few the scan takes less, and the time goes into exactness.
+ * Seven and a half times the 200 that a leg ranks: of five times, recall@10 was .987 to .995 at a million passages, of
+ * eight times .997 (bench/scan.ts and bench/million.ts). More among more.
  */
-const autoOversample = (passages: number): number =>
-  passages < manyFrom ? 7.5 : 5 * Math.max(1, Math.sqrt(passages / 1_000_000))
+const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 1_000_000))
 
 /**
  * The nearest passages by cosine similarity, best first, and all that tie with the last of them. Few are scored exactly
