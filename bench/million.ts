@@ -15,7 +15,7 @@ const methods: ReadonlyArray<readonly [name: string, most: number]> = [
   ["brute", Infinity],
   ["clew", Infinity],
   ["vec0", Infinity],
-  ["fts5", Infinity],
+  ["fts5", 300_000],
   ["usearch", 300_000]
 ]
 
