@@ -11,7 +11,8 @@ import { type Compared, type Draft, type IndexedDocument, Indexer } from "./Inde
 import { type Loaded, type LoadedDocument, Loader, type Unreadable, type Unsupported } from "./Loader.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DocumentId } from "./model/Document.ts"
-import { type Deleted, Store } from "./Store.ts"
+import type { Deleted } from "./model/Stored.ts"
+import { Store } from "./Store.ts"
 import { walk, type WalkOptions } from "./Walker.ts"
 
 export interface FileRun extends WalkOptions {

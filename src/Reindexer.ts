@@ -4,7 +4,8 @@ import * as Stream from "effect/Stream"
 import type { Embedder } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
-import { type ReindexState, Store } from "./Store.ts"
+import type { ReindexState } from "./model/Stored.ts"
+import { Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
 
 /** How a change of embedder stands. */

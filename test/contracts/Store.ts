@@ -6,7 +6,8 @@ import * as Option from "effect/Option"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
-import { type PreparedDocument, type RankRequest, Store } from "../../src/Store.ts"
+import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
+import { Store } from "../../src/Store.ts"
 
 export const embedder: EmbedderIdentity = {
   backend: "test",

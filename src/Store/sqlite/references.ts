@@ -2,7 +2,8 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { DocumentId } from "../../model/Document.ts"
-import { DocumentConflict, type DocumentRef, type StoredRef } from "../../Store.ts"
+import type { DocumentRef, StoredRef } from "../../model/Stored.ts"
+import { DocumentConflict } from "../../Store.ts"
 import { inList, list } from "./rows.ts"
 
 /** A stored document, as far as telling it from others and from its new version goes. */

@@ -2,13 +2,8 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
-import {
-  type Reindexed,
-  type ReindexPosition,
-  type ReindexState,
-  ReindexTakenOver,
-  type Unembedded
-} from "../../Store.ts"
+import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
+import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
 import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"

@@ -1,5 +1,5 @@
 import * as Option from "effect/Option"
-import type { PreparedDocument, Reindexed, StoredRef } from "../../Store.ts"
+import type { PreparedDocument, Reindexed, StoredRef } from "../../model/Stored.ts"
 import type { Method } from "./messages.ts"
 import { packDocument, unpackDocument } from "./packed.ts"
 

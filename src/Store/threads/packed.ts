@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../Store.ts"
+import type { StoredDocument } from "../../model/Stored.ts"
 
 type Passage = StoredDocument["passages"][number]
 

@@ -1,0 +1,136 @@
+import type * as Option from "effect/Option"
+import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
+import type { DocumentId, Metadata } from "./Document.ts"
+import type { Filter } from "./Filter.ts"
+import type { Passage, Vector } from "./Passage.ts"
+import type { Fusion } from "./Query.ts"
+
+/** How a document is known: by its doc_id, else its source, else the hash of its content. */
+export interface DocumentRef {
+  readonly docId?: DocumentId | undefined
+  readonly source?: string | undefined
+  /** The id it gets when it has none of its own: the hash of its source, else of its content. */
+  readonly derivedId: DocumentId
+}
+
+export interface StoredRef {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  /** Hash of everything a document's passages are made from. */
+  readonly fingerprint: string
+  /** The run that last saw it. */
+  readonly seenBy: number | undefined
+  /** Set when the whole document stands on one line of its file. */
+  readonly line: number | undefined
+  readonly passages: number
+}
+
+export interface IndexedPassage extends Passage {
+  /** None: found by keyword only. */
+  readonly vector: Option.Option<Vector>
+}
+
+/** A document ready to be stored. Its passages' spans lie in `content`, in order. */
+export interface PreparedDocument extends DocumentRef {
+  readonly fingerprint: string
+  readonly content: string
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  /** Absolute path of the file it came from. */
+  readonly origin?: string | undefined
+  /** Set when the whole document stands on one line of its file. */
+  readonly line?: number | undefined
+  readonly passages: ReadonlyArray<IndexedPassage>
+}
+
+export interface PutOutcome {
+  readonly docId: DocumentId
+  readonly status: "created" | "updated"
+  readonly passages: number
+}
+
+export interface StoredDocument {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly title: string | undefined
+  readonly metadata: Metadata
+  readonly content: string
+  /** Milliseconds since the epoch. */
+  readonly indexedAt: number
+  readonly passages: ReadonlyArray<Passage & { readonly ordinal: number }>
+}
+
+export interface DocumentSummary {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly origin: string | undefined
+  readonly title: string | undefined
+  readonly passages: number
+}
+
+/** A passage out of many, with what names its document. */
+export interface SampledPassage {
+  readonly docId: DocumentId
+  readonly title: string | undefined
+  readonly text: string
+}
+
+export interface Deleted {
+  readonly documents: number
+  readonly passages: number
+}
+
+/** How far a change of embedder has come, in passages. */
+export interface ReindexState {
+  readonly done: number
+  readonly total: number
+}
+
+/** A passage that waits for its vector of the next embedder. */
+export interface Unembedded {
+  readonly id: number
+  readonly title: string | undefined
+  readonly heading: ReadonlyArray<string>
+  readonly text: string
+}
+
+export interface Reindexed {
+  readonly id: number
+  readonly vector: Option.Option<Vector>
+}
+
+/** How far a change of embedder had come when a caller looked, so that two changes at once notice each other. */
+export interface ReindexPosition {
+  readonly embedder: EmbedderIdentity
+  /** The passages up to and with this one have their new vector; 0 where none has. */
+  readonly through: number
+}
+
+/** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
+export interface RankRequest {
+  readonly collection: CollectionName
+  readonly vector?: Vector | undefined
+  readonly keyword?: string | undefined
+  readonly alpha: number
+  readonly fusion: Fusion
+  readonly filter: Filter
+  /** Hits wanted; if so many match, so many come. */
+  readonly limit: number
+}
+
+export interface StoreStats {
+  readonly documents: number
+  readonly passages: number
+  readonly collections: number
+  readonly databaseBytes: number
+  /** Bytes of the vectors' codes in this process's memory; the first search that needs them loads them. */
+  readonly codeBytes?: number | undefined
+  /** Milliseconds that loading them has taken. */
+  readonly codesLoadedMs?: number | undefined
+}
+
+/** Bytes in the database, of all collections. */
+export interface StoreSizes {
+  readonly postings: number
+  readonly codes: number
+}
