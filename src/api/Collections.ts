@@ -4,27 +4,13 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
-import { Embedding } from "../model/Stats.ts"
+import { CollectionInfo } from "../model/Stats.ts"
 import { DeleteResponse } from "./Documents.ts"
 import * as failures from "./failures.ts"
 import { Authorization, StatsAuthorization, Writing } from "./Middleware.ts"
 import { strict } from "./strict.ts"
 
-const collection = {
-  name: Schema.String.annotations({ description: "The collection's name" }),
-  documents: Schema.Int.annotations({ description: "Its documents" }),
-  chunks: Schema.Int.annotations({ description: "Their passages" }),
-  embedding: Embedding,
-  created_at: Schema.Int.annotations({ description: "When it was made, in milliseconds since 1970" })
-}
-
-export const CollectionInfo = Schema.Struct(collection).annotations({
-  identifier: "Collection",
-  description: "A named set of documents with one embedder"
-})
-export type CollectionInfo = typeof CollectionInfo.Type
-
-const Created = Schema.Struct(collection).annotations({
+const Created = Schema.Struct(CollectionInfo.fields).annotations({
   ...HttpApiSchema.annotations({ status: 201 }),
   identifier: "CreatedCollection",
   description: "The collection that was made"

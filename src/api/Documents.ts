@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
 import { kindOf } from "../model/kinds.ts"
+import { place } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization, Writing } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -87,14 +88,10 @@ const docId = HttpApiSchema.param("doc_id", DocumentPath)
 
 const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName) }).annotations(strict)
 
-export const PassageSpan = Schema.Struct({
-  chunk_index: count("The passage's place in its document, from 0"),
-  heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
-  start: count("UTF-16 offset of the passage in the original"),
-  end: count("UTF-16 offset after the passage's last character"),
-  start_line: count("First line, from 1"),
-  end_line: count("Last line, from 1")
-}).annotations({ identifier: "PassageSpan", description: "Where a passage stands in its document" })
+export const PassageSpan = Schema.Struct(place).annotations({
+  identifier: "PassageSpan",
+  description: "Where a passage stands in its document"
+})
 
 export const DocumentResponse = Schema.Struct({
   doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),

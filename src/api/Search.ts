@@ -2,8 +2,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { MaxTokens, Mode, SearchRequest } from "../model/Query.ts"
-import { SearchResponse } from "../model/SearchResult.ts"
+import { MaxTokens, SearchRequest } from "../model/Query.ts"
+import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -43,16 +43,6 @@ export const PromptRequest = Schema.Struct({
   examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, maxTokens: 2000 }]
 })
 export type PromptRequest = typeof PromptRequest.Type
-
-export const PromptResponse = Schema.Struct({
-  prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
-  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
-  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
-  mode: Mode,
-  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
-  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
-}).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
-export type PromptResponse = typeof PromptResponse.Type
 
 export class SearchGroup extends HttpApiGroup.make("search")
   .add(

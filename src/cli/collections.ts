@@ -2,8 +2,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Embedders } from "../Embedders.ts"
-import { type Collection, CollectionName, defaultCollection, describeEmbedder } from "../model/Collection.ts"
-import { Embedding } from "../model/Stats.ts"
+import { CollectionName, defaultCollection, describeEmbedder } from "../model/Collection.ts"
+import { CollectionInfo, toCollectionInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define, group } from "./command.ts"
 import { confirmed } from "./confirm.ts"
@@ -12,17 +12,8 @@ import * as options from "./options.ts"
 import { count, numberText, printResult } from "./output.ts"
 import { UsageError } from "./UsageError.ts"
 
-/** A collection as `collections --json` lists it. */
-const CollectionLine = Schema.Struct({
-  name: CollectionName,
-  documents: Schema.Int,
-  chunks: Schema.Int,
-  embedding: Embedding,
-  created_at: Schema.Int.annotations({ description: "Milliseconds since the epoch" })
-})
-
 /** What `collections --json` prints: the body of GET /collections. */
-export const CollectionsReport = Schema.Struct({ collections: Schema.Array(CollectionLine) }).annotations({
+export const CollectionsReport = Schema.Struct({ collections: Schema.Array(CollectionInfo) }).annotations({
   identifier: "CollectionsReport"
 })
 
@@ -33,12 +24,6 @@ export const DropReport = Schema.Struct({
   deleted_chunks: Schema.Int
 }).annotations({ identifier: "DropReport" })
 
-const embeddingOf = ({ embedder }: Pick<Collection, "embedder">): typeof Embedding.Type => ({
-  backend: embedder.backend,
-  model: embedder.model,
-  dimensions: embedder.dimensions
-})
-
 const list = Effect.gen(function* () {
   const engine = yield* Engine
   yield* Effect.gen(function* () {
@@ -46,13 +31,7 @@ const list = Effect.gen(function* () {
     yield* printResult(
       CollectionsReport,
       {
-        collections: collections.map((each) => ({
-          name: each.name,
-          documents: each.documents,
-          chunks: each.passages,
-          embedding: embeddingOf(each),
-          created_at: each.createdAt
-        }))
+        collections: collections.map(toCollectionInfo)
       },
       Effect.succeed(
         collections.length === 0
@@ -86,8 +65,8 @@ const create = define(
         const identity = yield* (yield* Embedders).configured.identity
         const made = yield* (yield* Store).createCollection(name, identity)
         yield* printResult(
-          CollectionLine,
-          { name, documents: 0, chunks: 0, embedding: embeddingOf(made), created_at: made.createdAt },
+          CollectionInfo,
+          toCollectionInfo({ ...made, documents: 0, passages: 0 }),
           Effect.succeed(`Made collection ${name}, vectors by ${describeEmbedder(made.embedder)}`)
         )
       }).pipe(Effect.provide(engine.open("write")))

@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import { StoreConfig } from "../Config.ts"
 import { Embedders } from "../Embedders.ts"
 import { defaultCollection, describeEmbedder } from "../model/Collection.ts"
-import { Stats } from "../model/Stats.ts"
+import { Stats, toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -57,18 +57,12 @@ export const info = define(
         })
         yield* printResult(
           Stats,
-          {
-            documents: stats.documents,
-            chunks: stats.passages,
-            collections: stats.collections,
-            database_bytes: stats.databaseBytes,
-            posting_bytes: sizes.postings,
-            code_bytes: sizes.codes,
-            embedding: { backend: embedding.backend, model: embedding.model, dimensions: embedding.dimensions },
+          toStats(stats, sizes, {
+            embedding: toEmbedding(embedding),
             read_only: false,
-            version: version,
+            version,
             uptime_seconds: Math.floor(process.uptime())
-          },
+          }),
           text
         )
       }).pipe(Effect.provide(engine.open("read")))

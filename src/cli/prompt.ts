@@ -1,6 +1,5 @@
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
-import { Mode } from "../model/Query.ts"
+import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
@@ -10,16 +9,6 @@ import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
-
-/** What `prompt --json` prints: the body of POST /prompt. */
-export const PromptReport = Schema.Struct({
-  prompt: Schema.String,
-  sources: Schema.Array(Schema.String),
-  query_time_ms: Schema.Int,
-  mode: Mode,
-  degraded: Schema.optional(Schema.String),
-  omitted: Schema.optional(Schema.Int)
-}).annotations({ identifier: "PromptReport" })
 
 export const prompt = define(
   {
@@ -44,7 +33,7 @@ export const prompt = define(
       ).pipe(Effect.provide(engine.open("read")))
 
       if (globals.json) {
-        yield* printJson(PromptReport, {
+        yield* printJson(PromptResponse, {
           prompt,
           sources: hits.map(({ document }) => document.source),
           query_time_ms: queryTimeMs,

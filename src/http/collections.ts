@@ -1,29 +1,23 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
-import type { CollectionInfo } from "../api/Collections.ts"
 import { CollectionProtected } from "../api/errors.ts"
 import { Embedders } from "../Embedders.ts"
 import { type CollectionSummary, defaultCollection, type EmbedderIdentity } from "../model/Collection.ts"
+import { toCollectionInfo } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { toDeleteResponse } from "./documents.ts"
 import * as metrics from "./metrics.ts"
 import { withoutPaths } from "./respond.ts"
 
 /** A model that is a folder goes by its name. */
-export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity) => ({
-  backend,
-  model: withoutPaths(model),
-  dimensions
+export const named = (embedder: EmbedderIdentity): EmbedderIdentity => ({
+  ...embedder,
+  model: withoutPaths(embedder.model)
 })
 
-const toInfo = ({ createdAt, documents, embedder, name, passages }: CollectionSummary): CollectionInfo => ({
-  name,
-  documents,
-  chunks: passages,
-  embedding: toEmbedding(embedder),
-  created_at: createdAt
-})
+const toInfo = (collection: CollectionSummary) =>
+  toCollectionInfo({ ...collection, embedder: named(collection.embedder) })
 
 export const layer = HttpApiBuilder.group(Api, "collections", (handlers) =>
   Effect.gen(function* () {

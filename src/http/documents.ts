@@ -6,7 +6,7 @@ import { InvalidRequest } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
-import { headingPath } from "../model/SearchResult.ts"
+import { placeOf } from "../model/SearchResult.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
 import { Indexing } from "./indexing.ts"
@@ -25,14 +25,7 @@ const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
     ...(document.source === undefined ? {} : { source: document.source }),
     ...(document.title === undefined ? {} : { title: document.title })
   },
-  passages: document.passages.map((passage) => ({
-    chunk_index: passage.ordinal,
-    ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
-    start: passage.start,
-    end: passage.end,
-    start_line: passage.startLine,
-    end_line: passage.endLine
-  })),
+  passages: document.passages.map(placeOf),
   indexed_at: document.indexedAt
 })
 

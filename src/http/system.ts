@@ -7,10 +7,11 @@ import { Api } from "../api/Api.ts"
 import type { Check } from "../api/System.ts"
 import { Embedders } from "../Embedders.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
 import { Access } from "./Access.ts"
-import { toEmbedding } from "./collections.ts"
+import { named } from "./collections.ts"
 import { processSamples } from "./process.ts"
 import { prometheus, type Sample } from "./prometheus.ts"
 import { withoutPaths } from "./respond.ts"
@@ -100,20 +101,12 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       )
       .handle("stats", ({ urlParams: { collection } }) =>
         Effect.gen(function* () {
-          const stats = yield* statsOf(collection)
-          const sizes = yield* store.sizes()
-          return {
-            documents: stats.documents,
-            chunks: stats.passages,
-            collections: stats.collections,
-            database_bytes: stats.databaseBytes,
-            posting_bytes: sizes.postings,
-            code_bytes: sizes.codes,
-            embedding: toEmbedding(yield* identity(collection ?? defaultCollection)),
+          return toStats(yield* statsOf(collection), yield* store.sizes(), {
+            embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
             read_only: readOnly,
             version,
             uptime_seconds: Math.floor(process.uptime())
-          }
+          })
         })
       )
       .handle("metrics", () =>

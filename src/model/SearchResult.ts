@@ -23,17 +23,22 @@ export interface Hit {
   }
 }
 
+/** Where a passage stands in its document. */
+export const place = {
+  chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
+  heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
+  start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
+  end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
+  start_line: Schema.Int.annotations({ description: "First line, from 1" }),
+  end_line: Schema.Int.annotations({ description: "Last line, from 1" })
+}
+
 export const ResultMetadata = Schema.Struct(
   {
     source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
     doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
     title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
-    chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
-    heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
-    start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
-    end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
-    start_line: Schema.Int.annotations({ description: "First line, from 1" }),
-    end_line: Schema.Int.annotations({ description: "Last line, from 1" })
+    ...place
   },
   { key: Schema.String, value: Schema.Unknown }
 ).annotations({ identifier: "ResultMetadata", description: "Where the passage stands, and the document's own keys" })
@@ -53,7 +58,26 @@ export const SearchResponse = Schema.Struct({
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 
+export const PromptResponse = Schema.Struct({
+  prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
+  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
+  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+  mode: Mode,
+  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
+  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
+}).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
+export type PromptResponse = typeof PromptResponse.Type
+
 export const headingPath = (heading: ReadonlyArray<string>): string => heading.join(" > ")
+
+export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
+  chunk_index: passage.ordinal,
+  ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
+  start: passage.start,
+  end: passage.end,
+  start_line: passage.startLine,
+  end_line: passage.endLine
+})
 
 /** The service's own keys win over a document's of the same name. */
 export const toSearchResult = ({ document, passage, score }: Hit): SearchResult => ({
@@ -64,11 +88,6 @@ export const toSearchResult = ({ document, passage, score }: Hit): SearchResult 
     source: document.source,
     doc_id: document.docId,
     ...(document.title === undefined ? {} : { title: document.title }),
-    chunk_index: passage.ordinal,
-    ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
-    start: passage.start,
-    end: passage.end,
-    start_line: passage.startLine,
-    end_line: passage.endLine
+    ...placeOf(passage)
   }
 })

@@ -1,4 +1,6 @@
 import * as Schema from "effect/Schema"
+import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
+import type { StoreSizes, StoreStats } from "./Stored.ts"
 
 /** What makes a collection's vectors, as the doors show it. */
 export const Embedding = Schema.Struct({
@@ -6,6 +8,36 @@ export const Embedding = Schema.Struct({
   model: Schema.String.annotations({ description: "The model's name" }),
   dimensions: Schema.Int.annotations({ description: "Width of a vector" })
 }).annotations({ identifier: "Embedding", description: "What makes the vectors" })
+
+export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity): typeof Embedding.Type => ({
+  backend,
+  model,
+  dimensions
+})
+
+/** A collection, as the doors show it. */
+export const CollectionInfo = Schema.Struct({
+  name: Schema.String.annotations({ description: "The collection's name" }),
+  documents: Schema.Int.annotations({ description: "Its documents" }),
+  chunks: Schema.Int.annotations({ description: "Their passages" }),
+  embedding: Embedding,
+  created_at: Schema.Int.annotations({ description: "When it was made, in milliseconds since 1970" })
+}).annotations({ identifier: "Collection", description: "A named set of documents with one embedder" })
+export type CollectionInfo = typeof CollectionInfo.Type
+
+export const toCollectionInfo = ({
+  createdAt,
+  documents,
+  embedder,
+  name,
+  passages
+}: CollectionSummary): CollectionInfo => ({
+  name,
+  documents,
+  chunks: passages,
+  embedding: toEmbedding(embedder),
+  created_at: createdAt
+})
 
 /** What is in an index, as GET /stats and `info --json` say it. */
 export const Stats = Schema.Struct({
@@ -23,3 +55,17 @@ export const Stats = Schema.Struct({
   uptime_seconds: Schema.Int.annotations({ description: "Since the process started" })
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
+
+export const toStats = (
+  stats: StoreStats,
+  sizes: StoreSizes,
+  process: Pick<Stats, "embedding" | "read_only" | "version" | "uptime_seconds">
+): Stats => ({
+  documents: stats.documents,
+  chunks: stats.passages,
+  collections: stats.collections,
+  database_bytes: stats.databaseBytes,
+  posting_bytes: sizes.postings,
+  code_bytes: sizes.codes,
+  ...process
+})

@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { PromptResponse } from "../../api/Search.ts"
+import { PromptResponse } from "../../model/SearchResult.ts"
 import { Prompt } from "../../Prompt.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"

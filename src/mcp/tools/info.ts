@@ -2,18 +2,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Embedders } from "../../Embedders.ts"
-import { CollectionName, defaultCollection, describeEmbedder, type EmbedderIdentity } from "../../model/Collection.ts"
+import { CollectionName, defaultCollection, describeEmbedder } from "../../model/Collection.ts"
+import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
 import { Store } from "../../Store.ts"
 import type { Settings } from "../Tool.ts"
 import { optional, orEmpty, plural } from "./request.ts"
 
 const count = (description: string) => Schema.Int.annotations({ description })
-
-const Embedding = Schema.Struct({
-  backend: Schema.String,
-  model: Schema.String,
-  dimensions: Schema.Int
-}).annotations({ description: "What makes the vectors" })
 
 export const IndexInfo = Schema.Struct({
   documents: count("Documents, of the collection where one is named"),
@@ -21,21 +16,11 @@ export const IndexInfo = Schema.Struct({
   database_bytes: count("Size of the database"),
   model: Schema.optional(Schema.String.annotations({ description: "Name of the embedding model" })),
   embedding: Schema.optional(Embedding),
-  collections: Schema.Array(
-    Schema.Struct({
-      name: Schema.String,
-      documents: Schema.Int,
-      chunks: Schema.Int,
-      embedding: Embedding,
-      created_at: count("Milliseconds since 1970")
-    })
-  ),
+  collections: Schema.Array(CollectionInfo),
   read_only: Schema.Boolean,
   version: Schema.String.annotations({ description: "Clew's version" })
 })
 export type IndexInfo = typeof IndexInfo.Type
-
-const embeddingOf = ({ backend, dimensions, model }: EmbedderIdentity) => ({ backend, model, dimensions })
 
 /** What the index holds, or one collection of it. An embedder that cannot say who it is is left out. */
 export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
@@ -55,14 +40,8 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
     chunks: stats.passages,
     database_bytes: stats.databaseBytes,
     ...optional("model", embedder?.model),
-    ...optional("embedding", embedder === undefined ? undefined : embeddingOf(embedder)),
-    collections: all.map(({ createdAt, documents, embedder, name, passages }) => ({
-      name,
-      documents,
-      chunks: passages,
-      embedding: embeddingOf(embedder),
-      created_at: createdAt
-    })),
+    ...optional("embedding", embedder === undefined ? undefined : toEmbedding(embedder)),
+    collections: all.map(toCollectionInfo),
     read_only: settings.readOnly,
     version: settings.version,
     describe: embedder === undefined ? "not available now" : describeEmbedder(embedder)

@@ -1,7 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { AskReport } from "../../../src/cli/ask.ts"
-import { PromptReport } from "../../../src/cli/prompt.ts"
+import { PromptResponse } from "../../../src/model/SearchResult.ts"
 import { ReindexReport } from "../../../src/cli/reindex.ts"
 import { eventually, startOllama } from "../../ollama.ts"
 import { library } from "./files.ts"
@@ -129,7 +129,7 @@ describe("prompt", () => {
   })
 
   it("keeps to --max-tokens and says what it left out", async () => {
-    const { omitted, prompt, sources } = await box.json(PromptReport, [
+    const { omitted, prompt, sources } = await box.json(PromptResponse, [
       "prompt",
       "tide",
       "-k",
