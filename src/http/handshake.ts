@@ -22,12 +22,17 @@ export const makeHandshake = (maxPayload: number) =>
     const refused = new WeakMap<object, (error: Error) => void>()
     server.on("wsClientError", (error, socket) => refused.get(socket)?.(error))
 
-    return (request: HttpServerRequest.HttpServerRequest, { head, release, socket }: Upgrade) =>
-      Effect.async<WebSocket, InvalidRequest>((resume) => {
+    /** `listen` has to be at once: what came together with the handshake is read before anything else is done. */
+    return <A>(
+      request: HttpServerRequest.HttpServerRequest,
+      { head, release, socket }: Upgrade,
+      listen: (webSocket: WebSocket) => A
+    ) =>
+      Effect.async<A, InvalidRequest>((resume) => {
         refused.set(socket, ({ message }) => resume(new InvalidRequest({ errors: [{ path: "", message }] })))
         server.handleUpgrade(NodeHttpServerRequest.toIncomingMessage(request), socket, head, (webSocket) => {
           release()
-          resume(Effect.succeed(webSocket))
+          resume(Effect.succeed(listen(webSocket)))
         })
       })
   })

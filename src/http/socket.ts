@@ -46,38 +46,47 @@ const sendTo =
       })
     )
 
-const listenTo = Effect.fnUntraced(function* (webSocket: WebSocket, socket: Socket) {
+interface Connection {
+  readonly webSocket: WebSocket
+  /** The next message; the client may send more meanwhile. */
+  readonly take: Effect.Effect<Incoming>
+  readonly closed: Effect.Effect<void>
+}
+
+/** Listens to a WebSocket from the moment on that it is called: frames may have come together with the handshake. */
+const makeListen = Effect.fnUntraced(function* (socket: Socket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
   const size = () => Option.getOrElse(inbox.unsafeSize(), () => 0)
   const isThere = makePulse()
-  let heard = true
-  const onMessage = (data: RawData, isBinary: boolean) => {
-    heard = true
-    inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
-    // What was read already, 64 KiB at most, still comes.
-    if (size() >= waiting) webSocket.pause()
+  return (webSocket: WebSocket): Connection => {
+    let heard = true
+    const onMessage = (data: RawData, isBinary: boolean) => {
+      heard = true
+      inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
+      // What was read already, 64 KiB at most, still comes.
+      if (size() >= waiting) webSocket.pause()
+    }
+    const pulse = setInterval(() => {
+      const pending = socket.writableLength
+      const signs = { heard, pending, taken: socket.bytesWritten - pending, paused: webSocket.isPaused }
+      heard = false
+      if (!isThere(signs)) return webSocket.terminate()
+      webSocket.ping()
+    }, Duration.toMillis(heartbeat))
+    webSocket.on("message", onMessage)
+    webSocket.on("pong", () => (heard = true))
+    // What went wrong is followed by close.
+    webSocket.on("error", () => {})
+    webSocket.on("close", () => {
+      clearInterval(pulse)
+      Deferred.unsafeDone(closed, Effect.void)
+    })
+    const resume = Effect.sync(() => {
+      if (size() < waiting) webSocket.resume()
+    })
+    return { webSocket, take: Effect.zipLeft(Queue.take(inbox), resume), closed: Deferred.await(closed) }
   }
-  const pulse = setInterval(() => {
-    const pending = socket.writableLength
-    const signs = { heard, pending, taken: socket.bytesWritten - pending, paused: webSocket.isPaused }
-    heard = false
-    if (!isThere(signs)) return webSocket.terminate()
-    webSocket.ping()
-  }, Duration.toMillis(heartbeat))
-  webSocket.on("message", onMessage)
-  webSocket.on("pong", () => (heard = true))
-  // What went wrong is followed by close.
-  webSocket.on("error", () => {})
-  webSocket.on("close", () => {
-    clearInterval(pulse)
-    Deferred.unsafeDone(closed, Effect.void)
-  })
-  const resume = Effect.sync(() => {
-    if (size() < waiting) webSocket.resume()
-  })
-  const take = Effect.zipLeft(Queue.take(inbox), resume)
-  return { take, closed: Deferred.await(closed) }
 })
 
 export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
@@ -90,8 +99,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     let open = 0
 
     /** Until the client goes or the server shuts down, which lets the message in hand be answered. */
-    const converse = Effect.fnUntraced(function* (webSocket: WebSocket, socket: Socket, caller: Caller) {
-      const { closed, take } = yield* listenTo(webSocket, socket)
+    const converse = Effect.fnUntraced(function* ({ closed, take, webSocket }: Connection, caller: Caller) {
       const send = sendTo(webSocket)
       const shutdown = Effect.as(Deferred.await(closing), undefined)
       const work = Effect.gen(function* () {
@@ -125,12 +133,14 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
           metrics.socketClosed,
           Effect.sync(() => open--)
         )
-        const webSocket = yield* Effect.onError(handshake(request, upgrade), () => Effect.sync(() => open--))
+        const listen = yield* makeListen(upgrade.socket)
+        const connection = yield* Effect.onError(handshake(request, upgrade, listen), () => Effect.sync(() => open--))
         yield* metrics.socketOpened
         const caller = { client: clientKey(request, trustProxy), requestId: idOf(request) }
-        yield* Effect.forkDaemon(Effect.ensuring(converse(webSocket, upgrade.socket, caller), leave))
+        yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, caller), leave)))
         return HttpServerResponse.empty({ status: 101 })
-      })
+        // A client that goes during the handshake leaves no place taken.
+      }).pipe(Effect.uninterruptible)
     )
   })
 )

@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
+import * as Net from "node:net"
 import { WebSocket } from "ws"
 import { ask, start } from "./server.ts"
 
@@ -295,5 +296,63 @@ it.scopedLive("finishes the answer in hand and says goodbye when the server shut
     assert.deepInclude(all.at(-1), { type: "done", count: 2 })
     assert.strictEqual((yield* busy.ended).code, 1001)
     yield* Fiber.join(stopping)
+  })
+)
+
+/** A client's frame, masked with zeros, which leave it readable. */
+const frame = (opcode: number, payload: string): Buffer =>
+  Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)])
+
+const upgrade = [
+  "GET /ws HTTP/1.1",
+  "Host: 127.0.0.1",
+  "Connection: Upgrade",
+  "Upgrade: websocket",
+  "Sec-WebSocket-Version: 13",
+  "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+  "",
+  ""
+].join("\r\n")
+
+/** The handshake and what goes with it in one packet; what the server says, until it hangs up or has said the last. */
+const inOnePacket = (port: number, frames: ReadonlyArray<Buffer>, last?: string) =>
+  Effect.async<Buffer>((resume) => {
+    const chunks: Array<Buffer> = []
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(Buffer.concat([Buffer.from(upgrade), ...frames])))
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk)
+      if (last !== undefined && Buffer.concat(chunks).includes(last)) socket.destroy()
+    })
+    socket.on("error", () => {})
+    socket.on("close", () => resume(Effect.succeed(Buffer.concat(chunks))))
+  })
+
+it.scopedLive("outlives an invalid frame in the packet of the handshake", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ settings: { server: { max_sockets: 1 } } })
+    const invalid = {
+      "reserved bits": Buffer.from([0xf1, 0x80, 0, 0, 0, 0]),
+      "an unknown opcode": Buffer.from([0x83, 0x80, 0, 0, 0, 0]),
+      "no mask": Buffer.from([0x81, 0x01, 0x61]),
+      "a fragment of nothing": frame(0x0, "x"),
+      "a ping in parts": Buffer.from([0x09, 0x80, 0, 0, 0, 0]),
+      "a length beyond every limit": Buffer.from([0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+      "text that is no UTF-8": Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff])
+    }
+    for (const [name, bytes] of Object.entries(invalid)) {
+      const said = yield* inOnePacket(port, [bytes])
+      assert.match(said.toString("latin1"), /^HTTP\/1\.1 101 /, name)
+      // One connection is all there may be: none of those before holds a place.
+      assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200, name)
+    }
+  })
+)
+
+it.scopedLive("answers the frames in the packet of the handshake", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const messages = Array.from({ length: 40 }, (_, id) => frame(0x1, JSON.stringify({ type: "ping", id })))
+    const said = (yield* inOnePacket(port, messages, '"id":39}')).toString("latin1")
+    for (let id = 0; id < 40; id++) assert.include(said, `{"type":"pong","id":${id}}`)
   })
 )
