@@ -1,8 +1,9 @@
 import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
-import { chmodSync, copyFileSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { analyze } from "./analyze.mjs"
+import { ascii } from "./ascii.mjs"
 import { writeBytecode } from "./bytecode.mjs"
 import { commonjs } from "./commonjs.mjs"
 import { buildKernels } from "./kernels.mjs"
@@ -64,6 +65,8 @@ const [{ metafile }] = await Promise.all([
   // The library shares effect with the program that imports it: tags and fibers of two copies do not meet.
   build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external" })
 ])
+const script = `${outdir}/program.cjs`
+writeFileSync(script, ascii(readFileSync(script, "utf8")))
 copyFileSync("scripts/launcher.mjs", `${outdir}/bin.js`)
 chmodSync(outdir, 0o755)
 chmodSync(`${outdir}/bin.js`, 0o755)

@@ -17,5 +17,6 @@ const bytecode = () => {
 }
 
 // Compiling takes half of a start. V8 takes the bytecode of the build if that was made by the same Node, and compiles anew otherwise.
+// The script is ASCII alone (scripts/ascii.mjs), so this reads it as it was written, a byte a character.
 const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
 program.runInThisContext()(createRequire(filename), filename)

@@ -12,9 +12,9 @@ export interface CitationMark {
   readonly sentence: string
 }
 
-const inside = String.raw`(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)`
+const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
 /** Some models write the brackets of CJK texts; `[1](…)` is a link. */
-const mark = new RegExp(String.raw`\[${inside}\](?!\()|【${inside}】`, "g")
+const mark = new RegExp(String.raw`\[${inside}\](?!\()|\u3010${inside}\u3011`, "g")
 
 /** `a[1]` in code is no citation. */
 const withoutCode = (answer: string): string =>
