@@ -2,7 +2,6 @@ import * as Arr from "effect/Array"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
@@ -12,6 +11,7 @@ import { type Loaded, type LoadedDocument, Loader, type Unreadable, type Unsuppo
 import type { CollectionName } from "./model/Collection.ts"
 import type { DocumentId } from "./model/Document.ts"
 import type { Deleted } from "./model/Stored.ts"
+import { pruneAll } from "./Pruner.ts"
 import { Store } from "./Store.ts"
 import { walk, type WalkOptions } from "./Walker.ts"
 
@@ -148,7 +148,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
     const start = Effect.fnUntraced(function* (run: FileRun, found: Stream.Stream<Step>) {
       const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
-      const seenBy = yield* Random.nextIntBetween(1, Number.MAX_SAFE_INTEGER)
+      const seenBy = collection === undefined ? undefined : yield* store.beginRun(collection.name)
       /** Kept in a dry run only: a real one marks documents in the store. */
       const met = new Set<DocumentId>()
       /** Files of many records that were read whole: what they had before and have no more is gone. */
@@ -159,7 +159,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const underWay = new Set<DocumentId>()
 
       const isRepeated = ({ draft, stored }: Compared) =>
-        isRecord(draft) && Option.exists(stored, (known) => known.seenBy === seenBy)
+        isRecord(draft) && Option.exists(stored, (known) => known.seenBy !== undefined && known.seenBy === seenBy)
 
       /** Reports and leaves drafts whose id their file has had already; makes the others ready. */
       const prepare = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
@@ -193,7 +193,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         const { batch } = prepared
         const markUnchanged = run.prune || batch.some(({ draft }) => isRecord(draft))
         const indexed =
-          collection === undefined
+          collection === undefined || seenBy === undefined
             ? batch.map(planned)
             : yield* indexer.put(collection, prepared, { seenBy, markUnchanged })
         for (const { derivedId } of drafts) underWay.delete(derivedId)
@@ -218,18 +218,10 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           ))
 
       const prune = Effect.gen(function* () {
-        if (collection === undefined) return yield* unmet(run, met, isGone)
+        if (collection === undefined || seenBy === undefined) return yield* unmet(run, met, isGone)
+        // What another run has met since this one began is there, whether this one has met it or not.
         const gone = (yield* store.unseenOrigins(collection.name, run.paths, seenBy)).filter(isGone)
-        const deleted = yield* Effect.forEach(Arr.chunksOf(gone, 100), (origins) =>
-          store.prune(collection.name, origins, seenBy)
-        )
-        return deleted.reduce<Deleted>(
-          (sum, { documents, passages }) => ({
-            documents: sum.documents + documents,
-            passages: sum.passages + passages
-          }),
-          { documents: 0, passages: 0 }
-        )
+        return yield* pruneAll(store, collection.name, gone, seenBy)
       })
 
       return found.pipe(

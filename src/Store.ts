@@ -19,6 +19,8 @@ import type {
   DocumentRef,
   DocumentSummary,
   PreparedDocument,
+  PrunePosition,
+  Pruned,
   PutOutcome,
   RankRequest,
   ReindexPosition,
@@ -151,24 +153,29 @@ export class Store extends Context.Tag("clew/Store")<
       ReadonlyArray<PutOutcome>,
       CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
     >
+    /** The number of a run that begins now: greater than that of every run before it, in this process or another. */
+    readonly beginRun: (collection: CollectionName) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
     /** Marks documents as seen by a run, and moves those that stand on another line now. */
     readonly touch: (
       collection: CollectionName,
       documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
       seenBy?: number | undefined
     ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
-    /** The files at or below one of the paths from which documents came that the run did not see, each once. */
+    /** The files at or below one of the paths of whose documents some were last seen before the run, each once. */
     readonly unseenOrigins: (
       collection: CollectionName,
       paths: ReadonlyArray<string>,
-      seenBy: number
+      run: number
     ) => Effect.Effect<ReadonlyArray<string>, CollectionNotFound | StoreUnavailable>
-    /** Deletes documents that came from files at or below one of the paths and that the run did not see. */
+    /**
+     * Deletes documents that came from files at or below one of the paths, only those last seen before a run if one is
+     * named. It holds the write lock for a bounded number of documents: `next`, if there is one, is where to go on.
+     */
     readonly prune: (
       collection: CollectionName,
       paths: ReadonlyArray<string>,
-      seenBy: number
-    ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+      options?: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined }
+    ) => Effect.Effect<Pruned, CollectionNotFound | StoreUnavailable>
 
     /** What a change of embedder that is under way, or was broken off, is to. */
     readonly reindexing: (

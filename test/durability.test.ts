@@ -176,4 +176,16 @@ describe("the index on disk", () => {
       assert.deepStrictEqual(await inspect(folder), { v0: files })
     })
   )
+
+  it("forgets nothing that is there when runs with --prune overlap", { timeout: 120_000 }, () =>
+    inFolder(async (folder) => {
+      const record = (n: number) => JSON.stringify({ _id: `r${n}`, text: `Record ${n} is about rivers and seas.` })
+      fs.writeFileSync(path.join(folder, "a.jsonl"), Array.from({ length: 1500 }, (_, n) => record(n)).join("\n"))
+      await run(folder, "index", "a.jsonl")
+      const prune = () => run(folder, "index", "--prune", "a.jsonl")
+      await Promise.all([prune(), run(folder, "index", "a.jsonl"), prune()])
+      const { documents } = JSON.parse(await run(folder, "info", "--json")) as { readonly documents: number }
+      assert.strictEqual(documents, 1500)
+    })
+  )
 })

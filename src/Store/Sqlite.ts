@@ -10,10 +10,12 @@ import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import * as keyword from "./sqlite/keyword.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
+import * as origins from "./sqlite/origins.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
 import * as reindex from "./sqlite/reindex.ts"
+import * as runs from "./sqlite/runs.ts"
 
 const make = Effect.gen(function* () {
   const { read, searching, sql, write } = yield* Database.Database
@@ -57,16 +59,18 @@ const make = Effect.gen(function* () {
       )
     }),
 
+    beginRun: Effect.fn("Store.beginRun")((name) => write(within(name, () => runs.begin(sql)))),
+
     touch: Effect.fn("Store.touch")((name, touched, seenBy) =>
       Effect.asVoid(write(within(name, ({ id }) => documents.touch(sql, id, touched, seenBy))))
     ),
 
-    unseenOrigins: Effect.fn("Store.unseenOrigins")((name, paths, seenBy) =>
-      read(within(name, ({ id }) => documents.unseenOrigins(sql, id, paths, seenBy)))
+    unseenOrigins: Effect.fn("Store.unseenOrigins")((name, paths, run) =>
+      read(within(name, ({ id }) => origins.unseen(sql, id, paths, run)))
     ),
 
-    prune: Effect.fn("Store.prune")((name, paths, seenBy) =>
-      change(within(name, ({ id }) => documents.prune(sql, id, paths, seenBy)))
+    prune: Effect.fn("Store.prune")((name, paths, options) =>
+      change(within(name, ({ id }) => origins.prune(sql, id, paths, options)))
     ),
 
     reindexing: Effect.fn("Store.reindexing")((name) => read(within(name, ({ id }) => reindex.target(sql, id)))),

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { defaultCollection } from "../model/Collection.ts"
+import { pruneAll } from "../Pruner.ts"
 import type { Deleted } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
@@ -20,9 +21,6 @@ export const DeleteReport = Schema.Struct({
   deleted_chunks: Schema.Int,
   not_found: Schema.Array(Schema.String)
 }).annotations({ identifier: "DeleteReport" })
-
-/** Runs have positive numbers. */
-const noRun = -1
 
 const nothing: Deleted = { documents: 0, passages: 0 }
 
@@ -62,8 +60,8 @@ export const deleteDocuments = define(
           const absolute = path.resolve(cwd, source)
           if (deleted.documents > 0) return deleted
           const renamed = absolute === source ? nothing : yield* store.deleteSource(collection, absolute)
-          // A folder, or a file of many documents: whatever came from there, as no run has seen any of it.
-          return renamed.documents > 0 ? renamed : yield* store.prune(collection, [absolute], noRun)
+          // A folder, or a file of many documents: whatever came from there.
+          return renamed.documents > 0 ? renamed : yield* pruneAll(store, collection, [absolute])
         })
         const done = [
           ...(yield* Effect.forEach(sources, (source) =>

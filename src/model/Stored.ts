@@ -18,7 +18,7 @@ export interface StoredRef {
   readonly source: string | undefined
   /** Hash of everything a document's passages are made from. */
   readonly fingerprint: string
-  /** The run that last saw it. */
+  /** The latest run that saw it. */
   readonly seenBy: number | undefined
   /** Set when the whole document stands on one line of its file. */
   readonly line: number | undefined
@@ -78,6 +78,18 @@ export interface SampledPassage {
 export interface Deleted {
   readonly documents: number
   readonly passages: number
+}
+
+/** How far a deletion by paths has come: the path whose turn it is, and the last document that was looked at. */
+export interface PrunePosition {
+  readonly path: number
+  readonly origin: string
+  readonly id: number
+}
+
+export interface Pruned extends Deleted {
+  /** Unset: all is done. */
+  readonly next?: PrunePosition | undefined
 }
 
 /** How far a change of embedder has come, in passages. */

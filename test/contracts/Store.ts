@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
-import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
+import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
 import { Store } from "../../src/Store.ts"
 
 export const embedder: EmbedderIdentity = {
@@ -405,10 +405,55 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
         assert.strictEqual(Option.getOrThrow(ref!).line, 12)
         const [hit] = yield* rank({ keyword: "one", filter: { source: "/a/one" } })
         assert.deepStrictEqual([hit?.passage.startLine, hit?.passage.endLine], [12, 12])
-        assert.deepStrictEqual(yield* store.prune(name, ["/a"], 42), { documents: 3, passages: 3 })
+        assert.deepStrictEqual(yield* store.prune(name, ["/a"], { before: 42 }), { documents: 3, passages: 3 })
         const left = (yield* store.list(name, { limit: 10 })).map((document) => document.source)
         assert.deepStrictEqual(left, ["/a/label", "/a/one", "/ab/four", "/b"])
-        assert.deepStrictEqual(yield* store.prune(name, [], 43), { documents: 0, passages: 0 })
+        assert.deepStrictEqual(yield* store.prune(name, [], { before: 43 }), { documents: 0, passages: 0 })
+      })
+    )
+
+    it.effect("numbers runs in their order, and prunes what was last seen before one of them", () =>
+      Effect.gen(function* () {
+        const { name, store } = yield* fresh
+        const file = (origin: string) => document(`text of ${origin}`, { source: origin, origin })
+        const [first, second] = [yield* store.beginRun(name), yield* store.beginRun(name)]
+        assert.isAbove(second, first)
+        const [, seen] = yield* store.put(name, [file("/a/one"), file("/a/two")], { seenBy: first })
+        yield* store.put(name, [file("/a/three")], { seenBy: second })
+        yield* store.touch(name, [{ docId: seen!.docId }], second)
+        // The earlier run comes to it last, and neither way takes back what the later one saw.
+        yield* store.touch(name, [{ docId: seen!.docId }], first)
+        yield* store.put(name, [{ ...file("/a/three"), fingerprint: "changed" }], { seenBy: first })
+        assert.deepStrictEqual(yield* store.prune(name, ["/a"], { before: first }), { documents: 0, passages: 0 })
+        assert.deepStrictEqual(yield* store.prune(name, ["/a"], { before: second }), { documents: 1, passages: 1 })
+        const left = (yield* store.list(name, { limit: 10 })).map(({ source }) => source)
+        assert.deepStrictEqual(left, ["/a/three", "/a/two"])
+      })
+    )
+
+    it.effect("prunes thousands of documents in steps, each going on where the one before ended", () =>
+      Effect.gen(function* () {
+        const { name, store } = yield* fresh
+        const run = yield* store.beginRun(name)
+        const files = Array.from({ length: 2500 }, (_, n) => `/big/${n}`)
+        const records = files.map((origin) => document("x", { source: origin, origin }))
+        const kept = records.filter((_, n) => n % 2 === 0)
+        yield* store.put(name, records)
+        yield* store.touch(
+          name,
+          kept.map(({ derivedId }) => ({ docId: derivedId })),
+          run
+        )
+        let deleted = 0
+        let steps = 0
+        for (let from: PrunePosition | undefined; ; steps++) {
+          const step: Pruned = yield* store.prune(name, ["/elsewhere", "/big", "/big/7"], { before: run, from })
+          deleted += step.documents
+          from = step.next
+          if (from === undefined) break
+        }
+        assert.isAbove(steps, 1)
+        assert.deepStrictEqual([deleted, (yield* store.stats(name)).documents], [1250, 1250])
       })
     )
 
@@ -465,7 +510,8 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           store.list(name, { limit: 1 }),
           store.deleteSource(name, "x"),
           store.deleteDocument(name, DocumentId.make("x")),
-          store.prune(name, [], 1),
+          store.prune(name, []),
+          store.beginRun(name),
           store.stats(name),
           store.sample(name, [0]),
           store.rank({ collection: name, keyword: "x", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })

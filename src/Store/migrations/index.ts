@@ -2,11 +2,13 @@ import * as Migrator from "@effect/sql/Migrator"
 import index from "./0001_index.ts"
 import postings from "./0002_postings.ts"
 import codes from "./0003_codes.ts"
+import runs from "./0004_runs.ts"
 
 const migrations = {
   "0001_index": index,
   "0002_postings": postings,
-  "0003_codes": codes
+  "0003_codes": codes,
+  "0004_runs": runs
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -88,7 +88,7 @@ export const put = Effect.fnUntraced(function* (
       tail,
       document.passages.length,
       document.passages.length === 0 ? null : passageId,
-      seenBy ?? null,
+      greatest(seenBy, stored) ?? null,
       indexedAt
     ])
     for (const row of metadataRows(document.metadata)) metadata.push([...row, documentId])
@@ -125,6 +125,15 @@ export const put = Effect.fnUntraced(function* (
   return outcomes
 })
 
+/** A document is never seen by an earlier run than it was, whatever order runs end in. */
+const greatest = (seenBy: number | undefined, stored: Option.Option<Known>): number | undefined =>
+  seenBy === undefined
+    ? undefined
+    : Math.max(seenBy, Option.getOrUndefined(Option.flatMapNullable(stored, (known) => known.seenBy)) ?? 0)
+
+/** The later of two runs, of which either may be none. */
+const latest = "coalesce(max(seen_run, ?), ?, seen_run)"
+
 const documentColumns = [
   "id",
   "collection_id",
@@ -138,7 +147,7 @@ const documentColumns = [
   "tail",
   "passages",
   "first_passage",
-  "seen_by",
+  "seen_run",
   "indexed_at"
 ]
 
@@ -162,55 +171,17 @@ export const touch = (
   seenBy: number | undefined
 ): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
-    `UPDATE documents SET seen_by = coalesce(?, seen_by), line = coalesce(t.value ->> 1, line)
-     FROM json_each(?) AS t WHERE collection_id = ? AND doc_id = t.value ->> 0`,
-    [seenBy ?? null, JSON.stringify(documents.map(({ docId, line }) => [docId, line ?? null])), collection]
+    // The doc_ids first, and by one subquery each: joined, SQLite would read the whole collection for each of them.
+    `UPDATE documents SET seen_run = ${latest}, line = coalesce(t.value ->> 1, line)
+     FROM json_each(?) AS t
+     WHERE documents.id = (SELECT id FROM documents WHERE collection_id = ? AND doc_id = t.value ->> 0)`,
+    [
+      seenBy ?? null,
+      seenBy ?? null,
+      JSON.stringify(documents.map(({ docId, line }) => [docId, line ?? null])),
+      collection
+    ]
   )
-
-/** Documents from a file at one of the paths or below it; bytes order `/` before `0`, so below is a range. */
-const under = (paths: ReadonlyArray<string>) => ({
-  sql: `(${paths.map(() => "origin = ? OR (origin >= ? AND origin < ?)").join(" OR ")})`,
-  params: paths.flatMap((path) => {
-    const folder = path.endsWith("/") ? path : `${path}/`
-    return [path, folder, `${folder.slice(0, -1)}0`]
-  })
-})
-
-export const unseenOrigins = (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  paths: ReadonlyArray<string>,
-  seenBy: number
-): Effect.Effect<ReadonlyArray<string>, SqlError> => {
-  if (paths.length === 0) return Effect.succeed([])
-  const where = under(paths)
-  return Effect.map(
-    sql.unsafe<{ readonly origin: string }>(
-      `SELECT DISTINCT origin FROM documents WHERE collection_id = ? AND ${where.sql} AND seen_by IS NOT ? ORDER BY origin`,
-      [collection, ...where.params, seenBy]
-    ),
-    (rows) => rows.map((row) => row.origin)
-  )
-}
-
-export const prune = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  paths: ReadonlyArray<string>,
-  seenBy: number
-) {
-  if (paths.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
-  const where = under(paths)
-  const rows = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT id FROM documents WHERE collection_id = ? AND ${where.sql} AND seen_by IS NOT ?`,
-    [collection, ...where.params, seenBy]
-  )
-  return yield* remove(
-    sql,
-    collection,
-    rows.map((row) => row.id)
-  )
-})
 
 /** Takes out the documents whose `doc_id` or `source` is exactly the value. */
 export const removeWhere = Effect.fnUntraced(function* (

@@ -16,19 +16,19 @@ interface Row {
   readonly doc_id: DocumentId
   readonly source: string | null
   readonly fingerprint: string
-  readonly seen_by: number | null
+  readonly seen_run: number | null
   readonly line: number | null
   readonly passages: number
 }
 
-const columns = "id, doc_id, source, fingerprint, seen_by, line, passages"
+const columns = "id, doc_id, source, fingerprint, seen_run, line, passages"
 
 const known = (row: Row): Known => ({
   id: row.id,
   docId: row.doc_id,
   source: row.source ?? undefined,
   fingerprint: row.fingerprint,
-  seenBy: row.seen_by ?? undefined,
+  seenBy: row.seen_run ?? undefined,
   line: row.line ?? undefined,
   passages: row.passages
 })

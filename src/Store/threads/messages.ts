@@ -19,6 +19,7 @@ export const writes = [
   "createCollection",
   "dropCollection",
   "put",
+  "beginRun",
   "touch",
   "prune",
   "beginReindex",

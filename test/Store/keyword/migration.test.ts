@@ -25,6 +25,8 @@ const takeBack = (filename: string): void => {
   for (const table of ["blocks", "epochs", "sets"]) db.exec(`DROP TABLE code_${table}`)
   for (const index of ["passages", "unnamed"]) db.exec(`DROP INDEX documents_${index}`)
   db.exec("ALTER TABLE documents DROP COLUMN first_passage")
+  db.exec("ALTER TABLE documents DROP COLUMN seen_run")
+  db.exec("DROP TABLE run_numbers")
   db.exec("ALTER TABLE collections DROP COLUMN changes")
   db.exec("DELETE FROM clew_migrations WHERE migration_id > 1")
   db.pragma("user_version = 1")

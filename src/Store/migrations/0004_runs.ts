@@ -1,0 +1,14 @@
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+
+const statements = [
+  // Runs have rising numbers, so that what a later one saw is told from what none has seen since.
+  `CREATE TABLE run_numbers (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT`,
+  `INSERT INTO run_numbers (id, last) VALUES (1, 0)`,
+  // Beside seen_by, whose numbers were drawn at random and tell no order; it is not used any more.
+  `ALTER TABLE documents ADD COLUMN seen_run INTEGER`
+]
+
+export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+)

@@ -1,0 +1,91 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Pruned, PrunePosition } from "../../model/Stored.ts"
+import { remove } from "./documents.ts"
+
+/** A path, and what is below it: bytes order `/` before `0`, so both are ranges; no file's name has a zero byte. */
+const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
+  const folder = path.endsWith("/") ? path : `${path}/`
+  return [
+    [path, `${path}\u0001`],
+    [folder, `${folder.slice(0, -1)}0`]
+  ]
+}
+
+/** Documents that are looked at in one transaction. */
+const pageRows = 1000
+
+/** Passages that are deleted in one transaction, if a single document has no more. */
+const mostPassages = 4000
+
+interface Row {
+  readonly id: number
+  readonly origin: string
+  readonly seen_run: number | null
+  readonly passages: number
+}
+
+export const unseen = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  run: number
+) {
+  const origins = new Set<string>()
+  for (const [from, to] of paths.flatMap(ranges)) {
+    const rows = yield* sql.unsafe<{ readonly origin: string }>(
+      `SELECT DISTINCT origin FROM documents
+       WHERE collection_id = ? AND origin >= ? AND origin < ? AND coalesce(seen_run, 0) < ? ORDER BY origin`,
+      [collection, from, to, run]
+    )
+    for (const { origin } of rows) origins.add(origin)
+  }
+  return [...origins].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+})
+
+/** One step of a deletion by paths, in a transaction of the caller's. */
+export const prune = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  { before = Infinity, from }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
+) {
+  const all = paths.flatMap(ranges)
+  let position: PrunePosition | undefined = from ?? { path: 0, origin: "", id: 0 }
+  let left = pageRows
+  let passages = 0
+  const ids: Array<number> = []
+  while (left > 0 && position !== undefined) {
+    const at: PrunePosition = position
+    const range = all[at.path]
+    if (range === undefined) {
+      position = undefined
+      break
+    }
+    const rows = yield* sql.unsafe<Row>(
+      `SELECT id, origin, seen_run, passages FROM documents
+       WHERE collection_id = ? AND origin >= ? AND origin < ? AND (origin, id) > (?, ?) ORDER BY origin, id LIMIT ?`,
+      [collection, at.origin < range[0] ? range[0] : at.origin, range[1], at.origin, at.id, left]
+    )
+    let last: Row | undefined
+    for (const row of rows) {
+      const goes = (row.seen_run ?? 0) < before
+      if (goes && ids.length > 0 && passages + row.passages > mostPassages) break
+      last = row
+      if (!goes) continue
+      ids.push(row.id)
+      passages += row.passages
+    }
+    if (last !== rows.at(-1)) {
+      position = last === undefined ? at : { path: at.path, origin: last.origin, id: last.id }
+      break
+    }
+    left -= rows.length
+    position =
+      left > 0 || last === undefined
+        ? { path: at.path + 1, origin: "", id: 0 }
+        : { path: at.path, origin: last.origin, id: last.id }
+  }
+  const deleted = yield* remove(sql, collection, [...new Set(ids)])
+  return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
+})
