@@ -164,7 +164,7 @@ const Models = Schema.Struct({ models: Schema.Array(Schema.Struct({ name: Schema
 })
 
 /** A colon before the last slash is a port's. */
-const withTag = (name: string) => (/:[^/]*$/.test(name) ? name : `${name}:latest`)
+const withTag = (name: string) => (name.lastIndexOf(":") > name.lastIndexOf("/") ? name : `${name}:latest`)
 
 /** What the first call loads, which is no part of the time that a server takes. */
 const loaded = Effect.promise(async () => {

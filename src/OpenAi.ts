@@ -27,7 +27,7 @@ export interface OpenAiServer {
 
 /** `http://host:1234` and `http://host:1234/v1` are the same server. */
 export const endpoint = (url: string, path: string): string =>
-  `${url.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
+  `${url.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
 
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 

@@ -37,7 +37,7 @@ export const format: FileFormat = {
       () =>
         file.kind._tag === "Text" &&
         endings.has(extension(file.path) ?? "") &&
-        /^\s*[[{]/m.test(decode(file.head, file.kind.encoding))
+        /^[ \t]*[[{]/m.test(decode(file.head, file.kind.encoding))
     ),
   load: (file) =>
     Stream.suspend(() => {

@@ -17,14 +17,37 @@ const documents = new Set([
 const isDocument = (mime: string): boolean =>
   documents.has(mime) || mime.startsWith("application/vnd.openxmlformats") || mime.startsWith("application/vnd.oasis")
 
-const svg = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>]*>\s*)?(?:<!--[^]*?-->\s*)*<svg[\s>]/i
+/** What may stand before a picture's element, each with what ends it. */
+const preambles = [
+  ["<!--", "-->"],
+  ["<?xml", ">"],
+  ["<!doctype", ">"]
+] as const
+
+/** Whether the text is a picture, whatever declarations and comments it begins with. */
+const isSvg = (start: string): boolean => {
+  const text = start.toLowerCase()
+  for (let at = skipSpace(text, 0); ;) {
+    const preamble = preambles.find(([begin]) => text.startsWith(begin, at))
+    if (preamble === undefined) return text.startsWith("<svg", at) && /[\s>]/.test(text.charAt(at + 4))
+    const end = text.indexOf(preamble[1], at + preamble[0].length)
+    if (end < 0) return false
+    at = skipSpace(text, end + preamble[1].length)
+  }
+}
+
+const skipSpace = (text: string, from: number): number => {
+  let at = from
+  while (at < text.length && /\s/.test(text.charAt(at))) at++
+  return at
+}
 
 /** Files whose bytes are text but whose text is not what they say. */
 const textShaped = (name: string, start: string): string | undefined => {
   if (start.startsWith("%PDF-")) return "application/pdf"
   if (start.startsWith("{\\rtf")) return "application/rtf"
   if (start.startsWith("%!PS-Adobe")) return "application/postscript"
-  if (svg.test(start)) return "image/svg+xml"
+  if (isSvg(start)) return "image/svg+xml"
   if (extension(name) === "ipynb" && /^\s*\{/.test(start)) return "application/x-ipynb+json"
   return undefined
 }

@@ -9,7 +9,7 @@ const operators = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
 type Operator = keyof typeof operators
 
 const shape = /^([^=<>]+)(>=|<=|=|>|<)(.*)$/s
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** What a word may stand for: a number or a boolean is looked for as text too, since metadata may hold either. */
 const meanings = (word: string): ReadonlyArray<Scalar> =>

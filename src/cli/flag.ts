@@ -76,7 +76,7 @@ export const choice = <const C extends ReadonlyArray<string>>(
   options: described(Options.choice(name, about.choices), about).pipe(Options.withDefault(undefined))
 })
 
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** A number within bounds, both included. */
 export const number = (

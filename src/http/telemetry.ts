@@ -16,7 +16,7 @@ export const layer = (endpoint: string | undefined): Layer.Layer<never> =>
             ])
           )
           return OtlpTracer.layer({
-            url: `${endpoint.replace(/\/+$/, "").replace(/\/v1\/traces$/, "")}/v1/traces`,
+            url: `${endpoint.replace(/(?<!\/)\/+$/, "").replace(/\/v1\/traces$/, "")}/v1/traces`,
             resource: { serviceName: "clew", serviceVersion: version }
           }).pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(FetchHttpClient.layer))
         })

@@ -17,7 +17,10 @@ fileFormatContract(Text.format, {
     file("/n/a.txt", "Grüße\r\nAlso 日本"),
     file("/n/README", "# Title\n"),
     utf16("/n/b.log", "Grüße\n"),
-    file("/n/c.json", "{}")
+    file("/n/c.json", "{}"),
+    // Comments that no picture follows once took for ever.
+    file("/n/comments.txt", `${"<!---->".repeat(500)}x`),
+    file("/n/open.txt", `<!DOCTYPE html>${"<!--".repeat(1000)}`)
   ],
   leaves: [file("/n/a.txt", "%PDF-1.7\n"), file("/n/a.ipynb", '{"cells": []}')]
 })
@@ -57,7 +60,11 @@ fileFormatContract(JsonLines.format, {
     utf16("/n/b.ndjson", '{"text": "Grüße"}\n[1]\n'),
     file("/n/c.jsonl", "[1]\n")
   ],
-  leaves: [file("/n/a.jsonl", "prose\nmore"), file("/n/a.json", '{"text": "a"}\n{"text": "b"}')]
+  leaves: [
+    file("/n/a.jsonl", "prose\nmore"),
+    file("/n/lines.jsonl", `x${"\n".repeat(60_000)}x`),
+    file("/n/a.json", '{"text": "a"}\n{"text": "b"}')
+  ]
 })
 
 describe("formats", () => {

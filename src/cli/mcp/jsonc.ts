@@ -16,7 +16,14 @@ const at = (text: string, offset: number): string => {
 }
 
 /** White space and comments, which stand anywhere between tokens. */
-const gap = /(?:[\s\ufeff]+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
+const gap = /(?:[\s\ufeff]|\/\/[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/y
+
+const afterGap = (text: string, from: number): number => {
+  gap.lastIndex = from
+  gap.exec(text)
+  return Math.max(from, gap.lastIndex)
+}
+
 const scalar = /"(?:[^"\\\u0000-\u001f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
 /** Reads a whole text. Throws JsonError. */
@@ -27,9 +34,7 @@ export const parse = (text: string): Node => {
     throw new JsonError(`${wanted} expected at ${at(text, offset)}, found ${found}`)
   }
   const skip = () => {
-    gap.lastIndex = offset
-    gap.exec(text)
-    offset = Math.max(offset, gap.lastIndex)
+    offset = afterGap(text, offset)
   }
   const takes = (mark: string): boolean => {
     skip()
@@ -115,7 +120,7 @@ const setMember = (text: string, object: Node, key: string, value: unknown): str
   const from = last?.end ?? object.start + 1
   const between = text.slice(from, close).trimEnd()
   // A comma may be there already, after a comment too.
-  const hasComma = last !== undefined && /^(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*,/.test(between)
+  const hasComma = last !== undefined && between.charAt(afterGap(between, 0)) === ","
   const comma = last === undefined || hasComma ? "" : ","
   return `${text.slice(0, from)}${comma}${between}\n${inner}${JSON.stringify(key)}: ${written(value, inner, unit)}\n${outer}}${text.slice(object.end)}`
 }

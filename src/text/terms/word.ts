@@ -70,7 +70,7 @@ class Collector implements WordTerms {
   }
 
   word(text: string, start: number): void {
-    const name = text.replace(/[+#]+$/, "")
+    const name = text.replace(/(?<![+#])[+#]+$/, "")
     let at = start
     const parts = name.length > maxTermLength ? [name] : name.split(camel)
     for (const part of parts) {

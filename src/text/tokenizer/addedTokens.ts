@@ -8,7 +8,7 @@ export interface AddedMatch {
 }
 
 const wordCharacter = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u
-const trailingSpace = /\p{White_Space}+$/u
+const trailingSpace = /(?<!\p{White_Space})\p{White_Space}+$/u
 const leadingSpace = /^\p{White_Space}+/u
 
 const characterBefore = (text: string, at: number): string => {
