@@ -5,7 +5,8 @@ const program = [
   "test/cli/program/**/*.test.ts",
   "test/mcp/**/*.test.ts",
   "test/durability.test.ts",
-  "test/docs.test.ts"
+  "test/docs.test.ts",
+  "test/packages.test.ts"
 ]
 
 export default defineConfig({

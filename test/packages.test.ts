@@ -1,0 +1,49 @@
+import { build } from "esbuild"
+import { readFileSync } from "node:fs"
+import { builtinModules } from "node:module"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "vitest"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+  readonly dependencies: Record<string, string>
+}
+
+/** Peers of the packages that the library imports; npm would bring the newest, which are of another Effect. */
+const peers = ["@effect/cluster", "@effect/rpc", "@effect/workflow"]
+
+const packageOf = (path: string) =>
+  path
+    .split("/")
+    .slice(0, path.startsWith("@") ? 2 : 1)
+    .join("/")
+
+/** The packages that the built files import when they run. */
+const imported = async () => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ["index.js", "client.js", "storeWorker.js", "chunkWorker.js"].map((name) => `dist/${name}`),
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    outdir: "unwritten",
+    write: false,
+    metafile: true
+  })
+  const paths = Object.values(metafile.outputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ external }) => external === true)
+    .map(({ path }) => path)
+  return new Set(paths.filter((path) => !path.startsWith("node:") && !builtinModules.includes(path)).map(packageOf))
+}
+
+describe("package.json", () => {
+  it("has users install what the built program imports, and nothing that is bundled", async () => {
+    assert.deepStrictEqual(Object.keys(dependencies).sort(), [...(await imported()), ...peers].sort())
+  })
+
+  it("names no registry in the lock file", () => {
+    assert.notInclude(readFileSync(`${root}package-lock.json`, "utf8"), '"resolved": "http')
+  })
+})
