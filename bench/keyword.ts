@@ -70,7 +70,7 @@ export const index = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, rows
 })
 
 export const ask = (sql: SqlClient.SqlClient, query: string) =>
-  transaction(sql, "BEGIN")(keyword.search(sql, collection, query, { depth, mask: undefined, also: [] }))
+  transaction(sql, "BEGIN")(keyword.search(sql, [collection], query, { depth, mask: undefined, also: [] }))
 
 /** How many queries have the same best ten as FTS5, but for ties. */
 const compare = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { queries, rows }: Collection) {

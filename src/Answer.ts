@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import { LlmConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
 import { type Generation, Llm, LlmUnavailable } from "./Llm.ts"
-import { defaultCollection } from "./model/Collection.ts"
+import type { CollectionName } from "./model/Collection.ts"
 import type { SearchRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Prompt } from "./Prompt.ts"
@@ -85,11 +85,12 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       } satisfies Answering
     })
 
-    /** Cosines of each sentence with its passage; none where there is no embedder to ask. */
-    const similarities = Effect.fn("Answer.similarities")(
-      function* (pairs: ReadonlyArray<{ readonly sentence: string; readonly hit: Hit }>, request: AskRequest) {
-        const collection = yield* store.collection(request.collection ?? defaultCollection)
-        const embedder = yield* embedders.forCollection(collection)
+    type Pair = { readonly sentence: string; readonly hit: Hit }
+
+    /** Cosines of each sentence with its passage, by the embedder of a collection; none where there is none to ask. */
+    const similaritiesIn = Effect.fn("Answer.similarities")(
+      function* (name: CollectionName, pairs: ReadonlyArray<Pair>) {
+        const embedder = yield* embedders.forCollection(yield* store.collection(name))
         const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
         const vectors = yield* embedder.embedPassages(texts)
         return pairs.map((_, index) =>
@@ -106,20 +107,27 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       })
     )
 
+    /** In the pairs' order; each passage is held against its sentence by its own collection's embedder. */
+    const similarities = Effect.fnUntraced(function* (pairs: ReadonlyArray<Pair>) {
+      const found = new Map<Pair, Option.Option<number>>()
+      for (const name of new Set(pairs.map(({ hit }) => hit.collection))) {
+        const own = pairs.filter(({ hit }) => hit.collection === name)
+        const cosines = yield* similaritiesIn(name, own)
+        for (const [index, pair] of own.entries()) found.set(pair, cosines[index] ?? Option.none())
+      }
+      return pairs.map((pair) => found.get(pair)!)
+    })
+
     /**
      * Checks every `[n]` of an answer: that the answer was made from a passage n, of `hits`, and that it supports the
      * sentence the mark stands at, by `supportOf`.
      */
-    const verify = Effect.fn("Answer.verify")(function* (
-      answer: string,
-      hits: ReadonlyArray<Hit>,
-      request: AskRequest
-    ) {
+    const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
       const marks = citationMarks(answer)
       const cited = marks.flatMap(({ n, sentence }) =>
         n >= 1 && n <= hits.length ? [{ sentence, hit: hits[n - 1]! }] : []
       )
-      const cosines = cited.length === 0 ? [] : yield* similarities(cited, request)
+      const cosines = yield* similarities(cited)
       let at = 0
       return marks.map((mark): Verdict => {
         const hit = hits[mark.n - 1]

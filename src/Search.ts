@@ -1,15 +1,23 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { SearchConfig } from "./Config.ts"
 import { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
-import { defaultCollection, describeEmbedder } from "./model/Collection.ts"
+import {
+  type Collection,
+  type CollectionName,
+  defaultCollection,
+  describeEmbedder,
+  sameEmbedder
+} from "./model/Collection.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { Fusion, Mode, SearchRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
-import { Store } from "./Store.ts"
+import type { Asked } from "./model/Stored.ts"
+import { type EmbedderMismatch, Store } from "./Store.ts"
 
 export interface SearchOutcome {
   /** Best first, at most `topK`; fewer only where fewer match. */
@@ -52,10 +60,35 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       })
     })
 
-    /** Fails as the vector leg does when it alone was asked; hybrid goes on with the keyword leg. */
+    /** What the vector leg is asked of each collection, the embedder of several being asked once. */
+    const embedFor = Effect.fnUntraced(function* (query: string, collections: ReadonlyArray<Collection>) {
+      const firsts = collections.filter(
+        ({ embedder }, at) => collections.findIndex((other) => sameEmbedder(other.embedder, embedder)) === at
+      )
+      const answers = yield* Effect.forEach(firsts, (collection) => Effect.either(embed(query, collection)), {
+        concurrency: "unbounded"
+      })
+      return collections.map((collection) => ({
+        collection,
+        answer: answers[firsts.findIndex(({ embedder }) => sameEmbedder(embedder, collection.embedder))]!
+      }))
+    })
+
+    /** The collections to search: the named one, else all that have anything. */
+    const among = Effect.fnUntraced(function* (name: CollectionName | undefined) {
+      if (name !== undefined && name !== defaultCollection) return [yield* store.collection(name)]
+      const all = yield* store.collections
+      const full = name === undefined ? all.filter(({ passages }) => passages > 0) : []
+      // The default collection always exists, though it is made with its first document.
+      return full.length > 0 ? full : all.filter((collection) => collection.name === defaultCollection)
+    })
+
+    /**
+     * Without a collection's name all are searched together. Fails as the vector leg does when it alone was asked and
+     * answers for no collection; hybrid goes on with the keyword leg.
+     */
     const run = Effect.fn("Search.run")(function* (request: SearchRequest) {
       const started = yield* Clock.currentTimeMillis
-      const collection = request.collection ?? defaultCollection
       const hybrid = request.hybrid ?? true
       const fusion = request.fusion ?? config.fusion
       const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
@@ -63,29 +96,35 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const filter = request.filter ?? emptyFilter
 
       const outcome = Effect.gen(function* () {
-        const known = yield* store.collection(collection)
-        const asked = alpha === 0 ? undefined : embed(request.query, known)
-        const answer =
-          asked === undefined
-            ? undefined
-            : yield* hybrid
-                ? Effect.catchTag(asked, "EmbedderUnavailable", ({ reason }) =>
-                    Effect.succeed<QueryVector>({ missing: `embedder unavailable: ${reason}` })
-                  )
-                : asked
-        const vector = answer !== undefined && "vector" in answer ? answer.vector : undefined
-        const degraded = answer !== undefined && "missing" in answer ? answer.missing : undefined
-        const keyword = vector === undefined || alpha < 1 ? request.query : undefined
-        const hits = yield* store.rank({ collection, vector, keyword, alpha, fusion, filter, limit })
-        const mode: Mode = vector === undefined ? "keyword" : keyword === undefined ? "vector" : "hybrid"
+        const collections = yield* among(request.collection)
+        if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
+        const embedded = alpha === 0 ? [] : yield* embedFor(request.query, collections)
+        const failures = embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
+        // Of several collections those that can be searched are; of none that can, the caller hears why.
+        if (failures.length > 0 && failures.length === collections.length) {
+          const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
+          if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
+        }
+        const asked = collections.map((collection, at) => {
+          const answer = embedded[at]?.answer
+          const known = answer !== undefined && Either.isRight(answer) ? answer.right : undefined
+          return {
+            collection: collection.name,
+            vector: known !== undefined && "vector" in known ? known.vector : undefined
+          }
+        })
+        const isBlind = asked.every(({ vector }) => vector === undefined)
+        const keyword = isBlind || alpha < 1 ? request.query : undefined
+        const degraded = shortcomings(embedded, keyword === undefined)
+        const [{ collection, vector }, ...others] = asked as [Asked, ...Array<Asked>]
+        const hits = yield* store.rank({ collection, vector, others, keyword, alpha, fusion, filter, limit })
+        const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
         return { hits, mode, ...(degraded === undefined ? {} : { degraded }) }
       })
 
-      const found = yield* collection === defaultCollection
-        ? // The default collection always exists, though it is made with its first document.
-          Effect.catchTag(outcome, "CollectionNotFound", () =>
-            Effect.succeed({ hits: [], mode: modeOf(hybrid, alpha) } as Omit<SearchOutcome, "queryTimeMs">)
-          )
+      // A collection may go between the look at what there is and the search.
+      const found = yield* request.collection === undefined
+        ? Effect.retry(outcome, { times: 2, while: ({ _tag }) => _tag === "CollectionNotFound" })
         : outcome
       return { ...found, queryTimeMs: (yield* Clock.currentTimeMillis) - started } satisfies SearchOutcome
     })
@@ -93,6 +132,31 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     return { run }
   })
 }) {}
+
+type Embedded = {
+  readonly collection: Collection
+  readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
+}
+
+/** Why the vector leg did not answer for collections; each reason names those that it holds for, unless it holds for all. */
+const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
+  const reasons = new Map<string, Array<string>>()
+  for (const { answer, collection } of embedded) {
+    const reason = Either.match(answer, {
+      onLeft: (failure) =>
+        failure._tag === "EmbedderUnavailable" ? `embedder unavailable: ${failure.reason}` : failure.message,
+      onRight: (known) => ("missing" in known ? known.missing : undefined)
+    })
+    if (reason !== undefined) reasons.set(reason, [...(reasons.get(reason) ?? []), collection.name])
+  }
+  if (reasons.size === 0) return undefined
+  const how = vectorAlone ? "not searched" : "searched by keywords alone"
+  return Array.from(reasons, ([reason, names]) =>
+    names.length === embedded.length
+      ? reason
+      : `${names.length === 1 ? "collection" : "collections"} ${names.join(", ")} ${how}: ${reason}`
+  ).join("; ")
+}
 
 const modeOf = (hybrid: boolean, alpha: number): Mode =>
   !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"

@@ -245,7 +245,8 @@ export class Store extends Context.Tag("clew/Store")<
 
     /**
      * The best passages, best first, all legs and texts from one snapshot. Score: cosine for the vector leg alone, BM25
-     * for the keyword leg alone, else the fused score. Ties by doc_id, then ordinal.
+     * for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then ordinal. Several collections
+     * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
      */
     readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
     readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>

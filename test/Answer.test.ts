@@ -125,8 +125,7 @@ it.effect("what the model's window has no room for is left out of the prompt, an
       // It was found, but the model never saw it.
       const [shown, unseen] = yield* verify(
         `The north wind blows over the harbour [1]. The north wind blows over the harbour [${hits.length + 1}].`,
-        hits,
-        request
+        hits
       )
       assert.deepInclude(shown!, { exists: true, supported: true })
       assert.deepInclude(unseen!, { exists: false, support: 0, supported: false })
@@ -190,7 +189,7 @@ it.effect("checks that what is cited exists, and bears out what is said", () =>
       const { hits } = yield* ask(request)
       const north = hits.findIndex(({ document }) => document.source === "0.md") + 1
       const answer = `The north wind is cold in winter [${north}]. The west gate opens at noon for trade caravans [${north}]. Swallows [9].`
-      const check = Effect.map(verify(answer, hits, request), (verdicts) =>
+      const check = Effect.map(verify(answer, hits), (verdicts) =>
         verdicts.map(({ exists, n, supported }) => [n, exists, supported])
       )
       const expected = [
@@ -202,7 +201,7 @@ it.effect("checks that what is cited exists, and bears out what is said", () =>
       // Without the embedder the words alone decide.
       yield* Ref.set(down, "switched off")
       assert.deepStrictEqual(yield* check, expected)
-      assert.deepStrictEqual(yield* verify("Nothing is cited here.", hits, request), [])
+      assert.deepStrictEqual(yield* verify("Nothing is cited here.", hits), [])
     }).pipe(Effect.provide(layer))
   })
 )

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "vitest"
+import { defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId } from "../src/model/Document.ts"
 import type { Hit } from "../src/model/SearchResult.ts"
 import { meanRecall, recallAgainst } from "../src/Speed.ts"
@@ -7,6 +8,7 @@ const hits = (...scores: ReadonlyArray<number>): ReadonlyArray<Hit> =>
   scores.map((score) => ({
     score,
     passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
+    collection: defaultCollection,
     document: { docId: DocumentId.make("id"), source: "s", metadata: {} }
   }))
 

@@ -1,3 +1,4 @@
+import { defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId } from "../src/model/Document.ts"
 import type { Hit } from "../src/model/SearchResult.ts"
 
@@ -21,5 +22,6 @@ export const hit = ({
 }): Hit => ({
   score,
   passage: { text, heading, start: 0, end: text.length, startLine: line, endLine: line + lines - 1, ordinal: 0 },
+  collection: defaultCollection,
   document: { docId: DocumentId.make(source.trim() || "x"), source, title, metadata: {} }
 })

@@ -58,7 +58,10 @@ export const SourceEvent = Schema.Struct({
   index: Schema.Int.annotations({ description: "The number that the answer cites it by, from 1" }),
   source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
-  text: Schema.String.annotations({ description: "The passage" })
+  text: Schema.String.annotations({ description: "The passage" }),
+  collection: Schema.optional(
+    Schema.String.annotations({ description: "The collection it was found in, if another than `default`" })
+  )
 }).annotations({
   identifier: "SourceEvent",
   description: "Data of a source event: a passage that the answer is made from"

@@ -82,7 +82,7 @@ export const ask = define(
           Effect.onError(() => (globals.json ? Effect.void : write("\n")))
         )
         const cut = yield* isCut
-        const verdicts = yield* answer.verify(text, hits, request)
+        const verdicts = yield* answer.verify(text, hits)
 
         if (globals.json) {
           yield* printJson(AskReport, {

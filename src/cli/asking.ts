@@ -23,7 +23,7 @@ export const flags = {
   alpha: options.alpha,
   fusion: options.fusion,
   filter: options.filter,
-  collection: options.collection
+  collection: options.searchedCollection
 } as const
 
 interface Given {

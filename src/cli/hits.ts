@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import { defaultCollection } from "../model/Collection.ts"
 import type { Hit, LegPlace } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { bestExcerpt, highlighter, type TextSpan } from "../text/highlight.ts"
@@ -39,7 +40,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
     const find = highlighter(query)
     const gutter = " ".repeat(String(hits.length).length + 2)
     return hits
-      .map(({ document, keyword, passage, score, vector }, index) => {
+      .map(({ collection, document, keyword, passage, score, vector }, index) => {
         const spans = find(passage.text)
         const excerpt = bestExcerpt(passage.text, spans, excerptCharacters)
         const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < passage.text.length ? " …" : ""] as const
@@ -52,7 +53,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
           .filter((part) => part !== undefined && part !== "")
           .join(" > ")
         return [
-          `${`${index + 1}.`.padEnd(gutter.length)}${colors.cyan(where)}  ${colors.dim(score.toFixed(3))}`,
+          `${`${index + 1}.`.padEnd(gutter.length)}${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`,
           ...(explain ? [colors.dim(`${leg("vector", vector)}, ${leg("keyword", keyword)}`)] : []),
           ...(title === "" ? [] : [colors.bold(oneLine(title))]),
           `${cut[0]}${lines.join(`\n${gutter}`)}${cut[1]}`

@@ -43,6 +43,13 @@ export const builtIns = {
 /** Understood everywhere, in the order help shows them. */
 export const everywhere: ReadonlyArray<Flag.FlagInfo> = [...Object.values(globalFlags), ...Object.values(builtIns)]
 
+export const searchedCollection = Flag.text("collection", {
+  alias: "c",
+  value: "NAME",
+  summary: "Search this collection alone (default: all of them)",
+  decode: decodeCollection
+})
+
 export const collection = Flag.text("collection", {
   alias: "c",
   value: "NAME",

@@ -8,16 +8,23 @@ import * as Stream from "effect/Stream"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
+import { defaultCollection } from "../model/Collection.ts"
 import type { Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
 import { errorOf, idOf, render, withoutPaths } from "./respond.ts"
 import * as sse from "./sse.ts"
 
-const source = ({ document, passage, score }: Hit, position: number): string =>
+const source = ({ collection, document, passage, score }: Hit, position: number): string =>
   sse.event(
     "source",
-    JSON.stringify({ index: position + 1, source: document.source, score, text: passage.text } satisfies SourceEvent)
+    JSON.stringify({
+      index: position + 1,
+      source: document.source,
+      score,
+      text: passage.text,
+      ...(collection === defaultCollection ? {} : { collection })
+    } satisfies SourceEvent)
   )
 
 /** How the passages were found, which the contract's events do not tell. */
@@ -107,7 +114,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
           yield* Effect.raceFirst(tokens, late)
           const cut = yield* isCut
           if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
-          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits, request), { cut, ...found }))
+          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits), { cut, ...found }))
           yield* emit(done)
         }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause, id), emit)))
 

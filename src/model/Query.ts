@@ -81,6 +81,8 @@ export const SearchRequest = Schema.Struct({
   alpha: Schema.optional(Alpha),
   fusion: Schema.optional(Fusion),
   filter: Schema.optional(Filter),
-  collection: Schema.optional(CollectionName)
+  collection: Schema.optional(
+    CollectionName.annotations({ description: "The collection to search; all of them unless given" })
+  )
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
 import type { Passage } from "./Passage.ts"
 import { Mode } from "./Query.ts"
@@ -15,6 +16,7 @@ export interface Hit {
   readonly vector?: LegPlace | undefined
   readonly keyword?: LegPlace | undefined
   readonly passage: Passage & { readonly ordinal: number }
+  readonly collection: CollectionName
   readonly document: {
     readonly docId: DocumentId
     readonly source: string
@@ -38,6 +40,7 @@ export const ResultMetadata = Schema.Struct(
     source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
     doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
     title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
+    collection: Schema.String.annotations({ description: "The collection it was found in" }),
     ...place
   },
   { key: Schema.String, value: Schema.Unknown }
@@ -80,7 +83,7 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
 })
 
 /** The service's own keys win over a document's of the same name. */
-export const toSearchResult = ({ document, passage, score }: Hit): SearchResult => ({
+export const toSearchResult = ({ collection, document, passage, score }: Hit): SearchResult => ({
   text: passage.text,
   score,
   metadata: {
@@ -88,6 +91,7 @@ export const toSearchResult = ({ document, passage, score }: Hit): SearchResult 
     source: document.source,
     doc_id: document.docId,
     ...(document.title === undefined ? {} : { title: document.title }),
+    collection,
     ...placeOf(passage)
   }
 })

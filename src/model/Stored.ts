@@ -118,10 +118,16 @@ export interface ReindexPosition {
   readonly through: number
 }
 
-/** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
-export interface RankRequest {
+/** A collection, and the query's vector by its embedder. */
+export interface Asked {
   readonly collection: CollectionName
   readonly vector?: Vector | undefined
+}
+
+/** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
+export interface RankRequest extends Asked {
+  /** Further collections to be ranked together with the first; those that are gone by now are passed over. */
+  readonly others?: ReadonlyArray<Asked> | undefined
   readonly keyword?: string | undefined
   readonly alpha: number
   readonly fusion: Fusion

@@ -59,6 +59,15 @@ const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterabl
 }
 
 /**
+ * Rankings by scores that say nothing to each other, each best first, as one: the score of a candidate is what its rank is
+ * worth, 1 for the first of each.
+ */
+export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k = 10): Array<Ranked<K>> =>
+  rankings
+    .flatMap((ranking) => ranking.map(({ key }, index) => ({ key, score: (k + 1) / (k + index + 1) })))
+    .sort((a, b) => b.score - a.score)
+
+/**
  * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), a leg
  * that did not rank it adding nothing, times k + 1, so that first in both is 1 (Cormack, Clarke and Büttcher 2009,
  * weighted). `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over all candidates.

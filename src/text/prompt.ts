@@ -1,3 +1,4 @@
+import { defaultCollection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 
@@ -28,7 +29,7 @@ export const entry = (hit: Hit, number: number): string => {
   const about = where.filter((part) => part !== "").join(" > ")
   const marks = fence(hit.passage.text)
   return [
-    `[${number}] (score: ${hit.score.toFixed(4)}) ${citation(hit)}${about === "" ? "" : ` (${oneLine(about)})`}`,
+    `[${number}] (score: ${hit.score.toFixed(4)}) ${citation(hit)}${about === "" ? "" : ` (${oneLine(about)})`}${hit.collection === defaultCollection ? "" : ` in collection ${hit.collection}`}`,
     marks,
     hit.passage.text,
     marks

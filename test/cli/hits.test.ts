@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import { renderHits } from "../../src/cli/hits.ts"
 import { Place } from "../../src/cli/place.ts"
 import { faceOf, Terminal } from "../../src/cli/terminal.ts"
+import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
 
@@ -23,6 +24,7 @@ const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { sta
   score: 0.75,
   vector: { rank: 2, score: 0.5 },
   passage: { ordinal: 0, text, heading: ["Sea", "Tides"], start: 0, end: text.length, ...span },
+  collection: defaultCollection,
   document: { docId: DocumentId.make("d"), source: "/here/docs/sea.md", metadata: {}, ...document }
 })
 

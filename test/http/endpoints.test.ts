@@ -181,6 +181,14 @@ it.scopedLive("keeps collections apart", () =>
     )
     const found = yield* ask(port, "POST", "/query", { body: { query: "in", collection: "papers" } })
     assert.lengthOf(found.json.results, 1)
+    assert.strictEqual(found.json.results[0].metadata.collection, "papers")
+    const everywhere = yield* ask(port, "POST", "/query", { body: { query: "in" } })
+    assert.sameMembers(
+      everywhere.json.results.map((it: any) => it.metadata.collection),
+      ["papers", "default", "default"]
+    )
+    const prompted = yield* ask(port, "POST", "/prompt", { body: { query: "in papers", top_k: 1 } })
+    assert.match(prompted.json.prompt, /in collection papers/)
     const stats = yield* ask(port, "GET", "/stats?collection=papers")
     assert.deepInclude(stats.json, { documents: 1, chunks: 1, collections: 2, read_only: false })
     assert.strictEqual((yield* ask(port, "DELETE", "/collections/papers")).json.deleted_documents, 1)

@@ -6,14 +6,14 @@ import { loadPostings, loadSegments } from "./load.ts"
 import { rank, type SearchOptions, type Wanted } from "./rank.ts"
 import { live } from "./segments.ts"
 
-/** The best passages by BM25, best first, then by id; interrupted where nobody waits for them any more. */
+/** The best passages of some collections by BM25, best first, then by id; interrupted where nobody waits for them any more. */
 export const best = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: number,
+  collections: ReadonlyArray<number>,
   wanted: ReadonlyArray<Wanted>,
   options: SearchOptions
 ) {
-  const segments = yield* live(sql, collection)
+  const segments = (yield* Effect.forEach(collections, (collection) => live(sql, collection))).flat()
   const arena = Arena.current
   const loaded = yield* loadSegments(sql, arena, segments)
   yield* loadPostings(sql, arena, segments, loaded, wanted)

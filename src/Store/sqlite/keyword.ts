@@ -78,11 +78,11 @@ export const remove = Effect.fnUntraced(function* (
 /**
  * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
  * and all that tie with the last up to a bound; then the other `also` passages as far as they match. A passage matches
- * by any term; function words count only in a query of nothing else.
+ * by any term; function words count only in a query of nothing else. Several collections have one common statistic.
  */
 export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  collection: number,
+  collections: ReadonlyArray<number>,
   query: string,
   options: { readonly depth: number; readonly mask: Mask | undefined; readonly also: ReadonlyArray<number> }
 ) {
@@ -92,7 +92,7 @@ export const search = Effect.fnUntraced(function* (
     isPrefix: isLoneCharacter(term)
   }))
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
-  return yield* best(sql, collection, wanted, options)
+  return yield* best(sql, collections, wanted, options)
 })
 
 /** What `verify` finds in all collections. */

@@ -1,11 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
-import { fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
-import * as collections from "./collections.ts"
+import { byRank, fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
+import { byEmbedder, searched, type Searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
 import * as keyword from "./keyword.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
@@ -22,6 +23,7 @@ export interface Scored {
 /** What a hit shows, by passage id. */
 interface HitRow extends PassageRow {
   readonly id: number
+  readonly collection_id: number
   readonly doc_id: DocumentId
   readonly source: string | null
   readonly title: string | null
@@ -29,11 +31,12 @@ interface HitRow extends PassageRow {
   readonly line: number | null
 }
 
-const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => ({
+const toHit = (row: HitRow, collection: CollectionName, { keyword, score, vector }: Fused<number>): Hit => ({
   score,
   vector,
   keyword,
   passage: toPassage(row, row.line),
+  collection,
   document: {
     docId: row.doc_id,
     source: row.source ?? row.doc_id,
@@ -42,43 +45,54 @@ const toHit = (row: HitRow, { keyword, score, vector }: Fused<number>): Hit => (
   }
 })
 
-/** Both legs, their fusion and the hits' texts; to be run in one snapshot. */
+/** Both legs, their fusion and the hits' texts, over all collections asked; to be run in one snapshot. */
 export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) {
-  const { id: collection, passages } = yield* collections.find(sql, request.collection)
-  const mask = yield* Effect.withSpan(searching.masks.of(sql, collection, request.filter), "Store.mask")
-  if (mask?.count === 0) return []
-  const both = request.vector !== undefined && request.keyword !== undefined
+  const asked = yield* Effect.withSpan(searched(sql, searching, request), "Store.mask")
+  if (asked.length === 0) return []
+  const asks = asked.some(({ vector }) => vector !== undefined)
+  const both = asks && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
-  const crosswise = both && request.fusion === "score"
+  const groups = byEmbedder(asked)
+  // Scores of different embedders say nothing to each other; ranks do.
+  const method = groups.length > 1 ? "rrf" : request.fusion
+  const crosswise = both && method === "score"
 
-  const near = request.vector
+  const nearest = asks
     ? yield* Effect.withSpan(
-        vectors.search(sql, searching, collection, request.vector, { depth, mask, passages }),
+        Effect.forEach(groups, (group) => near(sql, searching, group, depth)),
         "Store.vector"
       )
     : []
   const matching = request.keyword
     ? yield* Effect.withSpan(
-        keyword.search(sql, collection, request.keyword, { depth, mask, also: crosswise ? idsOf(near) : [] }),
+        keyword.search(
+          sql,
+          asked.map(({ id }) => id),
+          request.keyword,
+          { depth, mask: union(asked), also: crosswise ? idsOf(nearest.flat()) : [] }
+        ),
         "Store.keyword"
       )
     : []
-  const unseen = crosswise ? without(matching, near) : []
-  const nearToo =
-    unseen.length > 0 && request.vector ? yield* vectors.score(sql, collection, request.vector, unseen) : []
+  const unseen = crosswise ? without(matching, nearest.flat()) : []
+  const nearToo = unseen.length === 0 ? [] : yield* scoresOf(sql, asked, unseen)
 
   const ties = new TieOrder(sql)
-  const legs = [toCandidates(near), toCandidates(matching)] as const
-  yield* ties.learn(legs.flatMap((leg) => tied(leg, both ? depth : request.limit)))
-  const vectorLeg = toLeg(legs[0].sort(ties.best), nearToo, depth)
-  const keywordLeg = toLeg(legs[1].sort(ties.best), [], depth)
-  const { alpha, fusion: method } = request
+  const legs = nearest.map(toCandidates)
+  const matched = toCandidates(matching)
+  const ranked = both ? depth : request.limit
+  yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
+  const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
+  if (legs.length > 1) yield* ties.learn(tied(together, ranked))
+  const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
+  const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
+  const { alpha } = request
   const order = both
     ? yield* Effect.withSpan(
         Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder: ties.compare })),
         "Store.fuse"
       )
-    : request.vector
+    : asks
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
   const best = ((yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order).slice(
@@ -88,13 +102,35 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
 
   const rows = yield* sql.unsafe<HitRow>(
     `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line,
-            d.doc_id, d.source, d.title, d.metadata, d.line
+            d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line
      FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
     [list(best.map((hit) => hit.key))]
   )
   const found = new Map(rows.map((row) => [row.id, row]))
-  return best.map((hit) => toHit(found.get(hit.key)!, hit))
+  const names = new Map(asked.map(({ id, name }) => [id, name]))
+  return best.map((hit) => {
+    const row = found.get(hit.key)!
+    return toHit(row, names.get(row.collection_id)!, hit)
+  })
 })
+
+/** The nearest passages of collections with one embedder. */
+const near = (sql: SqlClient.SqlClient, searching: Searching, group: ReadonlyArray<Searched>, depth: number) =>
+  Effect.map(
+    Effect.forEach(group, ({ id, mask, passages, vector }) =>
+      vector === undefined ? Effect.succeed([]) : vectors.search(sql, searching, id, vector, { depth, mask, passages })
+    ),
+    (found) => found.flat()
+  )
+
+/** The similarity of passages of any of the collections. */
+const scoresOf = (sql: SqlClient.SqlClient, asked: ReadonlyArray<Searched>, ids: ReadonlyArray<number>) =>
+  Effect.map(
+    Effect.forEach(asked, ({ id, vector }) =>
+      vector === undefined ? Effect.succeed([]) : vectors.score(sql, id, vector, ids)
+    ),
+    (found) => found.flat()
+  )
 
 const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)
 

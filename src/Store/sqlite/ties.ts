@@ -5,6 +5,7 @@ import { inList, list } from "./rows.ts"
 
 interface Place {
   readonly doc_id: DocumentId
+  readonly collection: string
   readonly ordinal: number
 }
 
@@ -25,7 +26,9 @@ export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyA
   return keys
 }
 
-/** The order of passages with equal scores: by doc_id, then ordinal. Where a passage stands is read only once asked for. */
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The order of passages with equal scores: by doc_id, then collection and ordinal. Where a passage stands is read only once asked for. */
 export class TieOrder {
   private readonly places = new Map<number, Place>()
 
@@ -36,7 +39,8 @@ export class TieOrder {
     const unknown = [...new Set(ids)].filter((id) => !this.places.has(id))
     if (unknown.length === 0) return false
     const rows = yield* this.sql.unsafe<Place & { readonly id: number }>(
-      `SELECT p.id, d.doc_id, p.ordinal FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+      `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
+       JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
       [list(unknown)]
     )
     for (const row of rows) this.places.set(row.id, row)
@@ -47,7 +51,7 @@ export class TieOrder {
   readonly compare = (a: number, b: number): number => {
     const [x, y] = [this.places.get(a), this.places.get(b)]
     if (x === undefined || y === undefined) return a - b
-    return x.doc_id < y.doc_id ? -1 : x.doc_id > y.doc_id ? 1 : x.ordinal - y.ordinal
+    return byText(x.doc_id, y.doc_id) || byText(x.collection, y.collection) || x.ordinal - y.ordinal
   }
 
   readonly best = (a: Candidate, b: Candidate): number => b.score - a.score || this.compare(a.key, b.key)

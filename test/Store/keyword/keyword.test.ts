@@ -126,7 +126,7 @@ const agrees = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
     for (const mask of [undefined, maskOf(halves)]) {
       const expected = all.filter(({ id }) => mask === undefined || halves.has(id))
       const also = expected.slice(-2).map(({ id }) => id)
-      const found = yield* keyword.search(sql, collection, query, { depth, mask, also })
+      const found = yield* keyword.search(sql, [collection], query, { depth, mask, also })
       const about = `${query} ${mask === undefined ? "" : "filtered"}`
       const scores = new Map(expected.map(({ id, score }) => [id, score]))
       const wanted = Math.min(depth, expected.length)
@@ -289,7 +289,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
         assert.deepStrictEqual(yield* sql.unsafe(`SELECT * FROM keyword_${table}`), [])
       }
       yield* holds(sql, id)
-      assert.deepStrictEqual(yield* keyword.search(sql, id, "river", { depth: 5, mask: undefined, also: [] }), [])
+      assert.deepStrictEqual(yield* keyword.search(sql, [id], "river", { depth: 5, mask: undefined, also: [] }), [])
     })
   )
 
@@ -300,7 +300,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       const reader = yield* connect({ filename, mode: "create" })
       const { id } = yield* make(writer)
       for (let n = 0; n < 9; n++) yield* put(writer, n, one(`river ${"sea ".repeat(n)}`))
-      const look = keyword.search(reader, id, "river sea", { depth: 20, mask: undefined, also: [] })
+      const look = keyword.search(reader, [id], "river sea", { depth: 20, mask: undefined, also: [] })
       // Not `transaction`, whose connection would serve the writer too.
       yield* reader.unsafe("BEGIN")
       const before = yield* look
@@ -310,7 +310,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
         yield* remove(writer, id, n)
         assert.deepStrictEqual(yield* look, before)
         // Both connections share what is loaded.
-        const now = yield* keyword.search(writer, id, "river sea", { depth: 20, mask: undefined, also: [] })
+        const now = yield* keyword.search(writer, [id], "river sea", { depth: 20, mask: undefined, also: [] })
         assert.strictEqual(now.length, 8 - n)
       }
       yield* put(writer, 1, one("river anew"))
@@ -330,7 +330,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       yield* put(sql, 0, one("river"))
       yield* put(sql, 1, one("river sea"))
       const found = (query: string) =>
-        Effect.map(keyword.search(sql, id, query, { depth: 5, mask: undefined, also: [] }), (hits) => hits.length)
+        Effect.map(keyword.search(sql, [id], query, { depth: 5, mask: undefined, also: [] }), (hits) => hits.length)
       for (const [gone, kept] of [
         [0, "lost"],
         [1, "won"]
@@ -364,12 +364,12 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       yield* put(sql, 0, { title: "", passages })
       const ids = (yield* stored(sql, id)).map((row) => row.id)
       const best = ids.filter((_, n) => n % 10 === 0)
-      const found = yield* keyword.search(sql, id, "river", { depth: 200, mask: undefined, also: [] })
+      const found = yield* keyword.search(sql, [id], "river", { depth: 200, mask: undefined, also: [] })
       assert.deepStrictEqual(
         found.map((hit) => hit.id),
         best
       )
-      const deeper = yield* keyword.search(sql, id, "river", { depth: 400, mask: undefined, also: [] })
+      const deeper = yield* keyword.search(sql, [id], "river", { depth: 400, mask: undefined, also: [] })
       assert.deepStrictEqual(
         deeper.map((hit) => hit.id),
         [...best, ...ids.filter((_, n) => n % 10 !== 0)]
@@ -390,7 +390,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       const { close, sql } = yield* opened(filename)
       yield* Effect.repeat(write(sql)(keyword.mergeStep(sql)), { while: (more) => more })
       assert.deepStrictEqual(yield* keyword.verify(sql, id), [])
-      assert.strictEqual((yield* keyword.search(sql, id, "sea", { depth: 9, mask: undefined, also: [] })).length, 7)
+      assert.strictEqual((yield* keyword.search(sql, [id], "sea", { depth: 9, mask: undefined, also: [] })).length, 7)
       yield* close
     })
   )
@@ -400,7 +400,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       const sql = yield* database
       const { id } = yield* make(sql)
       yield* put(sql, 0, one("river"))
-      const look = keyword.search(sql, id, "river", { depth: 5, mask: undefined, also: [] })
+      const look = keyword.search(sql, [id], "river", { depth: 5, mask: undefined, also: [] })
       const exit = yield* Effect.exit(Effect.provideService(look, Cancelled, () => true))
       assert.isTrue(Exit.isInterrupted(exit))
       assert.strictEqual((yield* look).length, 1)
@@ -533,7 +533,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       assert.strictEqual(yield* segmentsIn(sql, 1), 0)
       assert.strictEqual(yield* segmentsIn(sql, 0), 1)
       assert.isFalse(yield* write(sql)(keyword.mergeStep(sql)))
-      assert.deepStrictEqual(yield* keyword.search(sql, id, "river", { depth: 5, mask: undefined, also: [] }), [])
+      assert.deepStrictEqual(yield* keyword.search(sql, [id], "river", { depth: 5, mask: undefined, also: [] }), [])
       yield* agrees(sql, other.id)
       yield* holds(sql, other.id)
     })
