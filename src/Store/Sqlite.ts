@@ -14,6 +14,7 @@ import * as origins from "./sqlite/origins.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
+import { reopening } from "./sqlite/reopening.ts"
 import * as reindex from "./sqlite/reindex.ts"
 import * as runs from "./sqlite/runs.ts"
 
@@ -152,9 +153,12 @@ const make = Effect.gen(function* () {
 
 export type { DatabaseOptions }
 
-/** The whole index in one SQLite file. */
+const opened = (options: DatabaseOptions) =>
+  Effect.flatMap(Layer.build(Database.layer(options)), (context) => Effect.provide(make, context))
+
+/** The whole index in one SQLite file; a file that takes its place is opened instead with the next call. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.scoped(Store, make).pipe(Layer.provide(Database.layer(options)))
+  Layer.scoped(Store, options.filename === memory ? opened(options) : reopening(options, opened))
 
 /** An index that goes with the process. */
 export const layerMemory: Layer.Layer<Store, StoreUnavailable> = layer({ filename: memory, mode: "create" })

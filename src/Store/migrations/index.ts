@@ -3,12 +3,14 @@ import index from "./0001_index.ts"
 import postings from "./0002_postings.ts"
 import codes from "./0003_codes.ts"
 import runs from "./0004_runs.ts"
+import fileMark from "./0005_file_mark.ts"
 
 const migrations = {
   "0001_index": index,
   "0002_postings": postings,
   "0003_codes": codes,
-  "0004_runs": runs
+  "0004_runs": runs,
+  "0005_file_mark": fileMark
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

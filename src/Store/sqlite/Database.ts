@@ -5,8 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StoreUnavailable } from "../../Store.ts"
 import { Codes } from "./codes/Codes.ts"
-import { connect, type DatabaseOptions } from "./connect.ts"
+import { type DatabaseOptions, open } from "./connect.ts"
 import { typed } from "./errors.ts"
+import * as Guard from "./file/guard.ts"
+import { eraOf } from "./file/place.ts"
 import { Masks } from "./masks.ts"
 import { transaction } from "./transaction.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
@@ -38,10 +40,19 @@ export class Database extends Context.Tag("clew/Store/Database")<
 export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnavailable> =>
   Layer.scoped(
     Database,
-    Effect.map(typed(options.filename)(connect(options)), (sql) => ({
-      sql,
-      searching: { codes: new Codes(options.arena), masks: new Masks(), vectors: options.vectors ?? defaults },
-      read: (effect) => typed(options.filename)(transaction(sql, "BEGIN")(effect)),
-      write: (effect) => typed(options.filename)(transaction(sql, "BEGIN IMMEDIATE")(effect))
-    }))
+    Effect.map(typed(options.filename)(open(options)), ({ file, sql }) => {
+      const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, options.filename, file)
+      const immediate = transaction(sql, "BEGIN IMMEDIATE")
+      return {
+        sql,
+        searching: {
+          codes: new Codes(options.arena, file === undefined ? 0 : eraOf(options.filename)),
+          masks: new Masks(),
+          vectors: options.vectors ?? defaults
+        },
+        read: (effect) => typed(options.filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect))),
+        write: (effect) =>
+          typed(options.filename)(Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), written(immediate)))
+      }
+    })
   )

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { setTimeout } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
+import { held } from "../sqlite/file/RawFile.ts"
 import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
 
 /** The thread ended before it had answered: it ran out of memory, or something in it ended it. */
@@ -21,13 +22,17 @@ export interface Thread {
 /** Ending a thread waits for the SQL statement it is in; nobody waits with it for longer than this, in milliseconds. */
 const patience = 100
 
-const spawn = (data: ThreadData): Worker => {
+const spawn = (given: ThreadData): Worker => {
   const here = import.meta.url
+  const data = { ...given, raw: held(given.filename) }
+  // What a thread leaves open stays so: closing it would take the locks of all other threads.
+  const trackUnmanagedFds = false
   return here.endsWith(".ts")
     ? new Worker(new URL("../../../scripts/sourceWorker.mjs", here), {
-        workerData: { ...data, entry: new URL("./worker.ts", here).href }
+        workerData: { ...data, entry: new URL("./worker.ts", here).href },
+        trackUnmanagedFds
       })
-    : new Worker(new URL("./storeWorker.js", here), { workerData: data })
+    : new Worker(new URL("./storeWorker.js", here), { workerData: data, trackUnmanagedFds })
 }
 
 const end = (worker: Worker): Effect.Effect<void> =>

@@ -26,7 +26,7 @@ const takeBack = (filename: string): void => {
   for (const index of ["passages", "unnamed"]) db.exec(`DROP INDEX documents_${index}`)
   db.exec("ALTER TABLE documents DROP COLUMN first_passage")
   db.exec("ALTER TABLE documents DROP COLUMN seen_run")
-  db.exec("DROP TABLE run_numbers")
+  for (const table of ["run_numbers", "file_mark"]) db.exec(`DROP TABLE ${table}`)
   db.exec("ALTER TABLE collections DROP COLUMN changes")
   db.exec("DELETE FROM clew_migrations WHERE migration_id > 1")
   db.pragma("user_version = 1")

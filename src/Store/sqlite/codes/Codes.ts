@@ -49,7 +49,11 @@ export class Codes {
   private readonly directories = new Map<number, Directory>()
   private scratch: { readonly slot: Slot; readonly bytes: number } | undefined
 
-  constructor(private readonly handle?: ArenaHandle | undefined) {}
+  /** `era` tells the blocks of one database from those of another that had the same path before. */
+  constructor(
+    private readonly handle?: ArenaHandle | undefined,
+    private readonly era = 0
+  ) {}
 
   /** What the codes take in memory, in bytes, and loading them took, in milliseconds, of all who share the arena. */
   get figures(): Arena["figures"] {
@@ -110,7 +114,10 @@ export class Codes {
     const centroids = yield* centroidsOf(sql, set.id)
     const fresh = stored.filter(({ version }) => same?.blocks.has(version) !== true)
     const bytes = bytesOf(set.width)
-    const wanted = fresh.map(({ rows, version }) => ({ version, bytes: bodyBytes(rows, bytes) }))
+    const wanted = fresh.map(({ rows, version }) => ({
+      version: this.era * 2 ** 32 + version,
+      bytes: bodyBytes(rows, bytes)
+    }))
     let isKept = false
     const keep = (claimed: Claimed) => {
       const slots = new Map(fresh.map(({ version }, place) => [version, claimed.slots[place]!]))

@@ -1,0 +1,121 @@
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { StoreUnavailable } from "../../../Store.ts"
+import { schemaVersion } from "../../migrations/index.ts"
+import { belongs } from "./marks.ts"
+import { kindOf, statOf } from "./place.ts"
+import * as RawFile from "./RawFile.ts"
+
+/** "Clew" in ASCII, where SQLite's header keeps an application's mark. */
+export const applicationId = 0x436c6577
+
+/** What was found before SQLite opens the file. */
+export interface Inspected {
+  readonly raw: RawFile.RawFile
+  /** Undefined: the file is empty as yet. */
+  readonly header: RawFile.Header | undefined
+}
+
+const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
+
+export const notOurs = (filename: string) =>
+  fail(`${filename} is not a Clew index and was left untouched; name another file with --db`)
+
+export const tooNew = (filename: string, version: number) =>
+  fail(
+    `${filename} was made by a newer Clew (schema ${version}, this one knows ${schemaVersion}) and was left untouched; ` +
+      `update Clew, or name another file with --db`
+  )
+
+const noIndex = (filename: string) => fail(`There is no index at ${filename} yet; make one with \`clew index PATH\``)
+
+/** Why a WAL beside a file is not to be touched, and what to do. */
+export const strangeWal = (filename: string): string =>
+  `${filename}-wal does not belong to ${filename}, which was replaced or copied over without it; nothing was written. ` +
+  `To go on with the file as it is, stop whatever has it open and delete ${filename}-wal and ${filename}-shm; ` +
+  `\`clew restore\` puts a backup in place without this`
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EROFS: "the file system can only be read",
+  EISDIR: "it is a directory",
+  ENOTDIR: "part of its path is a file",
+  EEXIST: "part of its path is a file",
+  ELOOP: "its links lead in a circle",
+  ENAMETOOLONG: "its path is too long",
+  EMFILE: "this process has too many files open (see ulimit -n)",
+  ENFILE: "the system has too many files open",
+  EIO: "the disk failed to read or write it (I/O error); see the system's log"
+}
+
+export const ioReason = (filename: string, error: unknown): StoreUnavailable => {
+  const why = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? String((error as Error).message)
+  return new StoreUnavailable({ reason: `The index ${filename} cannot be opened: ${why}` })
+}
+
+/** One by one from the first that is missing: where a part cannot be made, Node's own `recursive` may try for ever. */
+const makeFolder = (folder: string): void => {
+  if (fs.existsSync(folder)) return
+  makeFolder(path.dirname(folder))
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+  }
+}
+
+const trying = <A>(filename: string, use: () => A) =>
+  Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
+
+const createFile = (filename: string) =>
+  trying(filename, () => {
+    makeFolder(path.dirname(filename))
+    fs.closeSync(fs.openSync(filename, "a", 0o600))
+  })
+
+/**
+ * Refuses by its header what is foreign, newer, no file, or with a WAL of another, before SQLite could write to it.
+ * Holds the file's raw descriptor until the scope ends, so SQLite's connection is to be opened in the same scope.
+ */
+export const inspect = (
+  filename: string,
+  mode: "create" | "existing" | "readonly"
+): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    if ((yield* trying(filename, () => statOf(filename))) === undefined) {
+      if (mode !== "create") return yield* noIndex(filename)
+      yield* createFile(filename)
+    }
+    const stat = yield* trying(filename, () => statOf(filename))
+    if (stat === undefined) return yield* noIndex(filename)
+    const kind = kindOf(stat)
+    if (kind !== undefined) {
+      return yield* fail(`The index ${filename} cannot be opened: it is ${kind}; name a file with --db`)
+    }
+    const raw = yield* Effect.acquireRelease(
+      trying(filename, () => RawFile.acquire(filename, stat)),
+      (raw) => Effect.sync(() => RawFile.release(raw))
+    )
+    if (stat.size === 0n) {
+      const wal = yield* trying(filename, () => statOf(`${filename}-wal`))
+      if (wal !== undefined && wal.size > 0n) {
+        return yield* fail(
+          `${filename} is empty but ${filename}-wal is not: its content was lost, and nothing was written; ` +
+            `restore a backup with \`clew restore\`, or delete both and index anew`
+        )
+      }
+      if (mode === "readonly") return yield* fail(`${filename} is empty; make an index with \`clew index PATH\``)
+      return { raw, header: undefined }
+    }
+    const header = yield* trying(filename, () => RawFile.headerOf(raw.fd))
+    if (header === undefined || header.applicationId !== applicationId) return yield* notOurs(filename)
+    if (header.userVersion > schemaVersion) return yield* tooNew(filename, header.userVersion)
+    if (!(yield* trying(filename, () => belongs(filename, raw.fd)))) return yield* fail(strangeWal(filename))
+    return { raw, header }
+  })

@@ -1,0 +1,109 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { Store, StoreUnavailable } from "../../Store.ts"
+import type { DatabaseOptions } from "./connect.ts"
+import { ioReason } from "./file/inspect.ts"
+import { isSamePlace, type Place, statOf } from "./file/place.ts"
+
+type Service = typeof Store.Service
+
+/** A store on the file that stood at the path when it was opened. */
+interface Opened {
+  readonly store: Service
+  readonly place: Place
+  readonly scope: Scope.CloseableScope
+  /** Calls under way; one that was replaced is closed after the last. */
+  calls: number
+  replaced: boolean
+}
+
+/**
+ * A store that follows its path: before each call it looks whether the file there is still the one it has open, and opens
+ * the one that has taken its place. Where there is none any more, calls fail until there is.
+ */
+export const reopening = <R>(
+  options: DatabaseOptions,
+  open: (options: DatabaseOptions) => Effect.Effect<Service, StoreUnavailable, R>
+): Effect.Effect<Service, StoreUnavailable, Exclude<R, Scope.Scope> | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { filename } = options
+    const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
+    const whole = yield* Effect.scope
+    const turns = yield* Effect.makeSemaphore(1)
+
+    const stat = Effect.try({ try: () => statOf(filename), catch: (error) => ioReason(filename, error) })
+
+    const begin = (mode: DatabaseOptions["mode"]): Effect.Effect<Opened, StoreUnavailable> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const scope = yield* Scope.fork(whole, { _tag: "Sequential" })
+          const opening = Effect.gen(function* () {
+            const store = yield* open({ ...options, mode })
+            const place = yield* stat
+            if (place === undefined) {
+              return yield* new StoreUnavailable({
+                reason: `The index ${filename} was removed while it was being opened`
+              })
+            }
+            return { store, place, scope, calls: 0, replaced: false }
+          }).pipe(Scope.extend(scope), Effect.provide(context)) as Effect.Effect<Opened, StoreUnavailable>
+          return yield* Effect.onError(restore(opening), (cause) => Scope.close(scope, Exit.failCause(cause)))
+        })
+      )
+
+    let current = yield* begin(options.mode)
+
+    const close = (opened: Opened) =>
+      opened.replaced && opened.calls === 0 ? Scope.close(opened.scope, Exit.void) : Effect.void
+
+    const follow = turns.withPermits(1)(
+      Effect.gen(function* () {
+        const now = yield* stat
+        if (now !== undefined && isSamePlace(now, current.place)) return
+        if (now === undefined) {
+          return yield* new StoreUnavailable({
+            reason: `The index ${filename} was removed while it was open; restore it, or start anew to make another`
+          })
+        }
+        const before = current
+        current = yield* begin(options.mode === "readonly" ? "readonly" : "existing")
+        before.replaced = true
+        yield* close(before)
+        yield* Effect.logWarning(`The index ${filename} was replaced; the one that stands there now is open`)
+      })
+    )
+
+    const using = <A, E>(use: (store: Service) => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+      Effect.acquireUseRelease(
+        Effect.suspend(() => {
+          const stands = statOf(filename)
+          const taken = Effect.sync(() => {
+            current.calls++
+            return current
+          })
+          return stands !== undefined && isSamePlace(stands, current.place)
+            ? taken
+            : Effect.zipRight(Effect.interruptible(follow), taken)
+        }),
+        ({ store }) => use(store),
+        (opened) =>
+          Effect.suspend(() => {
+            opened.calls--
+            return close(opened)
+          })
+      )
+
+    type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
+    const { collections: _, ...methods } = current.store
+    return {
+      collections: using((store) => store.collections),
+      ...Object.fromEntries(
+        Object.keys(methods).map((name) => [
+          name,
+          (...args: ReadonlyArray<unknown>) =>
+            using((store) => (store[name as keyof typeof methods] as unknown as Operation)(...args))
+        ])
+      )
+    } as unknown as Service
+  })

@@ -1,0 +1,266 @@
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+import { defaultCollection } from "../../../src/model/Collection.ts"
+import { Store } from "../../../src/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+
+type Mode = Sqlite.DatabaseOptions["mode"]
+
+const modes: ReadonlyArray<Mode> = ["create", "existing", "readonly"]
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-file-"))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+/** A store that is open until the test ends, or until it is closed. */
+const open = (layer: typeof Sqlite.layer, filename: string, mode: Mode = "create") =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
+    const context = yield* Layer.buildWithScope(layer({ filename, mode }), scope)
+    const store = yield* Effect.provide(Store, context)
+    return { store, close: Scope.close(scope, Exit.void) }
+  })
+
+const put = (store: typeof Store.Service, text: string) =>
+  store.put(defaultCollection, [document(text, { source: text })])
+
+const sources = (store: typeof Store.Service) =>
+  Effect.map(store.list(defaultCollection, { limit: 100 }), (found) => found.map(({ source }) => source))
+
+/** An index with these documents, closed. */
+const index = (filename: string, ...texts: ReadonlyArray<string>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { store } = yield* open(Sqlite.layer, filename)
+      yield* Effect.ignore(store.createCollection(defaultCollection, embedder))
+      for (const text of texts) yield* put(store, text)
+    })
+  )
+
+const refusal = (filename: string, mode: Mode) =>
+  Effect.map(Effect.flip(Effect.scoped(open(Sqlite.layer, filename, mode))), ({ reason }) => reason)
+
+/** What stands in a folder, byte by byte. */
+const bytesOf = (folder: string) =>
+  Object.fromEntries(fs.readdirSync(folder).map((name) => [name, fs.readFileSync(path.join(folder, name), "hex")]))
+
+const stores: ReadonlyArray<readonly [string, typeof Sqlite.layer]> = [
+  ["on one thread", Sqlite.layer],
+  ["written in a thread", Threaded.layer],
+  ["read in threads", (options) => Threaded.layerPooled({ ...options, readers: 2 })]
+]
+
+for (const [name, layer] of stores) {
+  it.scoped(`opens the file that has taken an open one's place, ${name}`, () =>
+    Effect.gen(function* () {
+      const here = yield* folder
+      const [filename, other] = [path.join(here, "index.db"), path.join(here, "other.db")]
+      yield* index(filename, "old")
+      yield* index(other, "new")
+      const { close, store } = yield* open(layer, filename)
+      yield* put(store, "before")
+      for (const end of ["-wal", "-shm"]) fs.rmSync(filename + end)
+      fs.renameSync(other, filename)
+      yield* put(store, "after")
+      assert.deepStrictEqual(yield* sources(store), ["after", "new"])
+      assert.strictEqual((yield* store.stats()).documents, 2)
+      yield* close
+      const again = yield* open(Sqlite.layer, filename, "existing")
+      assert.deepStrictEqual(yield* sources(again.store), ["after", "new"])
+    })
+  )
+
+  it.scoped(`acknowledges nothing once its file is removed, ${name}`, () =>
+    Effect.gen(function* () {
+      const here = yield* folder
+      const filename = path.join(here, "index.db")
+      yield* index(filename, "old")
+      const { store } = yield* open(layer, filename)
+      yield* put(store, "before")
+      fs.rmSync(filename)
+      const failed = yield* Effect.flip(put(store, "lost"))
+      assert.match(failed.message, /was removed while it was open|There is no index at/)
+      assert.match((yield* Effect.flip(store.stats())).message, /was removed while it was open/)
+      assert.match((yield* Effect.flip(sources(store))).message, /was removed while it was open|There is no index at/)
+      assert.isFalse(fs.existsSync(filename))
+    })
+  )
+
+  it.scoped(`notices that its file was overwritten in place, ${name}`, () =>
+    Effect.gen(function* () {
+      const here = yield* folder
+      const [filename, backup] = [path.join(here, "index.db"), path.join(here, "backup.db")]
+      yield* index(filename, "first")
+      fs.copyFileSync(filename, backup)
+      yield* index(filename, "second")
+      const { store } = yield* open(layer, filename)
+      yield* put(store, "third")
+      fs.copyFileSync(backup, filename)
+      assert.match((yield* Effect.flip(put(store, "fourth"))).message, /overwritten in place/)
+      assert.match((yield* Effect.flip(sources(store))).message, /overwritten in place/)
+      fs.truncateSync(filename, 0)
+      assert.match((yield* Effect.flip(put(store, "fifth"))).message, /overwritten in place/)
+    })
+  )
+}
+
+it.scoped("refuses a file beside another's WAL, and takes one beside its own", () =>
+  Effect.gen(function* () {
+    const here = yield* folder
+    const filename = path.join(here, "index.db")
+    yield* index(filename, "first")
+    const backups = [path.join(here, "first.db"), path.join(here, "second.db")]
+    fs.copyFileSync(filename, backups[0]!)
+    yield* index(filename, "second")
+    fs.copyFileSync(filename, backups[1]!)
+    const other = path.join(here, "other.db")
+    yield* index(other, "of another index")
+
+    const { close, store } = yield* open(Sqlite.layer, filename)
+    yield* put(store, "third")
+    // As a killed process leaves them.
+    const crashed = (name: string, main: string) => {
+      const made = path.join(here, name)
+      fs.mkdirSync(made)
+      fs.copyFileSync(main, path.join(made, "index.db"))
+      fs.copyFileSync(`${filename}-wal`, path.join(made, "index.db-wal"))
+      return made
+    }
+    for (const [place, main] of [backups[0]!, other].entries()) {
+      const made = crashed(`strange${place}`, main)
+      const before = bytesOf(made)
+      for (const mode of modes) {
+        assert.match(
+          yield* refusal(path.join(made, "index.db"), mode),
+          /index\.db-wal does not belong to .*clew restore/
+        )
+      }
+      assert.deepStrictEqual(bytesOf(made), before)
+    }
+    for (const [place, main] of [backups[1]!, filename].entries()) {
+      const made = crashed(`own${place}`, main)
+      const again = yield* open(Sqlite.layer, path.join(made, "index.db"), "existing")
+      assert.deepStrictEqual(yield* sources(again.store), ["first", "second", "third"])
+    }
+    yield* close
+    assert.deepStrictEqual(
+      fs.readdirSync(here).filter((name) => name.startsWith("index")),
+      ["index.db"]
+    )
+  })
+)
+
+it.scoped("knows its WAL also after it was copied back in part and begun anew", () =>
+  Effect.gen(function* () {
+    const here = yield* folder
+    const filename = path.join(here, "index.db")
+    yield* index(filename, "first")
+    const { store } = yield* open(Sqlite.layer, filename)
+    const other = new Database(filename)
+    const seen = ["first"]
+    for (let round = 0; round < 6; round++) {
+      yield* put(store, `round ${round}`)
+      seen.push(`round ${round}`)
+      const copy = path.join(here, `copy${round}`)
+      fs.mkdirSync(copy)
+      for (const end of ["", "-wal"]) fs.copyFileSync(filename + end, path.join(copy, `index.db${end}`))
+      const again = yield* open(Sqlite.layer, path.join(copy, "index.db"), "existing")
+      assert.deepStrictEqual(yield* sources(again.store), seen)
+      other.pragma(`wal_checkpoint(${["PASSIVE", "RESTART", "TRUNCATE"][round % 3]})`)
+    }
+    other.close()
+  })
+)
+
+it.scoped("keeps its locks when its file is opened and closed again in the same process", () =>
+  Effect.gen(function* () {
+    const here = yield* folder
+    const filename = path.join(here, "index.db")
+    yield* index(filename, "first")
+    const { store } = yield* open((options) => Threaded.layerPooled({ ...options, readers: 1 }), filename)
+    yield* put(store, "second")
+    const again = yield* open(Sqlite.layer, filename, "readonly")
+    assert.deepStrictEqual(yield* sources(again.store), ["first", "second"])
+    yield* again.close
+    const before = fs.statSync(`${filename}-wal`).ino
+    // Another process that thinks itself the last one takes the WAL away from under this one.
+    execFileSync(process.execPath, [
+      "-e",
+      `const db = new (require("better-sqlite3"))(process.argv[1]); db.prepare("SELECT * FROM documents").all(); db.close()`,
+      filename
+    ])
+    assert.strictEqual(fs.statSync(`${filename}-wal`).ino, before)
+    yield* put(store, "third")
+    const reader = new Database(filename, { readonly: true })
+    assert.deepStrictEqual(reader.prepare("SELECT count(*) AS n FROM documents").get(), { n: 3 })
+    reader.close()
+  })
+)
+
+it.scoped("writes no more once a newer program has changed the schema", () =>
+  Effect.gen(function* () {
+    const here = yield* folder
+    const filename = path.join(here, "index.db")
+    yield* index(filename, "first")
+    const { store } = yield* open(Sqlite.layer, filename)
+    const newer = new Database(filename)
+    newer.pragma("user_version = 99")
+    assert.match((yield* Effect.flip(put(store, "second"))).message, /newer Clew .*schema 99.*start it anew/)
+    assert.deepStrictEqual(newer.prepare("SELECT count(*) AS n FROM documents").get(), { n: 1 })
+    newer.close()
+  })
+)
+
+it.scoped("refuses what is no index, and waits for none of it", () =>
+  Effect.gen(function* () {
+    const here = yield* folder
+    const named = (name: string) => path.join(here, name)
+    execFileSync("mkfifo", [named("pipe")])
+    fs.mkdirSync(named("folder"))
+    const server = net.createServer().listen(named("socket"))
+    yield* Effect.addFinalizer(() => Effect.async<void>((resume) => void server.close(() => resume(Effect.void))))
+    yield* Effect.async<void>((resume) => void server.once("listening", () => resume(Effect.void)))
+    fs.writeFileSync(named("empty"), "")
+    fs.writeFileSync(named("empty-wal"), "something")
+    const foreign = new Database(named("foreign"))
+    foreign.exec("CREATE TABLE theirs (x)")
+    foreign.pragma(`application_id = ${0x436c6577}`)
+    foreign.close()
+    const versioned = new Database(named("versioned"))
+    versioned.pragma(`application_id = ${0x436c6577}`)
+    versioned.pragma("user_version = 3")
+    versioned.close()
+    const wanted: ReadonlyArray<readonly [string, RegExp]> = [
+      ["pipe", /it is a named pipe/],
+      ["folder", /it is a directory/],
+      ["socket", /it is a socket/],
+      ["../../../dev/null", /it is a device/],
+      ["empty", /is empty but .*empty-wal is not.*nothing was written/],
+      ["foreign", /is not a Clew index/],
+      ["versioned", /is not a Clew index/]
+    ]
+    const before = ["empty", "empty-wal", "foreign", "versioned"].map((name) => fs.readFileSync(named(name), "hex"))
+    for (const mode of modes) {
+      for (const [name, reason] of wanted) {
+        const filename = name.startsWith("..") ? "/dev/null" : named(name)
+        assert.match(yield* refusal(filename, mode), reason, `${name} ${mode}`)
+      }
+    }
+    assert.deepStrictEqual(
+      ["empty", "empty-wal", "foreign", "versioned"].map((name) => fs.readFileSync(named(name), "hex")),
+      before
+    )
+  })
+)
