@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { SearchConfig } from "./Config.ts"
 import { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
+import { filterHint } from "./filterHint.ts"
 import {
   type Collection,
   type CollectionName,
@@ -26,6 +27,8 @@ export interface SearchOutcome {
   readonly mode: Mode
   /** Why fewer legs answered than were asked for. */
   readonly degraded?: string | undefined
+  /** Where nothing was found, what about the filter may be why. */
+  readonly hint?: string | undefined
   readonly queryTimeMs: number
 }
 
@@ -119,7 +122,13 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const [{ collection, vector }, ...others] = asked as [Asked, ...Array<Asked>]
         const hits = yield* store.rank({ collection, vector, others, keyword, alpha, fusion, filter, limit })
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
-        return { hits, mode, ...(degraded === undefined ? {} : { degraded }) }
+        const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
+        return {
+          hits,
+          mode,
+          ...(degraded === undefined ? {} : { degraded }),
+          ...(hint === undefined ? {} : { hint })
+        }
       })
 
       // A collection may go between the look at what there is and the search.

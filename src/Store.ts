@@ -233,6 +233,13 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       places: ReadonlyArray<number>
     ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
+    /** Which of these keys no document's metadata has, and if any, some that there are. */
+    readonly metadataKeys: (
+      keys: ReadonlyArray<string>
+    ) => Effect.Effect<
+      { readonly unknown: ReadonlyArray<string>; readonly known: ReadonlyArray<string> },
+      StoreUnavailable
+    >
     readonly deleteDocument: (
       collection: CollectionName,
       docId: DocumentId

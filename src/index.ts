@@ -34,7 +34,7 @@ export {
   EmbedderIdentity
 } from "./model/Collection.ts"
 export { DocumentId, DocumentInput, DocumentMetadata, type Metadata, Source } from "./model/Document.ts"
-export { Condition, Filter } from "./model/Filter.ts"
+export { type Condition, Filter } from "./model/Filter.ts"
 export { limits } from "./model/Limits.ts"
 export { type Passage, type Span, type Vector } from "./model/Passage.ts"
 export { Alpha, Fusion, Mode, QueryText, SearchRequest, TopK } from "./model/Query.ts"

@@ -11,6 +11,7 @@ import * as documents from "./sqlite/documents.ts"
 import * as keyword from "./sqlite/keyword.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
+import { metadataKeys } from "./sqlite/metadataKeys.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
@@ -99,6 +100,8 @@ const make = Effect.gen(function* () {
     sample: Effect.fn("Store.sample")((name, places) =>
       read(within(name, ({ id }) => reading.sample(sql, id, places)))
     ),
+
+    metadataKeys: Effect.fn("Store.metadataKeys")((keys) => read(metadataKeys(sql, keys))),
 
     deleteDocument: Effect.fn("Store.deleteDocument")((name, docId) =>
       change(

@@ -1,14 +1,13 @@
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
-import { type Condition, Filter, type Range } from "../model/Filter.ts"
+import { type Comparison, type Condition, Filter, type Operators, type Scalar } from "../model/Filter.ts"
+import { isObject } from "../model/kinds.ts"
 
-type Scalar = string | number | boolean
+const bounds = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
 
-const operators = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
-type Operator = keyof typeof operators
-
-const shape = /^([^=<>]+)(>=|<=|=|>|<)(.*)$/s
+const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
 const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** What a word may stand for: a number or a boolean is looked for as text too, since metadata may hold either. */
@@ -19,47 +18,98 @@ const meanings = (word: string): ReadonlyArray<Scalar> =>
 const sources = (cwd: string, word: string): ReadonlyArray<string> =>
   path.isAbsolute(word) ? [word] : [word, path.resolve(cwd, word)]
 
-const json = Schema.decodeUnknownOption(
+const quotedValue = Schema.decodeUnknownOption(
   Schema.parseJson(
     Schema.Union(Schema.String, Schema.Array(Schema.Union(Schema.String, Schema.Finite, Schema.Boolean)))
   )
 )
+const json = Schema.decodeUnknownOption(Schema.parseJson())
 
-const condition = (cwd: string, key: string, text: string): Condition => {
-  const quoted = /^["[]/.test(text) ? json(text) : { _tag: "None" as const }
-  if (quoted._tag === "Some") return quoted.value
+const values = (cwd: string, key: string, text: string): Comparison => {
+  const quoted = /^["[]/.test(text) ? quotedValue(text) : Option.none()
+  if (Option.isSome(quoted)) return quoted.value
   const words = text.split(",").map((word) => word.trim())
   const any = words.flatMap((word): ReadonlyArray<Scalar> => (key === "source" ? sources(cwd, word) : meanings(word)))
   return any.length === 1 ? (any[0] as Scalar) : any
 }
 
-const how = "write KEY=VALUE, KEY=A,B for any of, or KEY>=VALUE (also <= > <)"
+const how =
+  "write KEY=VALUE, KEY=A,B for any of, KEY!=VALUE, KEY>=VALUE (also <= > <), KEY exists, KEY not exists, " +
+  "several of these joined by ' or ', or a filter in JSON"
+
+interface Part {
+  readonly key: string
+  readonly condition: Condition
+}
+
+const partOf = (text: string, cwd: string): Part | undefined => {
+  const [, rawKey = "", operator = "", rest = ""] = shape.exec(text) ?? []
+  const key = rawKey.trim()
+  const value = rest.trim()
+  if (operator !== "") {
+    if (key === "" || value === "") return undefined
+    if (operator === "=") return { key, condition: values(cwd, key, value) }
+    if (operator === "!=") return { key, condition: { not: values(cwd, key, value) } }
+    const bound = decimal.test(value) ? Number(value) : value
+    return { key, condition: { [bounds[operator as keyof typeof bounds]]: bound } }
+  }
+  const words = text.trim().split(/\s+/)
+  if (words.pop() !== "exists") return undefined
+  const exists = words.at(-1) !== "not" || words.length === 1
+  if (!exists) words.pop()
+  return words.length === 0 ? undefined : { key: words.join(" "), condition: { exists } }
+}
+
+/** The alternatives that ` or ` joins; what stands after one and is no condition belongs to the value before it. */
+const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefined => {
+  const texts: Array<string> = []
+  for (const piece of text.split(" or ")) {
+    if (texts.length === 0 || partOf(piece, cwd) !== undefined) texts.push(piece)
+    else texts.push(`${texts.pop()!} or ${piece}`)
+  }
+  const parts = texts.map((each) => partOf(each, cwd))
+  return parts.includes(undefined) ? undefined : (parts as ReadonlyArray<Part>)
+}
+
+/** Metadata may have a key of any name, so that no object with a prototype will do. */
+const filterOf = (entries: Iterable<readonly [string, Filter[string]]>): Filter => Object.fromEntries(entries) as Filter
 
 /**
- * A filter out of `--filter` values: `key=value`, `key=a,b` for any of, `key>=value` and the like, several bounds of one
- * key together. Quoted as JSON, a value is what it says: `year="2020"`, `tags=["a, b"]`.
+ * A filter out of `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
+ * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. Quoted as JSON,
+ * a value is what it says: `year="2020"`, `tags=["a, b"]`.
  */
 export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.Either<Filter, string> => {
-  const filter: Record<string, Condition> = {}
+  const filter = new Map<string, Condition>()
+  const whole: Array<unknown> = []
   for (const text of texts) {
-    const [, rawKey = "", operator = "", rest = ""] = shape.exec(text) ?? []
-    const key = rawKey.trim()
-    const value = rest.trim()
-    if (key === "" || value === "") return Either.left(`--filter ${JSON.stringify(text)}: ${how}`)
-    const before = filter[key]
-    if (operator === "=") {
-      if (before !== undefined) {
-        return Either.left(`--filter ${JSON.stringify(text)}: ${key} is filtered already; write ${key}=A,B for any of`)
-      }
-      filter[key] = condition(cwd, key, value)
+    const wrong = (message: string) => Either.left(`--filter ${JSON.stringify(text)}: ${message}`)
+    if (text.trim().startsWith("{")) {
+      const parsed = json(text)
+      if (Option.isNone(parsed) || !isObject(parsed.value)) return wrong("this is no JSON object")
+      whole.push(parsed.value)
       continue
     }
-    const bound = operators[operator as Operator]
-    const isRange = typeof before === "object" && !Array.isArray(before)
-    if (before !== undefined && (!isRange || bound in before)) {
-      return Either.left(`--filter ${JSON.stringify(text)}: ${key} is filtered already`)
+    const parts = alternatives(text, cwd)
+    if (parts === undefined) return wrong(how)
+    const [part] = parts
+    if (parts.length > 1) {
+      whole.push({ or: parts.map(({ condition, key }) => filterOf([[key, condition]])) })
+      continue
     }
-    filter[key] = { ...(before as Range | undefined), [bound]: decimal.test(value) ? Number(value) : value }
+    const { condition, key } = part!
+    const before = filter.get(key)
+    if (before === undefined) {
+      filter.set(key, condition)
+      continue
+    }
+    if (!isObject(condition)) return wrong(`${key} is filtered already; write ${key}=A,B for any of`)
+    if (!isObject(before) || Object.keys(condition).some((name) => name in before)) {
+      return wrong(`${key} is filtered already`)
+    }
+    filter.set(key, { ...before, ...condition } as Operators)
   }
-  return Either.mapLeft(Schema.decodeUnknownEither(Filter)(filter), (error) => `--filter: ${error.message}`)
+  const only = whole.length === 1 && filter.size === 0 ? whole[0] : undefined
+  const all = only ?? filterOf([...filter, ...(whole.length === 0 ? [] : [["and", whole as never] as const])])
+  return Either.mapLeft(Schema.decodeUnknownEither(Filter)(all), (error) => `--filter: ${error.message}`)
 }

@@ -47,9 +47,9 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { degraded, hits, mode, queryTimeMs } = yield* Effect.flatMap(Search, (search) => search.run(request)).pipe(
-        Effect.provide(engine.open("read"))
-      )
+      const { degraded, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(Search, (search) =>
+        search.run(request)
+      ).pipe(Effect.provide(engine.open("read")))
 
       if (globals.json) {
         yield* printJson(QueryReport, {
@@ -59,14 +59,15 @@ export const query = define(
           })),
           query_time_ms: queryTimeMs,
           mode,
-          ...(degraded === undefined ? {} : { degraded })
+          ...(degraded === undefined ? {} : { degraded }),
+          ...(hint === undefined ? {} : { hint })
         })
       } else if (hits.length > 0) {
         yield* print(yield* renderHits(hits, text, flags.explain))
       }
       if (degraded !== undefined && !globals.json) yield* note(`clew: answered by ${mode} search alone: ${degraded}`)
       if (hits.length === 0) {
-        if (!globals.json) yield* note("clew: nothing found")
+        if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)
       }
     })

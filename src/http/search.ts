@@ -15,7 +15,8 @@ export const provenance = ({ degraded, mode, queryTimeMs }: Omit<SearchOutcome, 
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
   results: outcome.hits.map(toSearchResult),
-  ...provenance(outcome)
+  ...provenance(outcome),
+  ...(outcome.hint === undefined ? {} : { hint: outcome.hint })
 })
 
 export const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({

@@ -51,7 +51,7 @@ const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.
             ? `${name === "" ? "arguments" : name} must be ${allowed(schema)}, got ${show(valueAt(value, path))}`
             : issue.message.startsWith(String(path.at(-1)))
               ? issue.message
-              : `${name}: ${issue.message}, got ${show(valueAt(value, path))}`
+              : `${name}: ${issue.message}${issue.message.includes(", got ") ? "" : `, got ${show(valueAt(value, path))}`}`
     found.set(name, { path: name, message })
   }
   return [...found.values()]

@@ -1,86 +1,119 @@
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import type { MessageAnnotation } from "effect/SchemaAST"
-import { isObject, kindOf, mustBeObject } from "./kinds.ts"
+import { filterFaults } from "./filterFaults.ts"
+import { isObject } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { characters, keys, values } = limits.filter
 
-const isTooLong = (value: unknown): value is string => typeof value === "string" && value.length > characters
-
-const Text = Schema.String.pipe(Schema.maxLength(characters))
-
-const Scalar = Schema.Union(Text, Schema.Finite, Schema.Boolean)
-
-const Bound = Schema.Union(Text, Schema.Finite)
-
-const bounds = {
-  gte: Schema.optional(Bound.annotations({ description: "At least" })),
-  lte: Schema.optional(Bound.annotations({ description: "At most" })),
-  gt: Schema.optional(Bound.annotations({ description: "More than" })),
-  lt: Schema.optional(Bound.annotations({ description: "Less than" }))
-}
+export type Scalar = string | number | boolean
 
 /** Both ends of a range compare like with like: numbers with numbers, strings by code point. */
-export const Range = Schema.Struct(bounds).pipe(
-  Schema.filter((range) => Object.keys(range).length > 0 || "a range needs at least one of gte, lte, gt, lt"),
-  Schema.annotations({ identifier: "Range", parseOptions: { onExcessProperty: "error" } })
-)
-export type Range = typeof Range.Type
-
-const rangeFault = (range: Readonly<Record<string, unknown>>): string => {
-  const unknown = Object.keys(range).find((key) => !(key in bounds))
-  if (unknown !== undefined) return `a range knows only gte, lte, gt, lt; got ${unknown.slice(0, 60)}`
-  const wrong = Object.entries(range).find(([, bound]) => typeof bound !== "string" && !Number.isFinite(bound))
-  if (wrong !== undefined) return `Expected a string or a finite number for ${wrong[0]}, got ${kindOf(wrong[1])}`
-  return "a range needs at least one of gte, lte, gt, lt"
+export interface Range {
+  readonly gte?: string | number | undefined
+  readonly lte?: string | number | undefined
+  readonly gt?: string | number | undefined
+  readonly lt?: string | number | undefined
 }
 
-/** One message for all that a condition might have been. */
-const conditionFault: MessageAnnotation = ({ actual }) => {
-  const inner = Array.isArray(actual) ? actual : isObject(actual) ? Object.values(actual) : [actual]
-  const long = inner.find(isTooLong)
-  const message =
-    long !== undefined
-      ? `a string in a filter must be at most ${characters} characters, got ${long.length}`
-      : Array.isArray(actual)
-        ? actual.length > values
-          ? `a list in a filter must have at most ${values} values, got ${actual.length}`
-          : "a list in a filter must hold strings, finite numbers and booleans only"
-        : isObject(actual)
-          ? rangeFault(actual)
-          : `Expected a string, a finite number, a boolean, a list of these, or a range, got ${kindOf(actual)}`
-  return { message, override: true }
+/** What a value may be compared with by `not`, and without it. */
+export type Comparison = Scalar | ReadonlyArray<Scalar> | Range
+
+/** All that is said must hold. */
+export interface Operators extends Range {
+  /** All but this; also the documents that have no such key. */
+  readonly not?: Comparison | undefined
+  /** Whether the document has the key, with a string, a number, a boolean, or a list of these. */
+  readonly exists?: boolean | undefined
 }
 
-export const Condition = Schema.Union(Scalar, Schema.Array(Scalar).pipe(Schema.maxItems(values)), Range).annotations({
-  identifier: "Condition",
-  description: "A value to equal, a list of which any may equal, or a range",
-  message: conditionFault
-})
-export type Condition = typeof Condition.Type
-
-const filterFault = (filter: Readonly<Record<string, unknown>>): string | undefined => {
-  const names = Object.keys(filter)
-  if (names.length > keys) return `filter must have at most ${keys} keys, got ${names.length}`
-  const long = names.find(isTooLong)
-  return long && `a key in a filter must be at most ${characters} characters, got ${long.length}`
-}
+/** A value to equal, a list of which any may equal, or operators. */
+export type Condition = Scalar | ReadonlyArray<Scalar> | Operators
 
 /**
  * Restricts what is searched; every key must match. `source` matches when equal or as a glob (`*` crosses `/`, `?` is
- * one character). A document without the key never matches; a list in the metadata matches by any of its elements.
+ * one character). A document without the key matches only `not` and `exists: false`; a list in the metadata matches by
+ * any of its elements. Under `or` and `and` stands a list of filters, any or all of which must match.
  */
-export const Filter = Schema.Record({ key: Schema.String, value: Condition })
-  .annotations({ message: mustBeObject("filter") })
-  .pipe(
-    Schema.filter((filter) => filterFault(filter) ?? true, { jsonSchema: { maxProperties: keys } }),
-    Schema.annotations({
-      identifier: "Filter",
-      description: `Restricts the search to documents whose metadata match every key; at most ${keys} keys, ${values} values in a list, ${characters} characters in a string`,
+export interface Filter {
+  readonly [key: string]: Condition | ReadonlyArray<Filter>
+}
+
+const scalars = [{ type: "string", maxLength: characters }, { type: "number" }, { type: "boolean" }]
+const list = { type: "array", items: { anyOf: scalars }, maxItems: values }
+const bound = (description: string) => ({
+  anyOf: [{ type: "string", maxLength: characters }, { type: "number" }],
+  description
+})
+const bounds = { gte: bound("At least"), lte: bound("At most"), gt: bound("More than"), lt: bound("Less than") }
+const range = { type: "object", properties: bounds, minProperties: 1, additionalProperties: false }
+const operators = {
+  type: "object",
+  properties: {
+    ...bounds,
+    not: { anyOf: [...scalars, list, range], description: "All but these; also what has no such key" },
+    exists: { type: "boolean", description: "Whether the document has the key" }
+  },
+  minProperties: 1,
+  additionalProperties: false
+}
+const filters = (description: string) => ({
+  type: "array",
+  items: { $ref: "#/components/schemas/Filter" },
+  description
+})
+
+const fromUnknown = (ast: ParseResult.Type["ast"]) => (input: unknown) => {
+  const faults = filterFaults(input)
+  if (faults.length === 0) return Either.right(input as Filter)
+  const issues = faults.map(({ message, path }) => {
+    const issue = new ParseResult.Type(ast, input, message)
+    const [first, ...rest] = path
+    return first === undefined ? issue : new ParseResult.Pointer([first, ...rest], input, issue)
+  })
+  return Either.left(issues.length === 1 ? issues[0]! : new ParseResult.Composite(ast, input, issues as never))
+}
+
+const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). Under or and and stands a list of filters. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
+
+export const Filter: Schema.Schema<Filter> = Schema.declare(
+  [],
+  {
+    decode: () => (input, _, ast) => fromUnknown(ast)(input),
+    encode: () => (input, _, ast) => fromUnknown(ast)(input)
+  },
+  {
+    identifier: "Filter",
+    description,
+    jsonSchema: {
+      type: "object",
+      description,
+      properties: { or: filters("Filters of which any must match"), and: filters("Filters that must all match") },
+      additionalProperties: { anyOf: [...scalars, list, operators] },
+      maxProperties: keys,
       examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
-    })
-  )
-export type Filter = typeof Filter.Type
+    }
+  }
+)
+
+/** Keys that every document answers to, whatever its metadata. */
+export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id"])
 
 export const emptyFilter: Filter = {}
 export const isEmptyFilter = (filter: Filter): boolean => Object.keys(filter).length === 0
+
+/** The filters under `or` or `and`; undefined where the key is one of the metadata. */
+export const filtersUnder = (key: string, condition: Filter[string]): ReadonlyArray<Filter> | undefined =>
+  (key === "or" || key === "and") && Array.isArray(condition) && condition.length > 0 && condition.every(isObject)
+    ? (condition as ReadonlyArray<Filter>)
+    : undefined
+
+/** The keys that a filter names, wherever in it. */
+export const keysOf = (filter: Filter): ReadonlySet<string> =>
+  new Set(
+    Object.entries(filter).flatMap(([key, condition]) => {
+      const inner = filtersUnder(key, condition)
+      return inner === undefined ? [key] : inner.flatMap((each) => [...keysOf(each)])
+    })
+  )

@@ -4,7 +4,7 @@ export const limits = {
   topK: { min: 1, max: 100 },
   alpha: { min: 0, max: 1 },
   temperature: { min: 0, max: 2 },
-  filter: { keys: 50, values: 1000, characters: 4096 },
+  filter: { keys: 50, values: 1000, characters: 4096, depth: 4 },
   maxTokens: { min: 1, max: 1_000_000 },
   /** Candidates each leg hands to the fusion, whatever `top_k` is. */
   legDepth: 200

@@ -57,7 +57,8 @@ export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
   mode: Mode,
-  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" }))
+  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
+  hint: Schema.optional(Schema.String.annotations({ description: "What may be why nothing was found" }))
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 

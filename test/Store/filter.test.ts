@@ -48,12 +48,27 @@ const condition: FastCheck.Arbitrary<Condition> = FastCheck.oneof(
   scalar,
   FastCheck.array(scalar, { maxLength: 3 }),
   FastCheck.constantFrom<Condition>({ gte: 0 }, { gt: 0, lte: 2 }, { lt: "y" }, { gte: "a", lt: "x" }),
-  FastCheck.constantFrom<Condition>("s1*", "s?", "*", "t[0]*", ["s1*", "t[0]*"], ["s2", "s1*", 1])
+  FastCheck.constantFrom<Condition>("s1*", "s?", "*", "t[0]*", ["s1*", "t[0]*"], ["s2", "s1*", 1]),
+  FastCheck.boolean().map((exists): Condition => ({ exists })),
+  scalar.map((not): Condition => ({ not })),
+  FastCheck.constantFrom<Condition>(
+    { not: { gte: 0, lt: 2 } },
+    { not: ["x", 1, "s1*"] },
+    { not: [] },
+    { gte: 0, not: 1 },
+    { exists: true, not: "x" }
+  )
 )
-const filter: FastCheck.Arbitrary<Filter> = FastCheck.dictionary(
+const plain: FastCheck.Arbitrary<Filter> = FastCheck.dictionary(
   FastCheck.constantFrom("m", "n", "source", "doc_id", "title"),
   condition,
   { minKeys: 1, maxKeys: 3 }
+)
+const filters = FastCheck.array(FastCheck.oneof(plain, FastCheck.constant<Filter>({})), { minLength: 1, maxLength: 3 })
+const filter: FastCheck.Arbitrary<Filter> = FastCheck.oneof(
+  plain,
+  filters.map((or): Filter => ({ or })),
+  FastCheck.tuple(plain, filters, filters).map(([plain, or, and]): Filter => ({ ...plain, or, and: [{ or: and }] }))
 )
 const metadata = FastCheck.dictionary(
   FastCheck.constantFrom("m", "n"),

@@ -41,6 +41,38 @@ describe("parseFilter", () => {
     assert.deepStrictEqual(parse("source=/abs/*.md"), { source: "/abs/*.md" })
   })
 
+  it("takes what must not be", () => {
+    assert.deepStrictEqual(parse("year!=2021"), { year: { not: [2021, "2021"] } })
+    assert.deepStrictEqual(parse("lang != en, de", "year>=2000", "year!=2005"), {
+      lang: { not: ["en", "de"] },
+      year: { gte: 2000, not: [2005, "2005"] }
+    })
+    assert.deepStrictEqual(parse("source!=docs/*"), { source: { not: ["docs/*", "/here/docs/*"] } })
+  })
+
+  it("takes whether a key is there", () => {
+    assert.deepStrictEqual(parse("lang exists"), { lang: { exists: true } })
+    assert.deepStrictEqual(parse("my key  not exists"), { "my key": { exists: false } })
+    assert.deepStrictEqual(parse("not exists"), { not: { exists: true } })
+  })
+
+  it("takes alternatives, and filters in JSON", () => {
+    const either = { or: [{ lang: "en" }, { year: { gt: 2000 } }, { draft: { exists: true } }] }
+    assert.deepStrictEqual(parse("lang=en or year>2000 or draft exists"), either)
+    assert.deepStrictEqual(parse("lang=en or year>2000 or draft exists", "ok=yes"), { ok: "yes", and: [either] })
+    assert.deepStrictEqual(parse("title=this or that"), { title: "this or that" })
+    assert.deepStrictEqual(parse('{"or": [{"lang": "en"}, {"year": {"not": 1}}]}'), {
+      or: [{ lang: "en" }, { year: { not: 1 } }]
+    })
+    assert.include(refused('{"or": [{"lang": {"in": 1}}]}'), "for equal to, or any of")
+    assert.include(refused("{lang}"), "no JSON object")
+  })
+
+  it("takes keys of any name", () => {
+    assert.deepStrictEqual(parse("constructor=x", "toString>1"), { constructor: "x", toString: { gt: 1 } } as never)
+    assert.include(refused("__proto__=x"), "__proto__")
+  })
+
   it("says what is wrong", () => {
     assert.include(refused("lang"), '--filter "lang": write KEY=VALUE')
     assert.include(refused("=en"), "write KEY=VALUE")

@@ -321,6 +321,19 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       })
     )
 
+    it.effect("tells which metadata keys there are not, and which there are", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const { put } = yield* fresh
+        yield* put(document("w", { metadata: { constructor: 1, tags: ["x", "y"] } }))
+        const { known, unknown } = yield* store.metadataKeys(["tags", "no such key", "constructor"])
+        assert.deepStrictEqual(unknown, ["no such key"])
+        assert.includeMembers([...known], ["constructor", "tags"])
+        assert.deepStrictEqual(known, [...new Set(known)].sort())
+        assert.deepStrictEqual(yield* store.metadataKeys(["tags"]), { unknown: [], known: [] })
+      })
+    )
+
     it.effect("filters as SPEC says, on both legs", () =>
       Effect.gen(function* () {
         const { put, sources } = yield* fresh
@@ -361,7 +374,24 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           [{ absent: { gte: 0 } }, []],
           [{ 'a"b.c$': 1 }, ["bare"]],
           [{ lang: "en", year: 2005 }, []],
-          [{ lang: "de", year: 2005, source: "*b.md" }, ["docs/sub/b.md"]]
+          [{ lang: "de", year: 2005, source: "*b.md" }, ["docs/sub/b.md"]],
+          // What has no such key is not equal to anything.
+          [{ lang: { not: "en" } }, ["bare", "docs/[id].md", "docs/sub/b.md"]],
+          [{ lang: { not: ["en", "de"], exists: true } }, ["docs/[id].md"]],
+          [{ tags: { not: "y" } }, ["bare", "docs/[id].md"]],
+          [{ year: { not: { gte: 2000 } } }, ["bare", "docs/[id].md", "docs/a.md"]],
+          [{ year: { gte: 1990, not: 2005 } }, ["docs/a.md"]],
+          [{ source: { not: "docs/*" } }, ["bare"]],
+          [{ source: { exists: false } }, ["bare"]],
+          [{ title: { exists: true } }, ["bare"]],
+          [{ title: { not: "T" } }, ["docs/[id].md", "docs/a.md", "docs/sub/b.md"]],
+          [{ lang: { exists: false } }, ["bare"]],
+          [{ absent: { exists: false } }, ["bare", "docs/[id].md", "docs/a.md", "docs/sub/b.md"]],
+          [{ or: [{ lang: "en" }, { title: "T" }] }, ["bare", "docs/a.md"]],
+          [{ or: [{ lang: "en" }, { lang: { not: "de" } }], source: "docs/*" }, ["docs/[id].md", "docs/a.md"]],
+          [{ and: [{ or: [{ ok: true }, { ok: false }] }, { or: [{ lang: "de" }, { one: 1 }] }] }, ["docs/sub/b.md"]],
+          [{ or: "x" }, []],
+          [{ constructor: { exists: false } }, ["bare", "docs/[id].md", "docs/a.md", "docs/sub/b.md"]]
         ]
         for (const [filter, expected] of cases) {
           for (const leg of [{ keyword: "w" }, { vector: north }, { keyword: "w", vector: north }]) {

@@ -141,21 +141,21 @@ const cases: ReadonlyArray<Case> = [
     body: { query: "x", filter: { a: null } },
     expected: invalid,
     fields: ["filter.a"],
-    says: "Expected a string, a finite number, a boolean, a list of these, or a range, got null"
+    says: "a condition must be a string, a finite number, a boolean, a list of these, or operators (gte, lte, gt, lt, not, exists), got null"
   },
   {
     name: "a range of nothing",
     body: { query: "x", filter: { a: {} } },
     expected: invalid,
     fields: ["filter.a"],
-    says: "a range needs at least one of gte, lte, gt, lt"
+    says: "a condition needs at least one of gte, lte, gt, lt, not, exists"
   },
   {
     name: "a range with a bound nobody knows",
     body: { query: "x", filter: { a: { gte: 1, below: 2 } } },
     expected: invalid,
     fields: ["filter.a"],
-    says: "a range knows only gte, lte, gt, lt; got below"
+    says: "a condition knows only gte, lte, gt, lt, not, exists; got below"
   },
   {
     name: "a filter with a value too long",

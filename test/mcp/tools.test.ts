@@ -104,7 +104,13 @@ describe("every tool", () => {
       ],
       ["search", { query: "x", topk: 5 }, ["topk is not known (did you mean top_k?)"]],
       ["search", { query: "x", fusion: "max" }, ['fusion must be one of "rrf", "score", got "max"']],
-      ["search", { query: "x", filter: { year: { gte: [] } } }, ["filter.year must be a value to equal, a list"]],
+      [
+        "search",
+        { query: "x", filter: { year: { gte: [] } } },
+        ["filter.year: gte must be a string or a finite number, got a list"]
+      ],
+      ["search", { query: "x", filter: { year: { ne: 1 } } }, ["filter.year", "did you mean not?"]],
+      ["search", { query: "x", filter: JSON.parse('{"__proto__": "x"}') }, ["__proto__"]],
       ["search", { query: "x", collection: "nope" }, ["collection", "nope", "collection_info"]],
       ["get_prompt", { query: "x", max_tokens: 0 }, ["max_tokens must be between 1 and 1000000, got 0"]],
       ["collection_info", { verbose: true }, ["verbose is not known"]],
@@ -136,6 +142,23 @@ describe("every tool", () => {
       assert.isNotEmpty(error.data.errors, what)
     }
     assert.strictEqual((await client.call("collection_info")).structuredContent.documents, 1)
+  })
+
+  it("filters by what is not, and says which keys there are where a filter names another", async () => {
+    const client = await connectWith([
+      { ...sea, metadata: { ...sea.metadata, lang: "en", constructor: "Eiffel" } },
+      { content: "Ebbe und Flut", metadata: { source: "de.md", lang: "de" } }
+    ])
+    const sources = async (filter: Json) =>
+      (await client.call("search", { query: "tides", filter })).structuredContent.results.map(
+        ({ metadata }: Json) => metadata.source
+      )
+    assert.deepStrictEqual(await sources({ lang: { not: "en" } }), ["de.md"])
+    assert.deepStrictEqual(await sources({ constructor: { exists: false } }), ["de.md"])
+    assert.lengthOf(await sources({ or: [{ lang: "en" }, { lang: "de" }] }), 2)
+    const { content, structuredContent } = await client.call("search", { query: "tides", filter: { lan: "en" } })
+    assert.include(content[0].text, 'no document has the metadata key "lan" (did you mean "lang"?)')
+    assert.include(structuredContent.hint, '"constructor", "lang"')
   })
 
   it("takes null for an argument that was left out", async () => {

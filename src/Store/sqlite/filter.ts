@@ -1,4 +1,4 @@
-import type { Condition, Filter, Range } from "../../model/Filter.ts"
+import { type Comparison, type Condition, type Filter, filtersUnder, type Range } from "../../model/Filter.ts"
 import { inList, list } from "./rows.ts"
 
 /** The passages that a filter leaves to be searched. */
@@ -58,14 +58,34 @@ const any = (wheres: ReadonlyArray<Where>): Where =>
     : { sql: `(${wheres.map((where) => where.sql).join(" OR ")})`, params: wheres.flatMap((where) => where.params) }
 
 const all = (wheres: ReadonlyArray<Where>): Where => ({
-  sql: wheres.map((where) => where.sql).join(" AND "),
+  sql: wheres.length === 0 ? "1" : wheres.map((where) => where.sql).join(" AND "),
   params: wheres.flatMap((where) => where.params)
 })
 
 const bounds = (range: Range) =>
-  Object.entries(range).flatMap(([name, bound]) =>
-    bound === undefined ? [] : [{ operator: operators[name as keyof Range], bound }]
-  )
+  Object.entries(operators).flatMap(([name, operator]) => {
+    const bound = range[name as keyof Range]
+    return bound === undefined ? [] : [{ operator, bound }]
+  })
+
+/** A condition as what must hold of a key's values and what must not; `present` is the key's mere existence. */
+export type Clause = { readonly negated: boolean } & (
+  | { readonly present: true }
+  | { readonly present: false; readonly comparison: Comparison }
+)
+
+/** All of them must hold. */
+export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
+  if (isScalar(condition) || Array.isArray(condition)) {
+    return [{ negated: false, present: false, comparison: condition as Comparison }]
+  }
+  const { exists, not, ...range } = condition as Exclude<Condition, Scalar | ReadonlyArray<Scalar>>
+  const clauses: Array<Clause> = []
+  if (bounds(range).length > 0) clauses.push({ negated: false, present: false, comparison: range })
+  if (not !== undefined) clauses.push({ negated: true, present: false, comparison: not })
+  if (exists !== undefined) clauses.push({ negated: !exists, present: true })
+  return clauses
+}
 
 /** One of many: a parameter for all, since SQLite bounds the depth of an expression. */
 const among = (column: string, values: ReadonlyArray<string | number>): Where =>
@@ -74,7 +94,7 @@ const among = (column: string, values: ReadonlyArray<string | number>): Where =>
     : { sql: `${column} ${inList}`, params: [list(values)] }
 
 /** A condition on a column of text. */
-const onColumn = (column: string, condition: Condition, glob: boolean): Where => {
+const onColumn = (column: string, condition: Comparison, glob: boolean): Where => {
   if (isScalar(condition) || Array.isArray(condition)) {
     const texts = [condition].flat().filter((value) => typeof value === "string")
     const globs = glob ? texts.filter(isGlob).map(toGlob) : []
@@ -109,7 +129,7 @@ const metadataAmong = (values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
 /**
  * Tests of a metadata value, any of which may hold; the bounds of a range hold for one and the same element of a list.
  */
-const metadataTests = (condition: Condition): ReadonlyArray<Where> =>
+const metadataTests = (condition: Comparison): ReadonlyArray<Where> =>
   isScalar(condition) || Array.isArray(condition)
     ? metadataAmong([condition].flat())
     : [
@@ -126,52 +146,92 @@ const metadataRowsWhere = (key: string, test: Where): Where => ({
   params: [key, ...test.params]
 })
 
-/** A condition on a key of the metadata. */
-const onMetadata = (key: string, condition: Condition): Where => {
-  const { params, sql } = metadataRowsWhere(key, any(metadataTests(condition)))
+const rowsWithKey = (key: string): Where => ({
+  sql: "SELECT document_id FROM metadata_values WHERE key = ?",
+  params: [key]
+})
+
+/** What is compared with the key `source`: a document without one goes by its doc_id. */
+const source = "coalesce(d.source, d.doc_id)"
+
+/** The columns that a filter knows as keys. */
+const columns: ReadonlyMap<string, { readonly compared: string; readonly stored: string; readonly glob: boolean }> =
+  new Map([
+    ["source", { compared: source, stored: "d.source", glob: true }],
+    ["doc_id", { compared: "d.doc_id", stored: "d.doc_id", glob: false }],
+    ["title", { compared: "d.title", stored: "d.title", glob: false }]
+  ])
+
+const clauseWhere = (key: string, clause: Clause): Where => {
+  const column = columns.get(key)
+  if (column !== undefined) {
+    return clause.present
+      ? { sql: `${column.stored} IS NOT NULL`, params: [] }
+      : onColumn(column.compared, clause.comparison, column.glob)
+  }
+  const { params, sql } = clause.present
+    ? rowsWithKey(key)
+    : metadataRowsWhere(key, any(metadataTests(clause.comparison)))
   return { sql: `d.id IN (${sql})`, params }
 }
 
-const source = "coalesce(d.source, d.doc_id)"
+const keyWhere = (key: string, condition: Condition): Where =>
+  all(
+    clausesOf(condition).map((clause) => {
+      const where = clauseWhere(key, clause)
+      // A title that is not there equals nothing, and so is none that is excluded.
+      return clause.negated ? { ...where, sql: `(${where.sql}) IS NOT TRUE` } : where
+    })
+  )
+
+const filterWhere = (filter: Filter): Where => {
+  const parts = Object.entries(filter).map(([key, condition]) => {
+    const filters = filtersUnder(key, condition)
+    if (filters === undefined) return keyWhere(key, condition as Condition)
+    const inner = filters.map(filterWhere)
+    if (key === "or") return any(inner)
+    const { params, sql } = all(inner)
+    return { sql: `(${sql})`, params }
+  })
+  return all(parts.map((part) => ({ ...part, sql: `(${part.sql})` })))
+}
 
 /** The WHERE of a filter over `documents AS d`. */
 export const documentsWhere = (collection: number, filter: Filter): Where =>
-  all([
-    { sql: "d.collection_id = ?", params: [collection] },
-    ...Object.entries(filter).map(([key, condition]) =>
-      key === "source"
-        ? onColumn(source, condition, true)
-        : key === "doc_id"
-          ? onColumn("d.doc_id", condition, false)
-          : key === "title"
-            ? onColumn("d.title", condition, false)
-            : onMetadata(key, condition)
-    )
-  ])
+  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(filter)])
 
 /**
- * SELECTs of the rows of documents that meet one key's condition, together; they may name documents of other
- * collections, and one twice. All but one on the title are answered by an index alone.
+ * SELECTs of the rows of documents of which a clause holds, its negation aside, together; they may name documents of
+ * other collections, and one twice. All but one on the title are answered by an index alone.
  */
-export const documentsOf = (collection: number, key: string, condition: Condition): ReadonlyArray<Where> => {
+export const documentsOf = (collection: number, key: string, clause: Clause): ReadonlyArray<Where> => {
   const select = (from: string, where: Where): Where => ({
     sql: `SELECT d.id FROM ${from} AND ${where.sql}`,
     params: [collection, ...where.params]
   })
-  switch (key) {
-    case "source":
-      return [
-        select(
-          "documents AS d WHERE d.source IS NOT NULL AND d.collection_id = ?",
-          onColumn("d.source", condition, true)
-        ),
-        select("documents AS d WHERE d.source IS NULL AND d.collection_id = ?", onColumn("d.doc_id", condition, true))
-      ]
-    case "doc_id":
-      return [select("documents AS d WHERE d.collection_id = ?", onColumn("d.doc_id", condition, false))]
-    case "title":
-      return [select("documents AS d WHERE d.collection_id = ?", onColumn("d.title", condition, false))]
-    default:
-      return metadataTests(condition).map((test) => metadataRowsWhere(key, test))
+  const column = columns.get(key)
+  if (column === undefined) {
+    return clause.present
+      ? [rowsWithKey(key)]
+      : metadataTests(clause.comparison).map((test) => metadataRowsWhere(key, test))
   }
+  const own = "documents AS d WHERE d.collection_id = ?"
+  if (clause.present) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
+  if (key !== "source") return [select(own, onColumn(column.compared, clause.comparison, column.glob))]
+  return [
+    select(
+      "documents AS d WHERE d.source IS NOT NULL AND d.collection_id = ?",
+      onColumn("d.source", clause.comparison, true)
+    ),
+    select(
+      "documents AS d WHERE d.source IS NULL AND d.collection_id = ?",
+      onColumn("d.doc_id", clause.comparison, true)
+    )
+  ]
 }
+
+/** All documents of a collection, from an index alone. */
+export const allDocuments = (collection: number): Where => ({
+  sql: "SELECT d.id FROM documents AS d INDEXED BY documents_doc_id WHERE d.collection_id = ?",
+  params: [collection]
+})

@@ -37,6 +37,7 @@ export const reads = [
   "get",
   "list",
   "sample",
+  "metadataKeys",
   "rank",
   "sizes"
 ] as const satisfies ReadonlyArray<Name>
