@@ -11,6 +11,7 @@ import * as Guard from "./file/guard.ts"
 import { eraOf } from "./file/place.ts"
 import { Masks } from "./masks.ts"
 import { transaction } from "./transaction.ts"
+import * as Turn from "./Turn.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
 
 /** How a connection searches, and what it keeps in memory for it. */
@@ -43,6 +44,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
     Effect.map(typed(options.filename)(open(options)), ({ file, sql }) => {
       const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, options.filename, file)
       const immediate = transaction(sql, "BEGIN IMMEDIATE")
+      const turn = Turn.make()
       return {
         sql,
         searching: {
@@ -50,9 +52,9 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
           masks: new Masks(),
           vectors: options.vectors ?? defaults
         },
-        read: (effect) => typed(options.filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect))),
+        read: (effect) => turn(typed(options.filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
         write: (effect) =>
-          typed(options.filename)(Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), written(immediate)))
+          turn(typed(options.filename)(Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), written(immediate))))
       }
     })
   )

@@ -36,7 +36,9 @@ export const memory = ":memory:"
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 const pragma = (sql: SqlClient.SqlClient, name: string) =>
-  Effect.map(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`), (rows) => Number(Object.values(rows[0] ?? {})[0]))
+  Effect.map(retryBusy(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`)), (rows) =>
+    Number(Object.values(rows[0] ?? {})[0])
+  )
 
 /** SQLite's connection, closed with the scope. */
 const client = (filename: string, readonly: boolean) =>
@@ -50,12 +52,8 @@ const client = (filename: string, readonly: boolean) =>
  * has it open keeps it as it is.
  */
 const leaveOneFile = (sql: SqlClient.SqlClient, filename: string, place: Place) =>
-  Effect.suspend(() =>
-    // At a path that names another file now, the WAL is that one's.
-    hasMoved(filename, place)
-      ? Effect.void
-      : Effect.zipRight(sql`PRAGMA busy_timeout = 0`, sql`PRAGMA journal_mode = DELETE`)
-  ).pipe(Effect.ignore)
+  // At a path that names another file now, the WAL is that one's.
+  Effect.ignore(Effect.unless(sql`PRAGMA journal_mode = DELETE`, () => hasMoved(filename, place)))
 
 /** The schema's version, and whether its tables are there: somebody may have put our mark on another database. */
 const schemaOf = (sql: SqlClient.SqlClient) =>
@@ -83,6 +81,8 @@ export const open = ({
     if (file !== undefined && hasMoved(filename, file)) {
       return yield* fail(`The index ${filename} was replaced while it was being opened; try again`)
     }
+    // A wait for another process's lock is ours (`retryBusy`): SQLite's own would stop the thread.
+    yield* sql`PRAGMA busy_timeout = 0`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
     // Never mapped into memory: a file that another program cuts short would end this one by a signal.

@@ -18,8 +18,20 @@ const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.upTo(Duration.seconds(30))
 )
 
+const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
+
+/** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.retry(effect, { schedule: patience, while: (error) => error instanceof SqlError && busy.test(codeOf(error)) })
+  Effect.catchIf(effect, isBusy, (first) =>
+    Effect.flatMap(Schedule.driver(patience), ({ next }) => {
+      const again = (error: E): Effect.Effect<A, E, R> =>
+        Effect.matchEffect(Effect.interruptible(next(undefined)), {
+          onFailure: () => Effect.fail(error),
+          onSuccess: () => Effect.catchIf(effect, isBusy, again)
+        })
+      return again(first)
+    })
+  )
 
 const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [busy, "another process has kept it locked for too long; try again"],
