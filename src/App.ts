@@ -27,6 +27,7 @@ import type { EmbedderIdentity } from "./model/Collection.ts"
 import { Llm } from "./Llm.ts"
 import { packagedModel } from "./packagedModel.ts"
 import { Prompt } from "./Prompt.ts"
+import { Rebuilder } from "./Rebuilder.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
 import { Reindexer } from "./Reindexer.ts"
 import { Search } from "./Search.ts"
@@ -181,6 +182,14 @@ const database = (
     : SqliteThreaded.layer({ filename, mode, vectors })
 }
 
+/** What another version made is made anew: beside everything else where a door runs long, else as far as it takes no time. */
+const upkeep = (mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = false }: Opening) =>
+  Layer.scopedDiscard(
+    Effect.flatMap(Rebuilder, ({ beforeAnswering, inBackground }) =>
+      pooled && mode !== "readonly" ? inBackground : beforeAnswering({ writable: mode !== "readonly" })
+    )
+  ).pipe(Layer.provide(Rebuilder.Default))
+
 /** The whole program but its doors, on one index. */
 export const layer = ({
   apiKeys,
@@ -188,7 +197,13 @@ export const layer = ({
   settings,
   store
 }: Configured & Opening & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
-  return Layer.mergeAll(Benchmark.Default, Speed.Default, Answer.Default, Reindexer.Default).pipe(
+  return Layer.mergeAll(
+    Benchmark.Default,
+    Speed.Default,
+    Answer.Default,
+    Reindexer.Default,
+    upkeep(store, { pooled })
+  ).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
     Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
     Layer.provideMerge(Indexer.Default),

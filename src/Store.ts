@@ -23,6 +23,7 @@ import type {
   Pruned,
   PutOutcome,
   RankRequest,
+  Rebuild,
   ReindexPosition,
   ReindexState,
   Reindexed,
@@ -215,6 +216,14 @@ export class Store extends Context.Tag("clew/Store")<
       { readonly changed: boolean; readonly passages: number },
       CollectionNotFound | ReindexTakenOver | StoreUnavailable
     >
+
+    /** Derived data that another version made, or that are missing, and have to be made anew. Most pressing first. */
+    readonly rebuilds: () => Effect.Effect<ReadonlyArray<Rebuild>, StoreUnavailable>
+    /**
+     * Makes some of them anew, a short transaction's worth, and gives how far that has come; undefined: nothing is left.
+     * Searches are answered from the old ones until a collection's new ones are all there.
+     */
+    readonly rebuildStep: () => Effect.Effect<Rebuild | undefined, StoreUnavailable>
 
     readonly get: (
       collection: CollectionName,

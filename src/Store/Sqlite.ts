@@ -13,6 +13,7 @@ import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
 import { rank } from "./sqlite/rank.ts"
+import * as rebuild from "./sqlite/rebuild.ts"
 import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
 import { reopening } from "./sqlite/reopening.ts"
@@ -92,6 +93,10 @@ const make = Effect.gen(function* () {
     finishReindex: Effect.fn("Store.finishReindex")((name, embedder) =>
       write(within(name, (collection) => reindex.finish(sql, collection, embedder)))
     ),
+
+    rebuilds: Effect.fn("Store.rebuilds")(() => read(rebuild.pending(sql))),
+
+    rebuildStep: Effect.fn("Store.rebuildStep")(() => change(rebuild.step(sql))),
 
     get: Effect.fn("Store.get")((name, docId) => read(within(name, ({ id }) => reading.get(sql, id, docId)))),
 

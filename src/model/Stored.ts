@@ -147,6 +147,17 @@ export interface StoreStats {
   readonly codesLoadedMs?: number | undefined
 }
 
+/** Derived data of a collection that are made anew from its texts or vectors, and how far that has come. */
+export interface Rebuild {
+  readonly collection: CollectionName
+  readonly kind: "postings" | "codes"
+  /** In passages. */
+  readonly done: number
+  readonly total: number
+  /** There are none to answer from meanwhile. */
+  readonly missing: boolean
+}
+
 /** Bytes in the database, of all collections. */
 export interface StoreSizes {
   readonly postings: number

@@ -218,7 +218,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
     })
   )
 
-  it.scoped("makes codes of the vectors that an older version stored", () =>
+  it.scoped("makes codes of the vectors that an older version stored without any", () =>
     Effect.gen(function* () {
       const filename = yield* temporary
       const query = randomVectors(1, 16, 5)[0]!
@@ -232,13 +232,13 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
         })
       )
       const older = new Database(filename)
-      older.exec(`
-        DROP TABLE code_blocks; DROP TABLE code_epochs; DROP TABLE code_sets;
-        DROP INDEX documents_passages; DROP INDEX documents_unnamed;
-        ALTER TABLE documents DROP COLUMN first_passage; ALTER TABLE collections DROP COLUMN changes;
-        DELETE FROM clew_migrations WHERE migration_id >= 3; PRAGMA user_version = 1`)
+      older.pragma("foreign_keys = ON")
+      older.exec("DELETE FROM code_sets")
       older.close()
       const store = yield* open(filename, { ...scanned, oversample: 20 })
+      assert.deepStrictEqual(yield* best(store, query, { filter: { group: { gte: 5 } } }), before)
+      assert.strictEqual((yield* store.stats()).codeBytes, 0)
+      while ((yield* store.rebuildStep()) !== undefined);
       assert.deepStrictEqual(yield* best(store, query, { filter: { group: { gte: 5 } } }), before)
       assert.isAbove((yield* store.stats()).codeBytes!, 5000 * 16)
     })

@@ -1,5 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { parsed } from "../damage.ts"
 import { BlockReader, BlockWriter } from "./block.ts"
 import { blockOf, type Head } from "./head.ts"
 import { Input, Merger, type Places } from "./merge.ts"
@@ -16,6 +17,7 @@ import {
   live,
   putHead,
   readBlock,
+  rebuilding,
   type Segment,
   State,
   tombstones,
@@ -56,7 +58,8 @@ const runningOn = (sql: SqlClient.SqlClient): Map<number, Running> => {
   return running
 }
 
-const inputsOf = (segment: Segment): ReadonlyArray<number> => JSON.parse(segment.inputs ?? "[]") as Array<number>
+const inputsOf = (segment: Segment): ReadonlyArray<number> =>
+  parsed<Array<number>>(segment.inputs ?? "[]", () => `the plan of segment ${segment.id}`)
 
 const sum = (values: Iterable<number>): number => {
   let total = 0
@@ -110,7 +113,9 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
     first_id: head.ids.idOf(0),
     last_id: head.ids.idOf(ids.count - 1),
     blocks: 0,
-    inputs: inputs.map((input) => input.id)
+    inputs: inputs.map((input) => input.id),
+    format: Math.min(...inputs.map((input) => input.format)),
+    terms_version: Math.min(...inputs.map((input) => input.terms_version))
   })
   yield* putHead(sql, id, head)
   runningOn(sql).set(stamp, { merger: new Merger(sources), head, firsts: [] })
@@ -248,7 +253,10 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* (
   if (garbage !== undefined) yield* clear(sql, garbage.id, stepRows)
   const taken = new Set((yield* inState(sql, State.building)).flatMap(inputsOf))
   let began = false
+  const rebuilt = yield* rebuilding(sql)
   for (const segments of byCollection(yield* inState(sql, State.live))) {
+    // Its segments are about to be replaced.
+    if (rebuilt.has(segments[0]!.collection_id)) continue
     const chosen = plan(segments, ({ id }) => taken.has(id))
     if (chosen.length === 0) continue
     yield* start(sql, chosen)

@@ -2,12 +2,20 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
+import { crcOf } from "../crc.ts"
+import { checked, damaged, present } from "../damage.ts"
 import { inList, insertRows, list } from "../sqlite/rows.ts"
 import type { Block } from "./block.ts"
 import { decodeHead, encodeHead, type Head } from "./head.ts"
 
-/** What becomes of a segment: it is searched, or a merge is filling it, or its rows are being taken away. */
-export const State = { live: 0, building: 1, garbage: 2 } as const
+/**
+ * What becomes of a segment: it is searched, or a merge is filling it, or its rows are being taken away, or it waits for
+ * the others of a rebuild.
+ */
+export const State = { live: 0, building: 1, garbage: 2, waiting: 3 } as const
+
+/** The version of how segments are stored. Postings of a lower one are made anew from the stored texts. */
+export const postingsFormat = 1
 
 /**
  * Passages that came together, in order of their ids, and the postings of their terms. Never changed once it is live
@@ -32,9 +40,12 @@ export interface Segment {
   readonly through: Buffer | null
   /** While a merge fills it: the segments that it takes the place of, in order. */
   readonly inputs: string | null
+  readonly format: number
+  /** `termsVersion` of the program that made its terms. */
+  readonly terms_version: number
 }
 
-const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs`
+const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version`
 
 /** A number that nothing else has: 48 random bits. */
 export const unique = (): number => randomBytes(6).readUIntBE(0, 6)
@@ -49,6 +60,17 @@ export const maxPassages = 2 ** 20
 export const live = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<ReadonlyArray<Segment>, SqlError> =>
   sql.unsafe<Segment>(
     `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state = ${State.live} ORDER BY first_id`,
+    [collection]
+  )
+
+/** The segments that know a collection's passages: the live ones, and those of a rebuild. */
+export const holding = (
+  sql: SqlClient.SqlClient,
+  collection: number
+): Effect.Effect<ReadonlyArray<Segment>, SqlError> =>
+  sql.unsafe<Segment>(
+    `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state IN (${State.live}, ${State.waiting})
+     ORDER BY state, first_id`,
     [collection]
   )
 
@@ -70,21 +92,32 @@ export const inState = (
     state
   ])
 
+/** Collections whose postings are being made anew. */
+export const rebuilding = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlySet<number>, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly collection_id: number }>("SELECT collection_id FROM rebuilds WHERE kind = 'postings'"),
+    (rows) => new Set(rows.map((row) => row.collection_id))
+  )
+
 /** Adds a segment and gives its id. */
 export const add = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  segment: Pick<Segment, "collection_id" | "passages" | "terms" | "first_id" | "last_id" | "blocks"> & {
+  segment: Pick<
+    Segment,
+    "collection_id" | "passages" | "terms" | "first_id" | "last_id" | "blocks" | "format" | "terms_version"
+  > & {
     readonly stamp?: number
     readonly inputs?: ReadonlyArray<number>
+    readonly state?: (typeof State)[keyof typeof State]
   }
 ) {
   const [row] = yield* sql.unsafe<{ readonly id: number }>(
     `INSERT INTO keyword_segments
-       (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+       (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     [
       segment.collection_id,
-      segment.inputs === undefined ? State.live : State.building,
+      segment.state ?? (segment.inputs === undefined ? State.live : State.building),
       segment.stamp ?? unique(),
       segment.passages,
       segment.terms,
@@ -92,7 +125,9 @@ export const add = Effect.fnUntraced(function* (
       segment.first_id,
       segment.last_id,
       segment.blocks,
-      segment.inputs === undefined ? null : list(segment.inputs)
+      segment.inputs === undefined ? null : list(segment.inputs),
+      segment.format,
+      segment.terms_version
     ]
   )
   return row!.id
@@ -107,28 +142,49 @@ export const addBlocks = (
   insertRows(
     sql,
     "keyword_postings",
-    ["id", "data"],
-    blocks.map(({ data }, index) => [key(segment, 1 + from + index), data])
+    ["id", "data", "crc"],
+    blocks.map(({ data }, index) => {
+      const id = key(segment, 1 + from + index)
+      return [id, data, crcOf(data, id)]
+    })
   )
 
 export const putHead = (sql: SqlClient.SqlClient, segment: number, head: Head): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe("INSERT OR REPLACE INTO keyword_postings (id, data) VALUES (?, ?)", [key(segment, 0), encodeHead(head)])
+  Effect.suspend(() => {
+    const id = key(segment, 0)
+    const data = encodeHead(head)
+    return sql.unsafe("INSERT OR REPLACE INTO keyword_postings (id, data, crc) VALUES (?, ?, ?)", [
+      id,
+      data,
+      crcOf(data, id)
+    ])
+  })
 
 interface PartRow {
   readonly id: number
   readonly data: Buffer
+  readonly crc: number | null
 }
 
-/** The heads of segments, by the segments' ids. */
+const nameOf = (id: number): string =>
+  id % span === 0 ? `the head of segment ${id / span}` : `block ${(id % span) - 1} of segment ${Math.floor(id / span)}`
+
+const bytesOf = ({ crc, data, id }: PartRow): Buffer => checked(data, crc, () => nameOf(id), id)
+
+/** The heads of segments, by the segments' ids; every one is there. */
 export const heads = (
   sql: SqlClient.SqlClient,
   segments: ReadonlyArray<number>
 ): Effect.Effect<ReadonlyMap<number, Head>, SqlError> =>
   Effect.map(
-    sql.unsafe<PartRow>(`SELECT id, data FROM keyword_postings WHERE id ${inList}`, [
+    sql.unsafe<PartRow>(`SELECT id, data, crc FROM keyword_postings WHERE id ${inList}`, [
       list(segments.map((segment) => key(segment, 0)))
     ]),
-    (rows) => new Map(rows.map(({ data, id }) => [id / span, decodeHead(data)]))
+    (rows) => {
+      const found = new Map(rows.map((row) => [row.id / span, decodeHead(bytesOf(row))]))
+      for (const segment of segments) present(found.get(segment), () => nameOf(key(segment, 0)))
+      return found
+    }
   )
 
 export interface BlockRef {
@@ -139,22 +195,30 @@ export interface BlockRef {
 
 export const readBlock = (sql: SqlClient.SqlClient, { block, segment }: BlockRef): Effect.Effect<Buffer, SqlError> =>
   Effect.map(
-    sql.unsafe<PartRow>("SELECT id, data FROM keyword_postings WHERE id = ?", [key(segment, 1 + block)]),
-    (rows) => rows[0]!.data
+    sql.unsafe<PartRow>("SELECT id, data, crc FROM keyword_postings WHERE id = ?", [key(segment, 1 + block)]),
+    ([row]) => bytesOf(present(row, () => nameOf(key(segment, 1 + block))))
   )
 
-/** Calls `use` with each block there is, in no order. */
+/** Calls `use` with each block, in no order. */
 export const readBlocks = (
   sql: SqlClient.SqlClient,
   refs: ReadonlyArray<BlockRef>,
   use: (ref: BlockRef, data: Buffer) => void
 ): Effect.Effect<void, SqlError> =>
   Effect.map(
-    sql.unsafe<PartRow>(`SELECT id, data FROM keyword_postings WHERE id ${inList}`, [
+    sql.unsafe<PartRow>(`SELECT id, data, crc FROM keyword_postings WHERE id ${inList}`, [
       list(refs.map(({ block, segment }) => key(segment, 1 + block)))
     ]),
     (rows) => {
-      for (const { data, id } of rows) use({ segment: Math.floor(id / span), block: (id % span) - 1 }, data)
+      if (rows.length < refs.length) {
+        const there = new Set(rows.map(({ id }) => id))
+        const gone = refs.find(({ block, segment }) => !there.has(key(segment, 1 + block)))
+        if (gone !== undefined) present(undefined, () => nameOf(key(gone.segment, 1 + gone.block)))
+      }
+      for (const row of rows) {
+        const { id } = row
+        use({ segment: Math.floor(id / span), block: (id % span) - 1 }, bytesOf(row))
+      }
     }
   )
 
@@ -192,6 +256,12 @@ const chunkOrdinals = 8192
 interface ChunkRow {
   readonly id: number
   readonly bits: Buffer
+  readonly crc: number | null
+}
+
+const bitsOf = ({ bits, crc, id }: ChunkRow): Buffer => {
+  const what = () => `a list of what is deleted in segment ${Math.floor(id / span)}`
+  return bits.length === chunkOrdinals / 8 ? checked(bits, crc, what, id) : damaged(`${what()} has another length`)
 }
 
 /** A segment's tombstones: a bit for each passage, in bytes, the lowest bit first. */
@@ -202,13 +272,14 @@ export const tombstones = (
   const bits = Buffer.alloc(Math.ceil(passages / 8))
   if (dead === 0) return Effect.succeed(bits)
   return Effect.map(
-    sql.unsafe<ChunkRow>("SELECT id, bits FROM keyword_tombstones WHERE id >= ? AND id < ?", [
+    sql.unsafe<ChunkRow>("SELECT id, bits, crc FROM keyword_tombstones WHERE id >= ? AND id < ?", [
       key(id, 0),
       key(id + 1, 0)
     ]),
     (rows) => {
-      for (const row of rows) row.bits.copy(bits, ((row.id % span) * chunkOrdinals) / 8)
-      return bits
+      for (const row of rows) bitsOf(row).copy(bits, ((row.id % span) * chunkOrdinals) / 8)
+      // Without a row of them deleted passages would be found again.
+      return countBits(bits) === dead ? bits : damaged(`the list of what is deleted in segment ${id} is not whole`)
     }
   )
 }
@@ -231,8 +302,8 @@ export const bury = Effect.fnUntraced(function* (
   let terms = 0
   for (const [chunk, within] of chunks) {
     const id = key(segment, chunk)
-    const [row] = yield* sql.unsafe<ChunkRow>("SELECT id, bits FROM keyword_tombstones WHERE id = ?", [id])
-    const bits = row?.bits ?? Buffer.alloc(chunkOrdinals / 8)
+    const [row] = yield* sql.unsafe<ChunkRow>("SELECT id, bits, crc FROM keyword_tombstones WHERE id = ?", [id])
+    const bits = row === undefined ? Buffer.alloc(chunkOrdinals / 8) : bitsOf(row)
     for (const ordinal of within) {
       const at = (ordinal % chunkOrdinals) >>> 3
       const bit = 1 << (ordinal & 7)
@@ -241,13 +312,23 @@ export const bury = Effect.fnUntraced(function* (
       dead++
       terms += lengthOf(ordinal)
     }
-    yield* sql.unsafe("INSERT OR REPLACE INTO keyword_tombstones (id, bits) VALUES (?, ?)", [id, bits])
+    yield* sql.unsafe("INSERT OR REPLACE INTO keyword_tombstones (id, bits, crc) VALUES (?, ?, ?)", [
+      id,
+      bits,
+      crcOf(bits, id)
+    ])
   }
   yield* sql.unsafe(
     "UPDATE keyword_segments SET dead = dead + ?, dead_terms = dead_terms + ?, version = ? WHERE id = ?",
     [dead, terms, unique(), segment]
   )
 })
+
+const countBits = (bits: Uint8Array): number => {
+  let count = 0
+  for (let i = 0; i < bits.length; i++) for (let byte = bits[i] as number; byte !== 0; byte &= byte - 1) count++
+  return count
+}
 
 export const isDead = (bits: Uint8Array, ordinal: number): boolean =>
   (((bits[ordinal >>> 3] as number) >>> (ordinal & 7)) & 1) === 1

@@ -1,7 +1,5 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { headingPath } from "../../model/SearchResult.ts"
-import * as keyword from "../sqlite/keyword.ts"
 
 const tables = [
   // AUTOINCREMENT: the rows below hang on a segment's id, and those of one that is going must not meet a new one.
@@ -27,47 +25,10 @@ const tables = [
   `CREATE TABLE keyword_tombstones (id INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT`
 ]
 
-/** Passages read at a time. */
-const page = 2000
-
-interface Row {
-  readonly id: number
-  readonly title: string | null
-  readonly heading: string
-  readonly text: string
-}
-
-/** Indexes a collection's passages, a page at a time; CROSS JOIN keeps SQLite to the passages' order. */
-const convert = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
-  let after = 0
-  for (;;) {
-    const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, d.title, p.heading, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
-       WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
-      [collection, after]
-    )
-    const last = rows.at(-1)
-    if (last === undefined) break
-    yield* keyword.insert(
-      sql,
-      collection,
-      rows.map(({ heading, id, text, title }) => ({
-        id,
-        title: title ?? "",
-        heading: headingPath(JSON.parse(heading) as ReadonlyArray<string>),
-        text
-      }))
-    )
-    yield* Effect.repeat(keyword.mergeStep(sql), { while: (more) => more })
-    after = last.id
-  }
-  yield* sql.unsafe(`DROP TABLE IF EXISTS keyword_${collection}`)
-})
-
-/** Postings of our own in the place of FTS5's. */
+/** Room for postings of our own in the place of FTS5's. They are made later: a collection without any is rebuilt. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const table of tables) yield* sql.unsafe(table)
   const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections ORDER BY id")
-  for (const { id } of collections) yield* convert(sql, id)
+  for (const { id } of collections) yield* sql.unsafe(`DROP TABLE IF EXISTS keyword_${id}`)
 })

@@ -1,7 +1,5 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { toVector } from "../sqlite/codes/sets.ts"
-import { build, codesFrom } from "../sqlite/codes/store.ts"
 
 const statements = [
   // A document's passages have ids in a row: a filter need not look at passages.
@@ -42,28 +40,7 @@ const statements = [
   `CREATE INDEX code_blocks_set ON code_blocks (set_id, epoch, rows, version, first, last)`
 ]
 
-const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections")
-  for (const { id: collection } of collections) {
-    for (const generation of ["current", "next"] as const) {
-      const table = generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
-      const [there] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = ?", [table])
-      if (there === undefined) continue
-      const [counted] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${table}`)
-      const [row] = yield* sql.unsafe<{ readonly vector: Uint8Array }>(`SELECT vector FROM ${table} LIMIT 1`)
-      if (row === undefined || counted!.count < codesFrom) continue
-      yield* build(
-        sql,
-        { collection, generation, table },
-        { count: counted!.count, width: toVector(row.vector).length }
-      )
-    }
-  }
-})
-
+/** Room for codes. They are made later: a large collection without any is rebuilt. */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.zipRight(
-    Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }),
-    codes(sql)
-  )
+  Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )

@@ -4,13 +4,15 @@ import postings from "./0002_postings.ts"
 import codes from "./0003_codes.ts"
 import runs from "./0004_runs.ts"
 import fileMark from "./0005_file_mark.ts"
+import rebuilds from "./0006_rebuilds.ts"
 
 const migrations = {
   "0001_index": index,
   "0002_postings": postings,
   "0003_codes": codes,
   "0004_runs": runs,
-  "0005_file_mark": fileMark
+  "0005_file_mark": fileMark,
+  "0006_rebuilds": rebuilds
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

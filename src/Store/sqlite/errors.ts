@@ -1,8 +1,10 @@
 import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { StoreUnavailable } from "../../Store.ts"
+import { Damaged } from "../damage.ts"
 
 const codeOf = (error: SqlError): string => {
   const code: unknown = (error.cause as { readonly code?: unknown } | undefined)?.code
@@ -39,7 +41,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_IOERR/, "reading or writing it failed"],
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
   [/^SQLITE_READONLY/, "it can only be read"],
-  [/^SQLITE_CORRUPT/, "it is damaged; restore a backup or index anew"],
+  [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be mended"],
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]
 
@@ -47,14 +49,24 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
 const defect = (error: SqlError): Error =>
   new Error(`SQLite: ${error.cause instanceof Error ? error.cause.message : error.message}`, { cause: error })
 
+const repair = "run `clew doctor` to see what is damaged, and `clew doctor --fix` to mend it"
+
 /** What fails because of the file is `StoreUnavailable`; any other SQL error is a defect. */
 export const typed =
   (filename: string) =>
-  <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
-    Effect.catchAll(effect, (error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+  <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> => {
+    const effect = Effect.catchSomeDefect(given, (defect) =>
+      defect instanceof Damaged
+        ? Option.some(
+            new StoreUnavailable({ reason: `The index ${filename} is damaged: ${defect.message}; ${repair}` })
+          )
+        : Option.none()
+    )
+    return Effect.catchAll(effect, (error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
       if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
       const known = reasons.find(([pattern]) => pattern.test(codeOf(error)))
       return known === undefined
         ? Effect.die(defect(error))
         : Effect.fail(new StoreUnavailable({ reason: `The index ${filename} is not available: ${known[1]}` }))
     })
+  }

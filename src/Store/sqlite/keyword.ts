@@ -3,13 +3,25 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { isLoneCharacter } from "../../text/terms/scan.ts"
 import { salient, splitQuery } from "../../text/terms.ts"
+import { termsVersion } from "../../text/terms/version.ts"
 import type { Mask } from "./filter.ts"
 import { buildSegment, type KeywordRow } from "../keyword/build.ts"
 import { loadSegments } from "../keyword/load.ts"
 import { Arena } from "../keyword/Arena.ts"
 import { mergeStep } from "../keyword/mergeStep.ts"
 import { best } from "../keyword/search.ts"
-import { add, addBlocks, bury, clear, live, ofCollection, putHead } from "../keyword/segments.ts"
+import {
+  add,
+  addBlocks,
+  bury,
+  clear,
+  holding,
+  live,
+  ofCollection,
+  postingsFormat,
+  putHead,
+  State
+} from "../keyword/segments.ts"
 import { crowd } from "../keyword/tiers.ts"
 import { verify } from "../keyword/verify.ts"
 import type { Scored } from "./rank.ts"
@@ -25,6 +37,29 @@ export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effec
 /** Passages that become one segment. */
 const segmentRows = 8192
 
+/** Makes a segment of passages, in order of their ids. */
+export const addSegment = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: ReadonlyArray<KeywordRow>,
+  state: typeof State.live | typeof State.waiting
+) {
+  const { blocks, ...head } = buildSegment(rows)
+  const id = yield* add(sql, {
+    collection_id: collection,
+    state,
+    passages: rows.length,
+    terms: head.lengths.reduce((sum, length) => sum + length, 0),
+    first_id: rows[0]!.id,
+    last_id: rows.at(-1)!.id,
+    blocks: blocks.length,
+    format: postingsFormat,
+    terms_version: termsVersion
+  })
+  yield* putHead(sql, id, head)
+  yield* addBlocks(sql, id, 0, blocks)
+})
+
 /** Adds passages, in order of their ids, which are greater than all before. */
 export const insert = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -39,17 +74,7 @@ export const insert = Effect.fnUntraced(function* (
       if (id <= before) return yield* Effect.dieMessage(`Passage ${id} comes after ${before}`)
       before = id
     }
-    const { blocks, ...head } = buildSegment(slice)
-    const id = yield* add(sql, {
-      collection_id: collection,
-      passages: slice.length,
-      terms: head.lengths.reduce((sum, length) => sum + length, 0),
-      first_id: slice[0]!.id,
-      last_id: before,
-      blocks: blocks.length
-    })
-    yield* putHead(sql, id, head)
-    yield* addBlocks(sql, id, 0, blocks)
+    yield* addSegment(sql, collection, slice, State.live)
   }
   // A process that only ever puts a little and ends leaves the merging to nobody else.
   if (segments.length > crowd) yield* mergeStep(sql)
@@ -63,7 +88,7 @@ export const remove = Effect.fnUntraced(function* (
 ) {
   if (ids.length === 0) return
   const sorted = ids.toSorted((a, b) => a - b)
-  const touched = (yield* live(sql, collection)).filter(
+  const touched = (yield* holding(sql, collection)).filter(
     ({ first_id, last_id }) => last_id >= sorted[0]! && first_id <= sorted.at(-1)!
   )
   const arena = Arena.current

@@ -3,6 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Vector } from "../../model/Passage.ts"
+import { crcOf } from "../crc.ts"
 import type { Codes } from "./codes/Codes.ts"
 import * as codeSets from "./codes/sets.ts"
 import * as codes from "./codes/store.ts"
@@ -24,7 +25,7 @@ export const create = (
   generation?: Generation
 ): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
-    `CREATE TABLE ${table(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT`
+    `CREATE TABLE ${table(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
   )
 
 export const drop = (
@@ -70,8 +71,11 @@ export const insert = (
     insertRows(
       sql,
       table(collection, generation),
-      ["passage_id", "vector"],
-      rows.map((row) => [row.id, blob(row.vector)])
+      ["passage_id", "vector", "crc"],
+      rows.map((row) => {
+        const bytes = blob(row.vector)
+        return [row.id, bytes, crcOf(bytes, row.id)]
+      })
     ),
     codes.insert(sql, vectorsOf(collection, generation), rows)
   )
@@ -82,9 +86,13 @@ export const remove = (
   ids: ReadonlyArray<number>,
   generation?: Generation
 ): Effect.Effect<unknown, SqlError> =>
-  Effect.zipRight(
-    sql.unsafe(`DELETE FROM ${table(collection, generation)} WHERE passage_id ${inList}`, [list(ids)]),
-    codes.remove(sql, vectorsOf(collection, generation), ids)
+  Effect.all(
+    [
+      sql.unsafe(`DELETE FROM ${table(collection, generation)} WHERE passage_id ${inList}`, [list(ids)]),
+      codes.remove(sql, vectorsOf(collection, generation), ids),
+      generation === "next" ? Effect.void : codes.remove(sql, { ...vectorsOf(collection), generation: "rebuilt" }, ids)
+    ],
+    { discard: true }
   )
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"

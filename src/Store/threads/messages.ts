@@ -25,6 +25,7 @@ export const writes = [
   "beginReindex",
   "putReindexed",
   "finishReindex",
+  "rebuildStep",
   "deleteDocument",
   "deleteSource"
 ] as const satisfies ReadonlyArray<Name>

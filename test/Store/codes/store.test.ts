@@ -49,10 +49,7 @@ const read = <A, E>(sql: Sql, effect: Effect.Effect<A, E>) => transaction(sql, "
 const stored = Effect.fnUntraced(function* (sql: Sql) {
   const set = Option.getOrThrow(yield* find(sql, { collection, generation: "current" }))
   const blocks = yield* blocksOf(sql, set.id)
-  const bodies = yield* bodiesOf(
-    sql,
-    blocks.map(({ version }) => version)
-  )
+  const bodies = yield* bodiesOf(sql, set, blocks)
   return {
     set,
     blocks: blocks.map((block, i) => ({ ...block, ids: [...idsIn(bodies[i]!, block.rows)] }))

@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { damaged, present } from "../../damage.ts"
 import { Arena, type ArenaHandle, type Claimed, type Slot } from "./arena.ts"
 import { bodyBytes, groupsOf } from "./block.ts"
 import { bytesOf, encoder, offset } from "./code.ts"
@@ -111,7 +112,9 @@ export class Codes {
     const arena = yield* claim(() => this.attached())
     const same = before?.set.id === set.id ? before : undefined
     const stored = yield* blocksOf(sql, set.id)
-    const centroids = yield* centroidsOf(sql, set.id)
+    if (stored.reduce((sum, { rows }) => sum + rows, 0) !== set.rows) damaged("the codes of vectors are not all there")
+    const centroids = yield* centroidsOf(sql, set)
+    for (const { epoch } of stored) present(centroids.get(epoch), () => `centroid ${epoch} of set ${set.id}`)
     const fresh = stored.filter(({ version }) => same?.blocks.has(version) !== true)
     const bytes = bytesOf(set.width)
     const wanted = fresh.map(({ rows, version }) => ({
@@ -139,7 +142,7 @@ export class Codes {
       claim(() => arena.acquire(wanted)),
       (claimed) =>
         Effect.zipRight(
-          fill(sql, arena, fresh, claimed),
+          fill(sql, arena, set, fresh, claimed),
           Effect.sync(() => keep(claimed))
         ),
       (claimed) => Effect.sync(() => isKept || arena.release(claimed.slots))

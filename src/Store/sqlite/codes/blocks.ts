@@ -1,8 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { crcOf } from "../../crc.ts"
+import { checked, damaged, parsed, present } from "../../damage.ts"
 import { inList, insertRows, list } from "../rows.ts"
-import { blockRows, concat, pack, slice, sorted, unpack } from "./block.ts"
+import { blockRows, bodyBytes, concat, pack, slice, sorted, unpack } from "./block.ts"
 import { bytesOf, type Coded } from "./code.ts"
 import type { CodeSet } from "./sets.ts"
 
@@ -24,24 +26,33 @@ export const blocksOf = (sql: SqlClient.SqlClient, set: number): Effect.Effect<R
       [set]
     ),
     ([row]) =>
-      (JSON.parse(row!.blocks) as ReadonlyArray<[number, number, number, number, number]>)
+      parsed<ReadonlyArray<[number, number, number, number, number]>>(row!.blocks, () => "the list of code blocks")
         .map(([version, epoch, rows, first, last]) => ({ version, epoch, rows, first, last }))
         .sort((a, b) => a.version - b.version)
   )
 
-/** Blocks' bytes, each in the order asked for. */
+/** What a block's bytes belong to. */
+const namesOf = (set: number, { epoch, first, last, rows }: Omit<Block, "version">) => [set, epoch, rows, first, last]
+
+/** Blocks' bytes, each in the order asked for; they are what was stored, and as long as their rows take. */
 export const bodiesOf = (
   sql: SqlClient.SqlClient,
-  versions: ReadonlyArray<number>
+  set: Pick<CodeSet, "id" | "width">,
+  blocks: ReadonlyArray<Block>
 ): Effect.Effect<ReadonlyArray<Uint8Array>, SqlError> =>
   Effect.map(
-    sql.unsafe<{ readonly version: number; readonly body: Uint8Array }>(
-      `SELECT version, body FROM code_blocks WHERE version ${inList}`,
-      [list(versions)]
+    sql.unsafe<{ readonly version: number; readonly body: Uint8Array; readonly crc: number | null }>(
+      `SELECT version, body, crc FROM code_blocks WHERE version ${inList}`,
+      [list(blocks.map(({ version }) => version))]
     ),
     (rows) => {
-      const bodies = new Map(rows.map(({ body, version }) => [version, body]))
-      return versions.map((version) => bodies.get(version)!)
+      const found = new Map(rows.map((row) => [row.version, row]))
+      return blocks.map((block) => {
+        const what = () => `code block ${block.version}`
+        const { body, crc } = present(found.get(block.version), what)
+        if (body.length !== bodyBytes(block.rows, bytesOf(set.width))) damaged(`${what()} has another length`)
+        return checked(body, crc, what, ...namesOf(set.id, block))
+      })
     }
   )
 
@@ -70,7 +81,7 @@ export const append = Effect.fnUntraced(function* (
   }
   taken.sort((a, b) => a.version - b.version)
   const versions = taken.map(({ version }) => version)
-  const bodies = taken.length === 0 ? [] : yield* bodiesOf(sql, versions)
+  const bodies = taken.length === 0 ? [] : yield* bodiesOf(sql, set, taken)
   const all = sorted(concat([...bodies.map((body, i) => unpack(body, taken[i]!.rows, bytesOf(set.width))), coded]))
   yield* deleteBlocks(sql, versions)
   yield* insertBlocks(sql, set, epoch, all)
@@ -81,9 +92,12 @@ export const insertBlocks = (sql: SqlClient.SqlClient, set: CodeSet, epoch: numb
   const blocks: Array<ReadonlyArray<unknown>> = []
   for (let from = 0; from < coded.ids.length; from += blockRows) {
     const part = slice(coded, from, from + blockRows)
-    blocks.push([set.id, epoch, part.ids.length, least(part.ids), greatest(part.ids), pack(part)])
+    const block = { epoch, rows: part.ids.length, first: least(part.ids), last: greatest(part.ids) }
+    const body = pack(part)
+    const crc = crcOf(body, ...namesOf(set.id, block))
+    blocks.push([set.id, epoch, block.rows, block.first, block.last, body, crc])
   }
-  return insertRows(sql, "code_blocks", ["set_id", "epoch", "rows", "first", "last", "body"], blocks)
+  return insertRows(sql, "code_blocks", ["set_id", "epoch", "rows", "first", "last", "body", "crc"], blocks)
 }
 
 const least = (ids: Uint32Array) => ids.reduce((a, b) => Math.min(a, b))

@@ -1,8 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { crcOf } from "../../crc.ts"
+import { checked } from "../../damage.ts"
 import { list } from "../rows.ts"
 import { meanOf } from "./code.ts"
-import { type CodeSet, toVector } from "./sets.ts"
+import { type CodeSet, vectorOf } from "./sets.ts"
 
 /** A new centroid is taken whenever there are so many times the vectors that there were at the last one. */
 const growth = 16
@@ -10,14 +12,24 @@ const growth = 16
 /** Vectors whose mean is a centroid: fewer where they are wide, since all are read at once. */
 const sampledOf = (width: number): number => Math.max(64, Math.min(4096, Math.floor(4_194_304 / width)))
 
+interface Row {
+  readonly epoch: number
+  readonly rows: number
+  readonly centroid: Uint8Array
+  readonly crc: number | null
+}
+
+const centroidOf = ({ id, width }: Pick<CodeSet, "id" | "width">, { centroid, crc, epoch }: Row): Float32Array =>
+  vectorOf(
+    checked(centroid, crc, () => `centroid ${epoch} of set ${id}`, id, epoch),
+    width
+  )
+
 /** The centroids of a set by epoch. */
-export const centroidsOf = (sql: SqlClient.SqlClient, set: number) =>
+export const centroidsOf = (sql: SqlClient.SqlClient, set: Pick<CodeSet, "id" | "width">) =>
   Effect.map(
-    sql.unsafe<{ readonly epoch: number; readonly centroid: Uint8Array }>(
-      "SELECT epoch, centroid FROM code_epochs WHERE set_id = ?",
-      [set]
-    ),
-    (rows) => new Map(rows.map(({ centroid, epoch }) => [epoch, toVector(centroid)]))
+    sql.unsafe<Row>("SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ?", [set.id]),
+    (rows) => new Map(rows.map((row) => [row.epoch, centroidOf(set, row)]))
   )
 
 /** The mean of vectors picked evenly out of the table by their ids. */
@@ -35,7 +47,7 @@ const sampleMean = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table:
     [list(ids)]
   )
   return meanOf(
-    rows.map(({ vector }) => toVector(vector)),
+    rows.map(({ vector }) => vectorOf(vector, width)),
     width
   )
 })
@@ -53,11 +65,13 @@ export const beginEpoch = Effect.fnUntraced(function* (
   made: { readonly epoch: number; readonly rows: number }
 ) {
   const centroid = yield* sampleMean(sql, table, set.width)
-  yield* sql.unsafe("INSERT INTO code_epochs (set_id, epoch, rows, centroid) VALUES (?, ?, ?, ?)", [
+  const bytes = Buffer.from(centroid.buffer)
+  yield* sql.unsafe("INSERT INTO code_epochs (set_id, epoch, rows, centroid, crc) VALUES (?, ?, ?, ?, ?)", [
     set.id,
     made.epoch,
     made.rows,
-    Buffer.from(centroid.buffer)
+    bytes,
+    crcOf(bytes, set.id, made.epoch)
   ])
   return { epoch: made.epoch, centroid } satisfies Epoch
 })
@@ -69,13 +83,12 @@ export const currentEpoch = Effect.fnUntraced(function* (
   table: string,
   more: number
 ) {
-  const [latest] = yield* sql.unsafe<{
-    readonly epoch: number
-    readonly rows: number
-    readonly centroid: Uint8Array
-  }>("SELECT epoch, rows, centroid FROM code_epochs WHERE set_id = ? ORDER BY epoch DESC LIMIT 1", [set.id])
+  const [latest] = yield* sql.unsafe<Row>(
+    "SELECT epoch, rows, centroid, crc FROM code_epochs WHERE set_id = ? ORDER BY epoch DESC LIMIT 1",
+    [set.id]
+  )
   const rows = set.rows + more
   return latest !== undefined && rows < latest.rows * growth
-    ? ({ epoch: latest.epoch, centroid: toVector(latest.centroid) } satisfies Epoch)
+    ? ({ epoch: latest.epoch, centroid: centroidOf(set, latest) } satisfies Epoch)
     : yield* beginEpoch(sql, set, table, { epoch: (latest?.epoch ?? 0) + 1, rows })
 })

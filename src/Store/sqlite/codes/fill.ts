@@ -1,7 +1,8 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Arena, Claimed } from "./arena.ts"
-import { bodiesOf } from "./blocks.ts"
+import { type Block, bodiesOf } from "./blocks.ts"
+import type { CodeSet } from "./sets.ts"
 import { nextTurn, turnMs } from "./turn.ts"
 
 /** Blocks that one statement reads. */
@@ -14,14 +15,16 @@ const othersMs = 500
 export const fill = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   arena: Arena,
-  blocks: ReadonlyArray<{ readonly version: number }>,
+  set: Pick<CodeSet, "id" | "width">,
+  blocks: ReadonlyArray<Block>,
   { load, slots, wait }: Claimed
 ) {
   let until = performance.now() + turnMs
   const some = Effect.fnUntraced(function* (places: ReadonlyArray<number>) {
     const bodies = yield* bodiesOf(
       sql,
-      places.map((place) => blocks[place]!.version)
+      set,
+      places.map((place) => blocks[place]!)
     )
     places.forEach((place, i) => {
       arena.write(slots[place]!, bodies[i]!)

@@ -1,6 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { damaged } from "../../damage.ts"
+
+/** The version of how codes are made and stored. Those of a lower one are made anew from the vectors. */
+export const codesFormat = 1
 
 /** Codes of one generation of a collection's vectors. */
 export interface CodeSet {
@@ -15,12 +19,17 @@ export interface CodeSet {
 /** Whose vectors: a collection's, and the table they are in. */
 export interface Vectors {
   readonly collection: number
-  readonly generation: "current" | "next"
+  /** `rebuilt`: of the vectors in use, to take the place of `current` when all are there. */
+  readonly generation: "current" | "next" | "rebuilt"
   readonly table: string
 }
 
 export const toVector = (blob: Uint8Array): Float32Array =>
   new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength))
+
+/** A stored vector of a known width. */
+export const vectorOf = (blob: Uint8Array, width: number): Float32Array =>
+  blob.byteLength === 4 * width ? toVector(blob) : damaged(`a vector has ${blob.byteLength} bytes, not ${4 * width}`)
 
 /** The codes of a collection's vectors, if there are any yet. */
 export const find = (sql: SqlClient.SqlClient, { collection, generation }: Omit<Vectors, "table">) =>
@@ -41,7 +50,14 @@ export const drop = (sql: SqlClient.SqlClient, { collection, generation }: Omit<
 
 /** Puts the next codes in the place of the current ones. */
 export const switchOver = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.zipRight(
-    drop(sql, { collection, generation: "current" }),
-    sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ?", [collection])
+  Effect.all(
+    [
+      drop(sql, { collection, generation: "current" }),
+      drop(sql, { collection, generation: "rebuilt" }),
+      sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'codes'", [collection]),
+      sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [
+        collection
+      ])
+    ],
+    { discard: true }
   )

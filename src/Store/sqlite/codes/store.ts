@@ -6,7 +6,7 @@ import { blockRows, concat, idsIn, pick, unpack } from "./block.ts"
 import { append, blocksOf, bodiesOf, deleteBlocks, insertBlocks } from "./blocks.ts"
 import { bytesOf, type Coded, encoder } from "./code.ts"
 import { beginEpoch, currentEpoch } from "./epochs.ts"
-import { changed, type CodeSet, find, toVector, type Vectors } from "./sets.ts"
+import { changed, type CodeSet, codesFormat, find, vectorOf, type Vectors } from "./sets.ts"
 
 interface Row {
   readonly id: number
@@ -16,17 +16,22 @@ interface Row {
 /** Vectors that a collection has before codes are made of them: fewer are scored exactly in no time. */
 export const codesFrom = 4096
 
+export const createSet = (sql: SqlClient.SqlClient, { collection, generation }: Vectors, width: number) =>
+  Effect.map(
+    sql.unsafe<CodeSet>(
+      "INSERT INTO code_sets (collection_id, generation, width, seed, format) VALUES (?, ?, ?, ?, ?) RETURNING *",
+      [collection, generation, width, 1, codesFormat]
+    ),
+    ([made]) => made!
+  )
+
 /** Makes codes of all vectors in a table. */
 export const build = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   vectors: Vectors,
   { count, width }: { readonly count: number; readonly width: number }
 ) {
-  const [made] = yield* sql.unsafe<CodeSet>(
-    "INSERT INTO code_sets (collection_id, generation, width, seed) VALUES (?, ?, ?, ?) RETURNING *",
-    [vectors.collection, vectors.generation, width, 1]
-  )
-  const set = made!
+  const set = yield* createSet(sql, vectors, width)
   const { centroid, epoch } = yield* beginEpoch(sql, set, vectors.table, { epoch: 1, rows: count })
   const { encode } = encoder(set)
   let through = -1
@@ -38,7 +43,7 @@ export const build = Effect.fnUntraced(function* (
     )
     if (some.length === 0) break
     const coded = encode(
-      some.map((row) => ({ id: row.passage_id, vector: toVector(row.vector) })),
+      some.map((row) => ({ id: row.passage_id, vector: vectorOf(row.vector, width) })),
       centroid
     )
     yield* append(sql, set, epoch, coded)
@@ -48,7 +53,7 @@ export const build = Effect.fnUntraced(function* (
   yield* changed(sql, set, rows)
 })
 
-const countUpTo = (sql: SqlClient.SqlClient, table: string, limit: number) =>
+export const countUpTo = (sql: SqlClient.SqlClient, table: string, limit: number) =>
   Effect.map(
     sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM ${table} LIMIT ?)`, [limit]),
     ([row]) => row!.count
@@ -64,8 +69,10 @@ export const insert = Effect.fnUntraced(function* (
   if (first === undefined) return
   const found = yield* find(sql, vectors)
   if (Option.isNone(found)) {
-    const count = yield* countUpTo(sql, vectors.table, codesFrom)
-    if (count >= codesFrom) yield* build(sql, vectors, { count, width: first.vector.length })
+    const count = yield* countUpTo(sql, vectors.table, codesFrom + rows.length)
+    // Where there were enough before, codes are missing: making them is a rebuild's business, a step at a time.
+    if (count < codesFrom || count - rows.length >= codesFrom) return
+    yield* build(sql, vectors, { count, width: first.vector.length })
     return
   }
   const set = found.value
@@ -91,7 +98,7 @@ export const remove = Effect.fnUntraced(function* (
   for (const block of yield* blocksOf(sql, set.id)) {
     const at = firstAtLeast(leaving, block.first)
     if (at === leaving.length || leaving[at]! > block.last) continue
-    const [body] = yield* bodiesOf(sql, [block.version])
+    const [body] = yield* bodiesOf(sql, set, [block])
     const left: Array<number> = []
     idsIn(body!, block.rows).forEach((id, row) => gone.has(id) || left.push(row))
     if (left.length === block.rows) continue
@@ -107,7 +114,7 @@ export const remove = Effect.fnUntraced(function* (
         `SELECT passage_id, vector FROM ${vectors.table} WHERE passage_id ${inList} ORDER BY passage_id`,
         [list([...rest.ids])]
       )
-      const rows = again.map((row) => ({ id: row.passage_id, vector: toVector(row.vector) }))
+      const rows = again.map((row) => ({ id: row.passage_id, vector: vectorOf(row.vector, set.width) }))
       small.push(encoder(set).encode(rows, latest.centroid))
     }
   }

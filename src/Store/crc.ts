@@ -1,0 +1,26 @@
+import * as zlib from "node:zlib"
+
+/** The reversed polynomial of CRC-32, as zlib, gzip and PNG have it. */
+const polynomial = 0xedb88320
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ polynomial : value >>> 1
+  return value
+})
+
+/** The checksum as a loop: what Node before 20.15 has to do with. */
+export const crc32ByTable = (data: Uint8Array, before = 0): number => {
+  let crc = ~before
+  for (let i = 0; i < data.length; i++) crc = (table[(crc ^ (data[i] as number)) & 255] as number) ^ (crc >>> 8)
+  return ~crc >>> 0
+}
+
+const native = (zlib as { readonly crc32?: (data: Uint8Array, before?: number) => number }).crc32
+
+/** CRC-32 of bytes, or going on from that of bytes before them. */
+export const crc32: (data: Uint8Array, before?: number) => number = native ?? crc32ByTable
+
+/** CRC-32 of bytes and of the whole numbers that name them, so that one row's bytes do not pass for another's. */
+export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number =>
+  crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))

@@ -1,0 +1,31 @@
+import { crcOf } from "./crc.ts"
+
+/** What is stored is not what was stored, or not all of it. Where a call ends it becomes `StoreUnavailable`. */
+export class Damaged extends Error {
+  override readonly name = "Damaged"
+}
+
+export const damaged = (what: string): never => {
+  throw new Damaged(what)
+}
+
+/** Bytes with the checksum they were stored with; what an older version stored has none. */
+export const checked = <A extends Uint8Array>(
+  data: A,
+  crc: number | null,
+  what: () => string,
+  ...names: ReadonlyArray<number>
+): A => (crc === null || crcOf(data, ...names) === crc ? data : damaged(`${what()} has changed`))
+
+/** What has to be there. */
+export const present = <A>(value: A | null | undefined, what: () => string): A =>
+  value ?? damaged(`${what()} is missing`)
+
+/** JSON that this program wrote. */
+export const parsed = <A>(json: string, what: () => string): A => {
+  try {
+    return JSON.parse(json) as A
+  } catch {
+    return damaged(`${what()} is no JSON`)
+  }
+}

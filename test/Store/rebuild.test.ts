@@ -1,0 +1,109 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { connect } from "../../src/Store/sqlite/connect.ts"
+import * as keyword from "../../src/Store/sqlite/keyword.ts"
+import { document, embedder } from "../contracts/Store.ts"
+
+const lines = (word: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `${word} ${n} of many`).join("\n")
+
+it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
+  const open = (filename: string) => Effect.provide(Sqlite.layer({ filename, mode: "create" }))
+  const find = (text: string) =>
+    Effect.flatMap(Store, (store) =>
+      Effect.map(
+        store.rank({ collection: defaultCollection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),
+        (hits) => hits.map(({ passage, score }) => ({ text: passage.text, score }))
+      )
+    )
+  const files = Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const filename = `${yield* fs.makeTempDirectoryScoped()}/index.db`
+    const exec = (statements: string) =>
+      Effect.sync(() => {
+        const db = new Database(filename)
+        db.exec(statements)
+        db.close()
+      })
+    return { filename, exec }
+  })
+
+  it.scoped("goes on where it was broken off, beside writes, and never leaves a search without results", () =>
+    Effect.gen(function* () {
+      const { exec, filename } = yield* files
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        yield* store.createCollection(defaultCollection, embedder)
+        for (let n = 0; n < 4; n++) {
+          yield* store.put(defaultCollection, [document(lines(`river${n}`, 2500), { source: `river${n}` })])
+        }
+        assert.deepStrictEqual(yield* store.rebuilds(), [])
+      }).pipe(open(filename))
+      yield* exec("UPDATE keyword_segments SET terms_version = 0; UPDATE code_sets SET format = 0")
+
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const kinds = (yield* store.rebuilds()).map(({ kind, total }) => [kind, total])
+        assert.deepStrictEqual(kinds, [
+          ["postings", 10_000],
+          ["codes", 10_000]
+        ])
+        const step = yield* store.rebuildStep()
+        assert.isAbove(step!.done, 0)
+        assert.isBelow(step!.done, 10_000)
+        assert.strictEqual((yield* find("river3 2400"))[0]?.text, "river3 2400 of many")
+        // A document that is done, one that is not, and a new one.
+        yield* store.deleteSource(defaultCollection, "river0")
+        yield* store.deleteSource(defaultCollection, "river3")
+        yield* store.put(defaultCollection, [document(lines("lake", 30), { source: "lake" })])
+        yield* store.rebuildStep()
+      }).pipe(open(filename))
+
+      const steps: Array<string> = []
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        assert.isAbove((yield* store.rebuilds())[0]!.done, 0)
+        for (;;) {
+          const step = yield* store.rebuildStep()
+          if (step === undefined) break
+          steps.push(step.kind)
+          assert.strictEqual((yield* find("lake 29"))[0]?.text, "lake 29 of many")
+          assert.deepStrictEqual(yield* find("river0"), [])
+        }
+        assert.lengthOf(yield* find("river1"), 10)
+      }).pipe(open(filename))
+      assert.includeMembers(steps, ["postings", "codes"])
+      const sql = yield* connect({ filename, mode: "readonly" })
+      assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
+      const [codes] = yield* sql.unsafe("SELECT generation, rows, format FROM code_sets")
+      assert.deepStrictEqual(codes, { generation: "current", rows: 5030, format: 1 })
+      assert.deepStrictEqual(yield* sql.unsafe("SELECT * FROM rebuilds"), [])
+    })
+  )
+
+  it.scoped("is wanted again after a program of older terms has written", () =>
+    Effect.gen(function* () {
+      const { exec, filename } = yield* files
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        yield* store.createCollection(defaultCollection, embedder)
+        yield* store.put(defaultCollection, [document(lines("river", 10), { source: "river" })])
+        yield* store.put(defaultCollection, [document(lines("sea", 10), { source: "sea" })])
+      }).pipe(open(filename))
+      yield* exec("UPDATE keyword_segments SET terms_version = 0 WHERE id = (SELECT max(id) FROM keyword_segments)")
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const before = yield* find("sea 3")
+        assert.lengthOf(yield* store.rebuilds(), 1)
+        while ((yield* store.rebuildStep()) !== undefined);
+        assert.deepStrictEqual(yield* find("sea 3"), before)
+      }).pipe(open(filename))
+    })
+  )
+})

@@ -1,0 +1,76 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import { readdirSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
+import { Store } from "../../src/Store.ts"
+import { schemaVersion } from "../../src/Store/migrations/index.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { connect } from "../../src/Store/sqlite/connect.ts"
+import * as keyword from "../../src/Store/sqlite/keyword.ts"
+import { beyondAscii } from "../contracts/beyondAscii.ts"
+
+const folder = fileURLToPath(new URL("../fixtures/schemas/", import.meta.url))
+const fixtures = readdirSync(folder).filter((name) => name.endsWith(".db"))
+const notes = CollectionName.make("notes")
+
+it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
+  for (const name of fixtures) {
+    it.scoped(`answers, and is made anew step by step: ${name}`, () =>
+      Effect.gen(function* () {
+        const files = yield* FileSystem.FileSystem
+        const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+        yield* files.copyFile(`${folder}${name}`, filename)
+        yield* Effect.gen(function* () {
+          const store = yield* Store
+          const find = (collection: CollectionName, text: string) =>
+            Effect.map(
+              store.rank({ collection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),
+              (hits) => hits.map(({ document }) => document.source.split("/").at(-1))
+            )
+          const pending = yield* store.rebuilds()
+          assert.deepStrictEqual(
+            pending.map(({ collection, done, kind, missing }) => ({ collection, done, kind, missing })),
+            [notes, defaultCollection].map((collection) => ({
+              collection,
+              done: 0,
+              kind: "postings",
+              missing: name === "1.db"
+            }))
+          )
+          // What there is answers meanwhile.
+          if (name !== "1.db") assert.deepStrictEqual(yield* find(defaultCollection, "dough"), ["bread.md"])
+          while ((yield* store.rebuildStep()) !== undefined);
+          assert.deepStrictEqual(yield* store.rebuilds(), [])
+
+          for (const [source, { finds }] of Object.entries(beyondAscii)) {
+            for (const text of finds) assert.deepStrictEqual(yield* find(defaultCollection, text), [source], text)
+          }
+          assert.deepStrictEqual(yield* find(defaultCollection, "kneten"), [])
+          assert.deepStrictEqual(yield* find(notes, "lava"), ["notes.jsonl#n1"])
+          const { documents, passages } = yield* store.stats()
+          assert.deepStrictEqual([documents, passages], [16, 16])
+        }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "existing" })))
+
+        const sql = yield* connect({ filename, mode: "readonly" })
+        assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
+        assert.deepStrictEqual(yield* sql.unsafe("SELECT name FROM sqlite_schema WHERE sql LIKE '%fts5%'"), [])
+      })
+    )
+  }
+
+  it("is there for every schema but the newest", () => {
+    const versions = fixtures.map((name) => {
+      const db = new Database(`${folder}${name}`, { readonly: true })
+      const version = Number(db.pragma("user_version", { simple: true }))
+      db.close()
+      return version
+    })
+    // Of those that were released; what came between two releases was on nobody's disk.
+    assert.includeMembers(versions, [1, 2, 3])
+    assert.isBelow(Math.max(...versions), schemaVersion)
+  })
+})

@@ -1,0 +1,41 @@
+import { copyFileSync, readdirSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { SearchResponse } from "../../../src/model/SearchResult.ts"
+import { beyondAscii } from "../../contracts/beyondAscii.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const folder = fileURLToPath(new URL("../../fixtures/schemas/", import.meta.url))
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox()
+})
+afterEach(() => box.remove())
+
+describe("an index that an older version made", () => {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".db"))) {
+    it(`is answered from, and said to be made anew: ${name}`, async () => {
+      copyFileSync(`${folder}${name}`, box.path("index.db"))
+      const ask = (...args: ReadonlyArray<string>) => box.run(["query", "--db", "index.db", ...args])
+      const first = await ask("--alpha", "0", "château")
+      assert.strictEqual(first.code, 0, first.stderr)
+      assert.match(first.stdout, /french\.txt/)
+      assert.match(
+        first.stderr,
+        /keyword index of collection default .* (is missing|was made by an older version): making it anew/
+      )
+
+      for (const [source, { finds }] of Object.entries(beyondAscii).slice(0, 3)) {
+        const { results } = await box.json(SearchResponse, ["query", "--db", "index.db", "--alpha", "0", finds[1]!])
+        assert.deepStrictEqual(
+          results.map(({ metadata }) => metadata.source),
+          [`docs/${source}`]
+        )
+      }
+      const again = await ask("when is the spring tide highest")
+      assert.match(again.stdout, /tides\.md/)
+      assert.strictEqual(again.stderr, "")
+    })
+  }
+})
