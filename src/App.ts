@@ -168,18 +168,17 @@ interface Opening {
 }
 
 const database = (
-  { store: { path: filename }, vector: vectors }: Settings,
+  { store: { path: filename, synchronous }, vector: vectors }: Settings,
   mode: Sqlite.DatabaseOptions["mode"] | "memory",
   { pooled = false }: Opening
 ) => {
   if (mode === "memory") return Sqlite.layerMemory
+  const options = { filename, mode, synchronous, vectors }
   if (pooled) {
     const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
-    return SqliteThreaded.layerPooled({ filename, mode, vectors, readers })
+    return SqliteThreaded.layerPooled({ ...options, readers })
   }
-  return mode === "readonly"
-    ? Sqlite.layer({ filename, mode, vectors })
-    : SqliteThreaded.layer({ filename, mode, vectors })
+  return mode === "readonly" ? Sqlite.layer(options) : SqliteThreaded.layer(options)
 }
 
 /** What another version made is made anew: beside everything else where a door runs long, else as far as it takes no time. */
@@ -230,7 +229,7 @@ const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
 const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
 
 /** What an index is opened for; see the doors that say so. */
-export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "temporary"
+export type Purpose = "write" | "change" | "shrink" | "read" | "readonly" | "preview" | "temporary"
 
 /** The program on the configured index, or on the one that the purpose asks for instead. */
 export const layerFor = Effect.fnUntraced(function* (
@@ -246,9 +245,15 @@ export const layerFor = Effect.fnUntraced(function* (
       return layer({ ...opening, apiKeys, settings, store: "create" })
     case "change":
       return layer({ ...opening, apiKeys, settings, store: "existing" })
+    case "shrink":
+      return layer({ ...opening, apiKeys, settings, store: "shrink" })
     case "read": {
       // Whoever may write brings an older index up to date; an index on a read-only disk can still be searched.
-      const writable = yield* Effect.isSuccess(fs.access(file, { writable: true }))
+      const settled = yield* Effect.orElseSucceed(
+        Effect.try(() => Sqlite.isSettled(file)),
+        () => false
+      )
+      const writable = !settled && (yield* Effect.isSuccess(fs.access(file, { writable: true })))
       return layer({ ...opening, apiKeys, settings, store: writable ? "existing" : "readonly" })
     }
     case "readonly":
@@ -265,7 +270,7 @@ export const layerFor = Effect.fnUntraced(function* (
       return layer({
         ...opening,
         apiKeys,
-        settings: { ...settings, store: { path: `${folder}/index.db` } },
+        settings: { ...settings, store: { ...settings.store, path: `${folder}/index.db` } },
         store: "create"
       })
     }

@@ -15,6 +15,7 @@ import { DocumentId } from "./model/Document.ts"
 import type { Filter } from "./model/Filter.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type {
+  Compacted,
   Deleted,
   DocumentRef,
   DocumentSummary,
@@ -258,6 +259,11 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       source: string
     ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+
+    /** Does what is put off until there is time, such as merging, for some seconds at most. */
+    readonly settle: () => Effect.Effect<void, StoreUnavailable>
+    /** Gives back what deleted documents have taken, and leaves no byte of them. */
+    readonly compact: () => Effect.Effect<Compacted, StoreUnavailable>
 
     /**
      * The best passages, best first, all legs and texts from one snapshot. Score: cosine for the vector leg alone, BM25

@@ -112,7 +112,13 @@ const vector = Schema.Struct({
 })
 
 const store = Schema.Struct({
-  path: givenKey("path", path, "The database; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db")
+  path: givenKey("path", path, "The database; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db"),
+  synchronous: key(
+    "synchronous",
+    oneOf("normal", "full"),
+    "normal",
+    "What was acknowledged outlives the death of the process (normal), or a power cut too (full), at the price of waiting for the disk with each write"
+  )
 })
 
 const server = Schema.Struct({

@@ -5,10 +5,12 @@ import * as Layer from "effect/Layer"
 import { CollectionExists, DocumentNotFound, EmbedderMismatch, Store, type StoreUnavailable } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
+import { compact, settle } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import * as keyword from "./sqlite/keyword.ts"
+import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
@@ -21,7 +23,8 @@ import * as reindex from "./sqlite/reindex.ts"
 import * as runs from "./sqlite/runs.ts"
 
 const make = Effect.gen(function* () {
-  const { read, searching, sql, write } = yield* Database.Database
+  const database = yield* Database.Database
+  const { read, searching, sql, write } = database
   const merge = yield* stepsInBackground(write(keyword.mergeStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), merge)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
@@ -122,6 +125,10 @@ const make = Effect.gen(function* () {
       change(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
     ),
 
+    settle: Effect.fn("Store.settle")(() => settle(database)),
+
+    compact: Effect.fn("Store.compact")(() => compact(database)),
+
     rank: Effect.fn("Store.rank")((request) => read(rank(sql, searching, request))),
 
     stats: Effect.fn("Store.stats")((name) =>
@@ -160,6 +167,7 @@ const make = Effect.gen(function* () {
 })
 
 export type { DatabaseOptions }
+export { isSettled }
 
 const opened = (options: DatabaseOptions) =>
   Effect.flatMap(Layer.build(Database.layer(options)), (context) => Effect.provide(make, context))

@@ -26,7 +26,7 @@ const writing = (options: Options) =>
     size: 1,
     eager: false,
     attempts: 1,
-    start: Thread.start({ ...options, arena: undefined, mode: "existing" }),
+    start: Thread.start({ ...options, arena: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
     broken: (reason) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })
   })

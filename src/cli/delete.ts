@@ -74,6 +74,8 @@ export const deleteDocuments = define(
             )
           ))
         ]
+        // Nobody else may come to do it.
+        yield* store.settle()
         const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
         const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
         const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
@@ -86,6 +88,6 @@ export const deleteDocuments = define(
           for (const name of missing) yield* note(`clew: ${name} is not in collection ${collection}`)
         }
         if (missing.length > 0) yield* stop(exitCode.failed)
-      }).pipe(Effect.provide(engine.open("change")))
+      }).pipe(Effect.provide(engine.open("shrink")))
     })
 )

@@ -28,10 +28,10 @@ import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
 
 /**
- * What the index is opened for: `write` makes it where there is none; `change` and `read` want it to be there; `readonly`
- * too, and never writes; `preview` writes nothing and takes a missing one for empty; `temporary` is a new one that goes with the command.
+ * What the index is opened for: `write` makes it where there is none; `change` and `read` want it to be there; `shrink`
+ * too, to make room even where there is none; `readonly` too, and never writes; `preview` writes nothing and takes a missing one for empty; `temporary` is a new one that goes with the command.
  */
-export type Purpose = "write" | "change" | "read" | "readonly" | "preview" | "temporary"
+export type Purpose = "write" | "change" | "shrink" | "read" | "readonly" | "preview" | "temporary"
 
 export type Settings = Parameters<typeof configLayer>[0]["settings"]
 

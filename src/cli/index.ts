@@ -15,6 +15,7 @@ import { ask } from "./ask.ts"
 import { benchmark } from "./benchmark.ts"
 import { collections } from "./collections.ts"
 import { define, group } from "./command.ts"
+import { compact } from "./compact.ts"
 import { completions } from "./completions.ts"
 import { deleteDocuments } from "./delete.ts"
 import { Engine } from "./engine.ts"
@@ -35,7 +36,7 @@ import { UsageError } from "./UsageError.ts"
 
 const { command, spec } = group(
   define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
-  [indexPaths, query, ask, prompt, info, deleteDocuments, collections, reindex, serve, mcp, benchmark]
+  [indexPaths, query, ask, prompt, info, deleteDocuments, compact, collections, reindex, serve, mcp, benchmark]
 )
 
 /** Loaded when a command first opens the index, so that help and wrong usage load no database. */

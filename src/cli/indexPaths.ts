@@ -147,6 +147,9 @@ export const indexPaths = define(
         const watched = flags.quiet || flags.verbose ? work : withProgress(tally, run)(work)
         yield* Effect.onInterrupt(watched, () => IndexText.showInterrupted(tally))
 
+        const changed = tally.created + tally.updated + tally.deleted.documents
+        // Nobody else may come to do it.
+        if (!run.dryRun && changed > 0) yield* (yield* Store).settle()
         const report = yield* reportOf(tally, run, (yield* Clock.currentTimeMillis) - started)
         if (globals.json) yield* (flags.verbose ? printLine : printJson)(IndexReport, report)
         else {

@@ -80,6 +80,14 @@ export interface Deleted {
   readonly passages: number
 }
 
+/** What compacting did, in bytes of the database. */
+export interface Compacted {
+  readonly before: number
+  readonly after: number
+  /** False: somebody still reads an older state, which stays beside the database until it is let go. */
+  readonly complete: boolean
+}
+
 /** How far a deletion by paths has come: the path whose turn it is, and the last document that was looked at. */
 export interface PrunePosition {
   readonly path: number

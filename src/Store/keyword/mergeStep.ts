@@ -23,7 +23,7 @@ import {
   tombstones,
   unique
 } from "./segments.ts"
-import { plan } from "./tiers.ts"
+import { plan, planWhole } from "./tiers.ts"
 
 /** How much a step does. */
 export interface StepOptions {
@@ -31,9 +31,12 @@ export interface StepOptions {
   readonly bytes: number
   /** From so many passages on, beginning and ending a merge are steps of their own: heads are read and written whole. */
   readonly largePassages: number
+  /** Merges all that can be, not only what is due. */
+  readonly whole?: boolean
 }
 
-const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
+/** What a step does beside everything else. */
+export const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
 
 /** Rows of what was merged that a step takes away. */
 const stepRows = 128
@@ -257,7 +260,7 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* (
   for (const segments of byCollection(yield* inState(sql, State.live))) {
     // Its segments are about to be replaced.
     if (rebuilt.has(segments[0]!.collection_id)) continue
-    const chosen = plan(segments, ({ id }) => taken.has(id))
+    const chosen = (options.whole === true ? planWhole : plan)(segments, ({ id }) => taken.has(id))
     if (chosen.length === 0) continue
     yield* start(sql, chosen)
     began = true

@@ -33,6 +33,18 @@ const fitting = <A extends Sized>(run: ReadonlyArray<A>): ReadonlyArray<A> => {
 
 const living = ({ dead, passages }: Sized): number => passages - dead
 
+/** The segments to be merged next so that in the end there are as few as can be, and nothing deleted in them. */
+export const planWhole = <A extends Sized>(
+  segments: ReadonlyArray<A>,
+  isTaken: (segment: A) => boolean
+): ReadonlyArray<A> => {
+  const free = segments.filter((segment) => !isTaken(segment))
+  const chosen = fitting(free)
+  if (chosen.length > 0 || free.length < segments.length) return chosen
+  const worn = free.find(({ dead }) => dead > 0)
+  return worn === undefined ? [] : [worn]
+}
+
 /**
  * The segments to be merged next, of a collection's in order; small ones first, always neighbours, so that ids keep
  * their order. Empty: none. Leaves at most seven of a tier side by side, and little that is deleted.

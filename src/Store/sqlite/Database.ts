@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StoreUnavailable } from "../../Store.ts"
 import { Codes } from "./codes/Codes.ts"
-import { type DatabaseOptions, open } from "./connect.ts"
+import { type DatabaseOptions, open, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/guard.ts"
 import { eraOf } from "./file/place.ts"
@@ -13,6 +13,7 @@ import { Masks } from "./masks.ts"
 import { transaction } from "./transaction.ts"
 import * as Turn from "./Turn.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
+import { walKeeper } from "./walKeeper.ts"
 
 /** How a connection searches, and what it keeps in memory for it. */
 export interface Searching {
@@ -31,6 +32,10 @@ export class Database extends Context.Tag("clew/Store/Database")<
     readonly read: <A, E, R>(
       effect: Effect.Effect<A, E | SqlError, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
+    /** Runs outside of a transaction. */
+    readonly typed: <A, E, R>(
+      effect: Effect.Effect<A, E | SqlError, R>
+    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
     /** Runs in one transaction that holds the write lock from its start. */
     readonly write: <A, E, R>(
       effect: Effect.Effect<A, E | SqlError, R>
@@ -41,20 +46,29 @@ export class Database extends Context.Tag("clew/Store/Database")<
 export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnavailable> =>
   Layer.scoped(
     Database,
-    Effect.map(typed(options.filename)(open(options)), ({ file, sql }) => {
-      const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, options.filename, file)
+    Effect.gen(function* () {
+      const { filename } = options
+      const { file, sql } = yield* typed(filename)(open(options))
+      const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, filename, file)
+      const keep =
+        file === undefined || options.mode === "readonly" ? Effect.void : yield* walKeeper(sql, filename, walBytes)
       const immediate = transaction(sql, "BEGIN IMMEDIATE")
       const turn = Turn.make()
-      return {
+      return Database.of({
         sql,
         searching: {
-          codes: new Codes(options.arena, file === undefined ? 0 : eraOf(options.filename)),
+          codes: new Codes(options.arena, file === undefined ? 0 : eraOf(filename)),
           masks: new Masks(),
           vectors: options.vectors ?? defaults
         },
-        read: (effect) => turn(typed(options.filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
+        typed: (effect) => turn(typed(filename)(effect)),
+        read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
         write: (effect) =>
-          turn(typed(options.filename)(Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), written(immediate))))
-      }
+          turn(
+            typed(filename)(
+              Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), Effect.zipRight(written(immediate), keep))
+            )
+          )
+      })
     })
   )

@@ -9,17 +9,22 @@ import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import { migrate, schemaVersion } from "../migrations/index.ts"
 import type { ArenaHandle } from "./codes/arena.ts"
-import { retryBusy } from "./errors.ts"
+import { isCannotOpen, retryBusy } from "./errors.ts"
 import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
-import { hasMoved, type Place } from "./file/place.ts"
+import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
 import type { RawFile } from "./file/RawFile.ts"
 import { transaction } from "./transaction.ts"
 import type { VectorOptions } from "./vectors.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
-  /** `create` makes the file where there is none, `existing` refuses, `readonly` refuses and never writes. */
-  readonly mode: "create" | "existing" | "readonly"
+  /**
+   * `create` makes the file where there is none, `existing` refuses, `readonly` refuses and never writes. `shrink` is as
+   * `existing`, and where the disk is full it does without room of its own.
+   */
+  readonly mode: "create" | "existing" | "readonly" | "shrink"
+  /** `full`: what was acknowledged outlives a power cut; `normal`, the default: only the death of the process. */
+  readonly synchronous?: "normal" | "full" | undefined
   readonly vectors?: VectorOptions | undefined
   /** Where the codes of the vectors are kept in memory; unset: in an arena of this connection's own. */
   readonly arena?: ArenaHandle | undefined
@@ -32,6 +37,12 @@ export interface Connected {
 }
 
 export const memory = ":memory:"
+
+/** As large as a WAL stays once all of it is in the database. */
+export const walBytes = 64 * 1024 * 1024
+
+/** A disk with less left counts as full for those who mean to make room. */
+const scarceBytes = 32 * 1024 * 1024
 
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
@@ -55,6 +66,28 @@ const leaveOneFile = (sql: SqlClient.SqlClient, filename: string, place: Place) 
   // At a path that names another file now, the WAL is that one's.
   Effect.ignore(Effect.unless(sql`PRAGMA journal_mode = DELETE`, () => hasMoved(filename, place)))
 
+/** The same for a reader that others have left alone: what it needed beside the file does not stay there. */
+const tidy = (filename: string, place: Place) =>
+  Effect.suspend(() =>
+    statOf(`${filename}-wal`) === undefined
+      ? Effect.void
+      : Effect.scoped(Effect.flatMap(client(filename, false), (sql) => leaveOneFile(sql, filename, place)))
+  ).pipe(Effect.ignore)
+
+/** What a transaction has to take back is kept in memory, not on the disk; whoever has the index open keeps its WAL. */
+const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
+  Effect.gen(function* () {
+    yield* Effect.logWarning(
+      `The disk of ${filename} is full: room is made without a journal. Do not kill this program, or the index may be damaged`
+    )
+    yield* retryBusy(sql`PRAGMA journal_mode = MEMORY`)
+    yield* sql`PRAGMA temp_store = MEMORY`
+  })
+
+const neverClosed = (filename: string): string =>
+  `The index ${filename} was not closed by the last program that wrote to it, and nothing can be written beside it, ` +
+  `as reading it in this state needs; open it once where it can be written, as \`clew info\` does`
+
 /** The schema's version, and whether its tables are there: somebody may have put our mark on another database. */
 const schemaOf = (sql: SqlClient.SqlClient) =>
   Effect.map(
@@ -72,11 +105,15 @@ const schemaOf = (sql: SqlClient.SqlClient) =>
 /** Opens the file, marks it as ours and brings its schema up to date. */
 export const open = ({
   filename,
-  mode
+  mode,
+  synchronous = "normal"
 }: DatabaseOptions): Effect.Effect<Connected, StoreUnavailable | SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const inspected = filename === memory ? undefined : yield* inspect(filename, mode)
     const file = inspected?.raw
+    if (file !== undefined && mode === "readonly" && isMainThread) {
+      yield* Effect.addFinalizer(() => tidy(filename, file))
+    }
     const sql = yield* client(filename, mode === "readonly")
     if (file !== undefined && hasMoved(filename, file)) {
       return yield* fail(`The index ${filename} was replaced while it was being opened; try again`)
@@ -87,17 +124,26 @@ export const open = ({
     yield* sql`PRAGMA foreign_keys = ON`
     // Never mapped into memory: a file that another program cuts short would end this one by a signal.
     yield* sql`PRAGMA mmap_size = 0`
-    const { isOurs, version } = yield* retryBusy(schemaOf(sql))
+    const { isOurs, version } = yield* retryBusy(schemaOf(sql)).pipe(
+      Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
+        inspected?.header?.isWal === true && mode === "readonly" && isCannotOpen(error)
+          ? fail(neverClosed(filename))
+          : Effect.fail(error)
+      )
+    )
     if (!isOurs) return yield* notOurs(filename)
     if (mode !== "readonly") {
       // Before WAL, so that the mark stands in the file itself even if the process dies before the first checkpoint.
       if ((yield* pragma(sql, "application_id")) === 0) {
         yield* retryBusy(sql.unsafe(`PRAGMA application_id = ${applicationId}`))
       }
-      yield* retryBusy(sql`PRAGMA journal_mode = WAL`)
-      yield* sql`PRAGMA synchronous = NORMAL`
+      if (mode === "shrink" && roomFor(filename) < scarceBytes) yield* withoutRoom(sql, filename)
+      else yield* retryBusy(sql`PRAGMA journal_mode = WAL`)
+      yield* sql.unsafe(`PRAGMA synchronous = ${synchronous.toUpperCase()}`)
+      // What is deleted is overwritten, not only let go.
+      yield* sql`PRAGMA secure_delete = ON`
       yield* sql`PRAGMA wal_autocheckpoint = 4000`
-      yield* sql`PRAGMA journal_size_limit = 67108864`
+      yield* sql.unsafe(`PRAGMA journal_size_limit = ${walBytes}`)
       if (file !== undefined && isMainThread) {
         yield* Effect.addFinalizer(() => leaveOneFile(sql, filename, file))
       }

@@ -20,6 +20,10 @@ const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.upTo(Duration.seconds(30))
 )
 
+/** SQLite could not open or make one of the files that it needs. */
+export const isCannotOpen = (error: unknown): boolean =>
+  error instanceof SqlError && /^SQLITE_(CANTOPEN|READONLY|IOERR_SHM|IOERR_LOCK|FULL)/.test(codeOf(error))
+
 const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
 /** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
@@ -38,7 +42,7 @@ export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effec
 const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [busy, "another process has kept it locked for too long; try again"],
   [/^SQLITE_FULL/, "the disk is full"],
-  [/^SQLITE_IOERR/, "reading or writing it failed"],
+  [/^SQLITE_IOERR/, "the disk failed to read or write it (I/O error); see the system's log"],
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
   [/^SQLITE_READONLY/, "it can only be read"],
   [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be mended"],

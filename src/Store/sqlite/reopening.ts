@@ -67,7 +67,7 @@ export const reopening = <R>(
           })
         }
         const before = current
-        current = yield* begin(options.mode === "readonly" ? "readonly" : "existing")
+        current = yield* begin(options.mode === "create" ? "existing" : options.mode)
         before.replaced = true
         yield* close(before)
         yield* Effect.logWarning(`The index ${filename} was replaced; the one that stands there now is open`)

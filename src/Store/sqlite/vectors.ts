@@ -53,7 +53,8 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   yield* sql.unsafe(`ALTER TABLE ${table(collection, "next")} RENAME TO ${table(collection)}`)
 })
 
-const vectorsOf = (collection: number, generation: Generation = "current"): codeSets.Vectors => ({
+/** Where a collection's vectors are. */
+export const vectorsOf = (collection: number, generation: Generation = "current"): codeSets.Vectors => ({
   collection,
   generation,
   table: table(collection, generation)

@@ -27,7 +27,9 @@ export const writes = [
   "finishReindex",
   "rebuildStep",
   "deleteDocument",
-  "deleteSource"
+  "deleteSource",
+  "settle",
+  "compact"
 ] as const satisfies ReadonlyArray<Name>
 
 /** The port's reads that may take long; the others look up a few rows, which costs less than asking a thread. */

@@ -80,12 +80,28 @@ const createFile = (filename: string) =>
   })
 
 /**
+ * Whether the index can be read as it stands, with nothing beside it: of this schema, and closed by its last writer. To
+ * be asked before this process has it open.
+ */
+export const isSettled = (filename: string): boolean => {
+  const stat = statOf(filename)
+  if (stat === undefined || !stat.isFile()) return false
+  const raw = RawFile.acquire(filename, stat)
+  try {
+    const header = RawFile.headerOf(raw.fd)
+    return header !== undefined && !header.isWal && header.userVersion === schemaVersion
+  } finally {
+    RawFile.release(raw)
+  }
+}
+
+/**
  * Refuses by its header what is foreign, newer, no file, or with a WAL of another, before SQLite could write to it.
  * Holds the file's raw descriptor until the scope ends, so SQLite's connection is to be opened in the same scope.
  */
 export const inspect = (
   filename: string,
-  mode: "create" | "existing" | "readonly"
+  mode: "create" | "existing" | "readonly" | "shrink"
 ): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     if ((yield* trying(filename, () => statOf(filename))) === undefined) {

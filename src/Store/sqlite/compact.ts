@@ -1,0 +1,78 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Compacted } from "../../model/Stored.ts"
+import { StoreUnavailable } from "../../Store.ts"
+import { mergeStep, step } from "../keyword/mergeStep.ts"
+import { find } from "./codes/sets.ts"
+import { build } from "./codes/store.ts"
+import type { Database } from "./Database.ts"
+import { retryBusy } from "./errors.ts"
+import { vectorsOf } from "./vectors.ts"
+
+type Connection = Pick<typeof Database.Service, "sql" | "write" | "typed">
+
+const bytesOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql.unsafe<{ readonly bytes: number }>(
+      "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
+    ),
+    ([size]) => size?.bytes ?? 0
+  )
+
+/** Makes the codes of a collection's vectors anew, around the centroid of those that are there now. */
+const requantise = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.gen(function* () {
+    const current = vectorsOf(collection)
+    const found = yield* find(sql, current)
+    if (Option.isNone(found)) return
+    const { id, width } = found.value
+    const [counted] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${current.table}`)
+    yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [id])
+    if (counted!.count > 0) yield* build(sql, current, { count: counted!.count, width })
+  })
+
+/** Larger indexes are not written anew without room on the disk. */
+const mostInMemory = 2 ** 30
+
+/** Longest that what is due is worked on at a command's end. */
+const patienceMs = 5000
+
+/** Does what is put off until there is time, such as merging, for some seconds at most. */
+export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const until = (yield* Clock.currentTimeMillis) + patienceMs
+    yield* Effect.repeat(write(mergeStep(sql)), {
+      while: (more) => Effect.map(Clock.currentTimeMillis, (now) => more && now < until)
+    })
+  })
+
+/**
+ * Merges all postings, makes codes anew, and writes the file anew without what was let go. Other readers and writers may
+ * be at work; the last step holds the write lock for as long as writing the file takes.
+ */
+export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compacted, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const before = yield* typed(bytesOf(sql))
+    yield* Effect.repeat(write(mergeStep(sql, { ...step, whole: true })), { while: (more) => more })
+    const collections = yield* typed(sql.unsafe<{ readonly id: number }>("SELECT id FROM collections"))
+    for (const { id } of collections) yield* write(requantise(sql, id))
+    // Statistics for SQLite's planner hold samples of what is indexed, of deleted documents too.
+    const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))
+    if (analyzed !== undefined) yield* write(sql.unsafe("ANALYZE"))
+    yield* write(Effect.void)
+    const [journal] = yield* typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode"))
+    if (journal?.journal_mode === "memory" && before > mostInMemory) {
+      return yield* new StoreUnavailable({
+        reason:
+          `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be written anew in memory; ` +
+          `make that much room twice, then run \`clew compact\` again`
+      })
+    }
+    yield* typed(retryBusy(sql.unsafe("VACUUM") as Effect.Effect<unknown, SqlError>))
+    yield* write(Effect.void)
+    const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return { before, after: yield* typed(bytesOf(sql)), complete: checkpoint?.busy !== 1 }
+  })

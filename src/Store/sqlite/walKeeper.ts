@@ -1,0 +1,40 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { statOf } from "./file/place.ts"
+
+/** Between two attempts to give a WAL's room back while somebody still reads from it. */
+const pause = Duration.seconds(1)
+
+/**
+ * Gives back the room of a WAL that grew beside a long reader, as soon as that one is gone; the effect it gives is to be
+ * run after each commit, and looks at the WAL's size.
+ */
+export const walKeeper = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  filename: string,
+  mostBytes: number
+): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
+  const wanted = yield* Queue.sliding<true>(1)
+  const isLarge = Effect.sync(() => Number(statOf(`${filename}-wal`)?.size ?? 0n) > mostBytes)
+  const giveBack = Effect.gen(function* () {
+    const [{ timeout } = { timeout: 0 }] = yield* sql.unsafe<{ readonly timeout: number }>("PRAGMA busy_timeout")
+    // Whoever is in its way is not waited for with the connection in hand.
+    yield* sql`PRAGMA busy_timeout = 0`
+    yield* Effect.ensuring(
+      sql`PRAGMA wal_checkpoint(TRUNCATE)`,
+      Effect.ignore(sql.unsafe(`PRAGMA busy_timeout = ${timeout}`))
+    )
+  })
+  yield* Queue.take(wanted).pipe(
+    Effect.zipRight(Effect.ignore(giveBack)),
+    Effect.zipRight(isLarge),
+    Effect.repeat({ while: (large) => large, schedule: Schedule.spaced(pause) }),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  return Effect.flatMap(isLarge, (large) => (large ? Queue.offer(wanted, true) : Effect.void))
+})

@@ -1,0 +1,149 @@
+import { execFileSync, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import { createRequire } from "node:module"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { ended, program, Sandbox } from "./sandbox.ts"
+
+/** Whether mounts can be made, in a name space of our own; what needs them is skipped elsewhere. */
+const canMount = (() => {
+  try {
+    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+let box: Sandbox
+
+/** Runs a shell script with `$clew` as the program, in mounts that nobody else sees. */
+const script = (text: string) => {
+  const child = spawn("unshare", ["-m", "bash", "-euc", text], {
+    cwd: box.folder,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: box.path("home"),
+      CLEW_EMBEDDING_BACKEND: "builtin",
+      clew: `${process.execPath} ${program}`,
+      box: box.folder
+    }
+  })
+  child.stdin.end()
+  return ended(child)
+}
+
+const readOnlyMount = "mount --bind $box/data $box/data && mount -o remount,ro,bind $box/data"
+
+const lines = Array.from({ length: 60 }, (_, index) => `Paragraph ${index} is about otters and rivers.\n\n`).join("")
+
+beforeAll(async () => {
+  box = new Sandbox({ "docs/otter.md": `# Otters\n\n${lines}`, "docs/heron.md": "Herons stand in the reeds.\n" })
+  fs.mkdirSync(box.path("data"))
+  const { code, stderr } = await box.run(["index", "docs", "--db", box.path("data", "index.db"), "-q"])
+  assert.strictEqual(code, 0, stderr)
+})
+afterAll(() => box.remove())
+
+const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
+
+const mcpInput = [
+  {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } }
+  },
+  { jsonrpc: "2.0", method: "notifications/initialized" },
+  { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "search", arguments: { query: "herons reeds" } } }
+]
+  .map((message) => JSON.stringify(message))
+  .join("\n")
+
+/** Keeps the input open until the answer is there. */
+const askMcp = (flags: string) =>
+  `(echo '${mcpInput}'; sleep 4) | $clew mcp --db $box/data/index.db ${flags} | grep -m1 -o "Herons stand in the reeds" | head -1`
+
+const askServe = (flags: string) => `
+  $clew serve --port 0 --db $box/data/index.db ${flags} 2>$box/log & server=$!
+  for i in $(seq 200); do url=$(grep -om1 "http://[0-9.:]*" $box/log || true); [ -n "$url" ] && break; sleep 0.05; done
+  ${process.execPath} -e 'fetch(process.argv[1] + "/query", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ query: "herons", hybrid: true }) }).then((r) => r.text()).then(console.log)' $url
+  kill $server; wait $server`
+
+describe("an index where nobody can write", () => {
+  it("leaves nothing beside it, whatever reads it", async () => {
+    const database = box.path("data", "index.db")
+    for (const args of [["query", "herons"], ["info"], ["collections"], ["query", "otters", "--alpha", "0"]]) {
+      const { code, stderr } = await box.run([...args, "--db", database])
+      assert.strictEqual(code, 0, stderr)
+      assert.deepStrictEqual(fs.readdirSync(box.path("data")), ["index.db"])
+    }
+    const before = fs.statSync(database).mtimeMs
+    const { code, stderr, stdout } = await script(
+      `${askServe("--read-only")}; ls $box/data; ${askMcp("--read-only")}; ls $box/data`
+    )
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /Herons stand in the reeds.*\nindex\.db\nHerons stand in the reeds\nindex\.db\n$/)
+    assert.strictEqual(fs.statSync(database).mtimeMs, before)
+  })
+
+  it.skipIf(!canMount)("is searched on a read-only mount, by each door", async () => {
+    const { code, stderr, stdout } = await script(`
+      ${readOnlyMount}
+      touch $box/data/x 2>/dev/null && exit 9
+      $clew query herons --db $box/data/index.db
+      ${askServe("--read-only")}
+      ${askMcp("--read-only")}`)
+    assert.strictEqual(code, 0, stderr)
+    assert.strictEqual(stdout.match(/Herons stand in the reeds/g)?.length, 3, stdout)
+  })
+
+  it.skipIf(!canMount)("says what to do where it was not closed", async () => {
+    const { code, stderr, stdout } = await script(`
+      cp $box/data/index.db $box/open.db
+      ${process.execPath} -e 'const db = new (require(process.argv[2]))(process.argv[1]); db.pragma("journal_mode = WAL"); process.kill(process.pid, "SIGKILL")' $box/open.db ${sqlite} || true
+      rm -f $box/open.db-*; mkdir $box/media; mv $box/open.db $box/media
+      mount --bind $box/media $box/media && mount -o remount,ro,bind $box/media
+      $clew query herons --db $box/media/open.db`)
+    assert.strictEqual(code, 1, stdout)
+    assert.match(stderr, /was not closed by the last program that wrote to it.*open it once where it can be written/s)
+  })
+
+  it.skipIf(process.getuid?.() !== 0)("is searched by a user who may only read it", async () => {
+    const { code, stderr, stdout } = await script(`
+      chmod 755 $box $box/home; chmod 555 $box/data; chmod 444 $box/data/index.db
+      setpriv --reuid 65534 --regid 65534 --clear-groups $clew query herons --db $box/data/index.db
+      ${askServe("--read-only").replace("$clew", "setpriv --reuid 65534 --regid 65534 --clear-groups $clew")}`)
+    assert.strictEqual(code, 0, stderr)
+    assert.strictEqual(stdout.match(/Herons stand in the reeds/g)?.length, 2, stdout)
+  })
+})
+
+describe("a full disk", () => {
+  const small = (mebibytes: number) => `
+    mkdir -p $box/small && mount -t tmpfs -o size=${mebibytes}m none $box/small
+    cp $box/data/index.db $box/small/index.db; chmod 600 $box/small/index.db`
+
+  it.skipIf(!canMount)("can be searched, and makes room by delete and compact", async () => {
+    const { code, stderr, stdout } = await script(`
+      ${small(4)}
+      dd if=/dev/zero of=$box/small/rest bs=4k 2>/dev/null || true
+      df --output=avail $box/small | tail -1
+      $clew query herons --db $box/small/index.db
+      $clew index $box/docs/heron.md --db $box/small/index.db 2>&1 && echo unexpected || true
+      $clew delete $box/docs/otter.md --yes --db $box/small/index.db
+      before=$(stat -c %s $box/small/index.db)
+      $clew compact --db $box/small/index.db
+      after=$(stat -c %s $box/small/index.db)
+      echo "gave back $((before - after > 0))"
+      $clew query herons --db $box/small/index.db
+      ls $box/small`)
+    assert.strictEqual(code, 0, stderr + stdout)
+    assert.match(stdout, /^\s*0\n/)
+    assert.match(stdout, /the disk is full/)
+    assert.notMatch(stdout, /unexpected/)
+    assert.match(stdout, /Deleted 1 document/)
+    assert.match(stdout, /gave back 1/)
+    assert.strictEqual(stdout.match(/Herons stand in the reeds/g)?.length, 2, stdout)
+    assert.match(stdout, /index\.db\nrest\n$/)
+  })
+})
