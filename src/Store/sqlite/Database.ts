@@ -50,10 +50,12 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
       const { filename } = options
       const { file, sql } = yield* typed(filename)(open(options))
       const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, filename, file)
-      const keep =
-        file === undefined || options.mode === "readonly" ? Effect.void : yield* walKeeper(sql, filename, walBytes)
-      const immediate = transaction(sql, "BEGIN IMMEDIATE")
       const turn = Turn.make()
+      const keep =
+        file === undefined || options.mode === "readonly"
+          ? Effect.void
+          : yield* walKeeper(sql, turn, filename, walBytes)
+      const immediate = transaction(sql, "BEGIN IMMEDIATE")
       return Database.of({
         sql,
         searching: {

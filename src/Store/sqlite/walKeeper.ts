@@ -5,6 +5,7 @@ import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { statOf } from "./file/place.ts"
+import type { Turn } from "./Turn.ts"
 
 /** Between two attempts to give a WAL's room back while somebody still reads from it. */
 const pause = Duration.seconds(1)
@@ -15,6 +16,7 @@ const pause = Duration.seconds(1)
  */
 export const walKeeper = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
+  turn: Turn,
   filename: string,
   mostBytes: number
 ): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
@@ -30,7 +32,7 @@ export const walKeeper = Effect.fnUntraced(function* (
     )
   })
   yield* Queue.take(wanted).pipe(
-    Effect.zipRight(Effect.ignore(giveBack)),
+    Effect.zipRight(Effect.ignore(turn(giveBack))),
     Effect.zipRight(isLarge),
     Effect.repeat({ while: (large) => large, schedule: Schedule.spaced(pause) }),
     Effect.forever,
