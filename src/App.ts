@@ -33,6 +33,7 @@ import { Reindexer } from "./Reindexer.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./Speed.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
+import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
 
@@ -277,6 +278,9 @@ export const layerFor = Effect.fnUntraced(function* (
     }
   }
 }, Effect.provide(platform))
+
+/** Backups of the configured index. */
+export const snapshots = ({ settings }: Configured) => SqliteSnapshots.layer(settings.store.path)
 
 /** What the HTTP server needs besides: its own configuration, and how often each client may ask. */
 export const serving = (configured: Configured) =>

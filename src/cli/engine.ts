@@ -23,6 +23,7 @@ import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Reindexer } from "../Reindexer.ts"
 import type { Search } from "../Search.ts"
+import type { Snapshots } from "../Snapshots.ts"
 import type { Speed } from "../Speed.ts"
 import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
@@ -68,6 +69,8 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
       purpose: Purpose,
       options?: { readonly pooled?: boolean; readonly exact?: boolean }
     ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
+    /** Backups of the index, which is not opened for it. */
+    readonly snapshots: Layer.Layer<Snapshots, ConfigError>
     /** The configuration as it holds. */
     readonly settings: Effect.Effect<Settings, ConfigError>
     /** What the HTTP server needs besides, with what its flags say over the configuration. */

@@ -12,6 +12,7 @@ import { stripVTControlCharacters } from "node:util"
 import { version } from "../version.ts"
 import { type Globals, guessGlobals, type Invocation, read, typed } from "./arguments.ts"
 import { ask } from "./ask.ts"
+import { backup } from "./backup.ts"
 import { benchmark } from "./benchmark.ts"
 import { collections } from "./collections.ts"
 import { define, group } from "./command.ts"
@@ -30,13 +31,29 @@ import { prompt } from "./prompt.ts"
 import { query } from "./query.ts"
 import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
+import { restore } from "./restore.ts"
 import { serve } from "./serve.ts"
 import * as Terminal from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
 
 const { command, spec } = group(
   define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
-  [indexPaths, query, ask, prompt, info, deleteDocuments, compact, collections, reindex, serve, mcp, benchmark]
+  [
+    indexPaths,
+    query,
+    ask,
+    prompt,
+    info,
+    deleteDocuments,
+    compact,
+    backup,
+    restore,
+    collections,
+    reindex,
+    serve,
+    mcp,
+    benchmark
+  ]
 )
 
 /** Loaded when a command first opens the index, so that help and wrong usage load no database. */
@@ -63,6 +80,9 @@ const engine = Layer.effect(
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
       configFile: Effect.map(configured, ({ file }) => file),
+      snapshots: Layer.unwrapEffect(
+        Effect.flatMap(app, ({ snapshots }) => Effect.map(configured, (loaded) => snapshots(loaded)))
+      ),
       serving: (flags) =>
         Layer.unwrapEffect(
           Effect.gen(function* () {

@@ -20,9 +20,10 @@ export interface DatabaseOptions {
   readonly filename: string
   /**
    * `create` makes the file where there is none, `existing` refuses, `readonly` refuses and never writes. `shrink` is as
-   * `existing`, and where the disk is full it does without room of its own.
+   * `existing`, and where the disk is full it does without room of its own; `unchanged` as `existing`, but for a schema of
+   * any version, which stays as it is.
    */
-  readonly mode: "create" | "existing" | "readonly" | "shrink"
+  readonly mode: "create" | "existing" | "readonly" | "shrink" | "unchanged"
   /** `full`: what was acknowledged outlives a power cut; `normal`, the default: only the death of the process. */
   readonly synchronous?: "normal" | "full" | undefined
   readonly vectors?: VectorOptions | undefined
@@ -32,7 +33,7 @@ export interface DatabaseOptions {
 
 /** A connection, and the file it is to; undefined for one in memory. */
 export interface Connected {
-  readonly sql: SqlClient.SqlClient
+  readonly sql: SqliteClient.SqliteClient
   readonly file: RawFile | undefined
 }
 
@@ -52,7 +53,7 @@ const pragma = (sql: SqlClient.SqlClient, name: string) =>
   )
 
 /** SQLite's connection, closed with the scope. */
-const client = (filename: string, readonly: boolean) =>
+export const client = (filename: string, readonly: boolean) =>
   SqliteClient.make({ filename, readonly, disableWAL: true }).pipe(
     Effect.provide(Reactivity.layer),
     Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error)))
@@ -149,7 +150,7 @@ export const open = ({
       }
     }
     if (version > schemaVersion) return yield* tooNew(filename, version)
-    if (version < schemaVersion) {
+    if (version < schemaVersion && mode !== "unchanged") {
       if (mode === "readonly") return yield* fail(`${filename} is of an older Clew; open it once without --read-only`)
       yield* migrate.pipe(
         Effect.zipRight(sql.unsafe(`PRAGMA user_version = ${schemaVersion}`)),

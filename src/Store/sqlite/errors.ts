@@ -24,7 +24,8 @@ const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
 export const isCannotOpen = (error: unknown): boolean =>
   error instanceof SqlError && /^SQLITE_(CANTOPEN|READONLY|IOERR_SHM|IOERR_LOCK|FULL)/.test(codeOf(error))
 
-const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
+/** Another connection holds a lock. */
+export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
 /** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -101,7 +101,7 @@ export const isSettled = (filename: string): boolean => {
  */
 export const inspect = (
   filename: string,
-  mode: "create" | "existing" | "readonly" | "shrink"
+  mode: "create" | "existing" | "readonly" | "shrink" | "unchanged"
 ): Effect.Effect<Inspected, StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     if ((yield* trying(filename, () => statOf(filename))) === undefined) {

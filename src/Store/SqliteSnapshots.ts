@@ -1,0 +1,208 @@
+import type { SqlError } from "@effect/sql/SqlError"
+import type { SqliteClient } from "@effect/sql-sqlite-node/SqliteClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { type Snapshot, SnapshotRefused, Snapshots } from "../Snapshots.ts"
+import { StoreUnavailable } from "../Store.ts"
+import { client, open } from "./sqlite/connect.ts"
+import { isBusy, typed } from "./sqlite/errors.ts"
+import { applicationId, inspect, ioReason } from "./sqlite/file/inspect.ts"
+import { belongs, markSql } from "./sqlite/file/marks.ts"
+import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
+import * as RawFile from "./sqlite/file/RawFile.ts"
+
+const refuse = (reason: string) => Effect.fail(new SnapshotRefused({ reason }))
+
+const trying = <A>(filename: string, use: () => A) =>
+  Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
+
+/** A new file beside the target, for its owner alone, that is gone with the scope unless it was moved there. */
+const partial = (target: string) =>
+  Effect.acquireRelease(
+    trying(target, () => {
+      const name = `${target}.${process.pid}.partial`
+      fs.rmSync(name, { force: true })
+      fs.closeSync(fs.openSync(name, "wx", 0o600))
+      return name
+    }),
+    (name) =>
+      Effect.sync(() => {
+        for (const file of [name, ...besides(name)]) fs.rmSync(file, { force: true })
+      })
+  )
+
+const sync = (name: string) => {
+  const fd = fs.openSync(name, "r")
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Puts a file in another's place, so that it is there after a power cut too. */
+const move = (from: string, to: string) => {
+  sync(from)
+  fs.renameSync(from, to)
+  sync(path.dirname(to))
+}
+
+/** Copies a database as one transaction sees it, by SQLite's own backup, a few pages at a time. */
+const copy = (sql: SqliteClient, target: string) =>
+  Effect.gen(function* () {
+    // Whoever writes meanwhile would otherwise make the copy begin anew, again and again.
+    yield* sql`BEGIN`
+    yield* sql`SELECT count(*) FROM sqlite_schema`
+    yield* Effect.ensuring(sql.backup(target), Effect.ignore(sql`ROLLBACK`))
+  })
+
+const isWritable = (filename: string): boolean => {
+  try {
+    fs.accessSync(filename, fs.constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Open for writing where it can be: beside a reader of a WAL others may write. */
+const copyOfIndex = (filename: string, target: string) =>
+  Effect.scoped(
+    Effect.flatMap(open({ filename, mode: isWritable(filename) ? "unchanged" : "readonly" }), ({ sql }) =>
+      copy(sql, target)
+    )
+  )
+
+/** Only read, of whatever schema it is. */
+const copyOfBackup = (filename: string, target: string) =>
+  Effect.scoped(
+    inspect(filename, "readonly").pipe(
+      Effect.zipRight(client(filename, true)),
+      Effect.flatMap((sql) => copy(sql, target))
+    )
+  )
+
+/** Makes a copy an index of its own: one file, whose WAL is none that ever was. Gives what is in it. */
+const seal = (
+  filename: string,
+  thorough: boolean
+): Effect.Effect<Snapshot, SnapshotRefused | StoreUnavailable | SqlError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const sql = yield* client(filename, false)
+      if (thorough) {
+        const found = [
+          ...(yield* sql.unsafe<Record<string, string>>("PRAGMA integrity_check(1)")).map(
+            (row) => Object.values(row)[0]
+          ),
+          ...(yield* sql.unsafe<{ readonly table: string }>("PRAGMA foreign_key_check")).map(
+            ({ table }) => `a row of ${table} refers to nothing`
+          )
+        ].filter((line) => line !== "ok")
+        if (found.length > 0) return yield* refuse(`The backup is damaged and was not put in place: ${found[0]}`)
+      }
+      yield* sql`PRAGMA journal_mode = DELETE`
+      const [marked] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'file_mark'")
+      if (marked !== undefined) yield* sql.unsafe(markSql.fresh)
+      const [found] = yield* sql.unsafe<Omit<Snapshot, "bytes">>(
+        `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages
+         FROM collections`
+      )
+      return { ...found!, bytes: fs.statSync(filename).size }
+    })
+  )
+
+const isOurs = (filename: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const stat = statOf(filename)
+      if (stat === undefined || kindOf(stat) !== undefined) return false
+      const raw = yield* Effect.acquireRelease(
+        trying(filename, () => RawFile.acquire(filename, stat)),
+        (raw) => Effect.sync(() => RawFile.release(raw))
+      )
+      return RawFile.headerOf(raw.fd)?.applicationId === applicationId
+    })
+  )
+
+const backup = (filename: string, target: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const there = yield* trying(target, () => statOf(target))
+      const own = yield* trying(filename, () => statOf(filename))
+      if (there !== undefined && own !== undefined && isSamePlace(there, own)) {
+        return yield* refuse(`${target} is the index itself; name another file`)
+      }
+      if (there !== undefined && !(yield* isOurs(target))) {
+        return yield* refuse(
+          `${target} is there already and is no backup of Clew's; name another file, or move it away`
+        )
+      }
+      const made = yield* partial(target)
+      yield* copyOfIndex(filename, made)
+      const snapshot = yield* seal(made, false)
+      yield* trying(target, () => move(made, target))
+      return snapshot
+    })
+  )
+
+/**
+ * The only connection to the old index, holding its lock until the scope ends; whoever opens it meanwhile waits, and then
+ * finds another file there. Nothing where it is damaged or its WAL is another's: there is nothing to be lost then.
+ */
+const holdOld = (filename: string): Effect.Effect<void, SnapshotRefused | StoreUnavailable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const stat = yield* trying(filename, () => statOf(filename))
+    if (stat === undefined || stat.size === 0n) return
+    if (!(yield* isOurs(filename))) {
+      return yield* refuse(`${filename} is not a Clew index, or too damaged to tell; move it away, then restore again`)
+    }
+    const raw = yield* Effect.acquireRelease(
+      trying(filename, () => RawFile.acquire(filename, stat)),
+      (raw) => Effect.sync(() => RawFile.release(raw))
+    )
+    if (!belongs(filename, raw.fd)) return
+    const sql = yield* client(filename, false)
+    yield* sql`PRAGMA busy_timeout = 1000`.pipe(
+      Effect.zipRight(sql`PRAGMA journal_mode = DELETE`),
+      Effect.zipRight(sql`BEGIN EXCLUSIVE`),
+      Effect.catchAll((error) =>
+        isBusy(error)
+          ? refuse(
+              `Another program has ${filename} open (clew serve, mcp, watch or index); stop it, then restore again`
+            )
+          : Effect.logWarning(`The index that is replaced is damaged: ${String(error.cause)}`)
+      )
+    )
+  })
+
+const restore = (filename: string, source: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const own = yield* trying(filename, () => statOf(filename))
+      const given = yield* trying(source, () => statOf(source))
+      if (own !== undefined && given !== undefined && isSamePlace(own, given)) {
+        return yield* refuse(`${source} is the index itself; name a backup`)
+      }
+      if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
+      const made = yield* partial(filename)
+      yield* copyOfBackup(source, made)
+      const snapshot = yield* seal(made, true)
+      yield* holdOld(filename)
+      yield* trying(filename, () => {
+        move(made, filename)
+        for (const file of besides(filename)) fs.rmSync(file, { force: true })
+      })
+      return snapshot
+    })
+  )
+
+/** Snapshots of an index in an SQLite file, by its path. */
+export const layer = (filename: string): Layer.Layer<Snapshots> =>
+  Layer.succeed(Snapshots, {
+    backup: Effect.fn("Snapshots.backup")((target) => typed(filename)(backup(filename, target))),
+    restore: Effect.fn("Snapshots.restore")((source) => typed(source)(restore(filename, source)))
+  })

@@ -1,0 +1,54 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as path from "node:path"
+import { type Snapshot, Snapshots } from "../Snapshots.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import { bytesText, count, printResult } from "./output.ts"
+import { Place, shown } from "./place.ts"
+
+/** What `backup --json` and `restore --json` print. */
+export const SnapshotReport = Schema.Struct({
+  file: Schema.String,
+  bytes: Schema.Int,
+  collections: Schema.Int,
+  documents: Schema.Int,
+  chunks: Schema.Int
+}).annotations({ identifier: "SnapshotReport" })
+
+export const reportOf = (file: string, { passages, ...snapshot }: Snapshot) => ({ file, ...snapshot, chunks: passages })
+
+export const whatIsIn = ({ bytes, documents, passages }: Snapshot): string =>
+  `${count(documents, "document")}, ${count(passages, "passage")}, ${bytesText(bytes)}`
+
+export const backup = define(
+  {
+    name: "backup",
+    summary: "Copy the index to a file, while others read and write it",
+    positional: {
+      name: "FILE",
+      summary: "The backup; an older one there is replaced at once",
+      min: 1,
+      max: 1,
+      paths: true
+    },
+    flags: {},
+    details: ["The copy is one file that only you can read. `clew restore FILE` puts it back."],
+    examples: ["clew backup ~/backups/clew.db"]
+  },
+  (_, [name = ""]) =>
+    Effect.gen(function* () {
+      const { cwd } = yield* Place
+      const file = path.resolve(cwd, name)
+      const { snapshots } = yield* Engine
+      const made = yield* Effect.provide(
+        Effect.flatMap(Snapshots, ({ backup }) => backup(file)),
+        snapshots
+      )
+      yield* printResult(
+        SnapshotReport,
+        reportOf(file, made),
+        Effect.succeed(`Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`)
+      )
+    })
+)

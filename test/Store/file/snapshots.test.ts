@@ -1,0 +1,152 @@
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { defaultCollection } from "../../../src/model/Collection.ts"
+import { Snapshots } from "../../../src/Snapshots.ts"
+import { Store } from "../../../src/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import * as SqliteSnapshots from "../../../src/Store/SqliteSnapshots.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+
+const inFolder = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-snapshot-"))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+const open = (filename: string) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
+    const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
+    return { store: yield* Effect.provide(Store, context), close: Scope.close(scope, Exit.void) }
+  })
+
+const put = (store: typeof Store.Service, text: string) =>
+  store.put(defaultCollection, [document(text, { source: text.slice(0, 40).trim() })])
+
+const sources = (store: typeof Store.Service) =>
+  Effect.map(store.list(defaultCollection, { limit: 1000 }), (found) => found.map(({ source }) => source))
+
+const place = Effect.gen(function* () {
+  const folder = yield* inFolder
+  const filename = path.join(folder, "index.db")
+  const snapshots = yield* Effect.provide(Snapshots, SqliteSnapshots.layer(filename))
+  return { folder, filename, target: path.join(folder, "backup.db"), snapshots }
+})
+
+it.scoped("backs up while a writer works, and restores to what it was", () =>
+  Effect.gen(function* () {
+    const { filename, folder, snapshots, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    yield* put(store, "first")
+    const writing = yield* Effect.fork(
+      Effect.forEach(
+        Array.from({ length: 30 }, (_, n) => n),
+        (n) => Effect.zipRight(put(store, `more ${n}`), Effect.yieldNow())
+      )
+    )
+    const made = yield* snapshots.backup(target)
+    yield* Fiber.join(writing)
+    assert.strictEqual(fs.statSync(target).mode & 0o777, 0o600)
+    assert.deepStrictEqual(
+      fs.readdirSync(folder).filter((name) => !name.startsWith("index")),
+      ["backup.db"]
+    )
+    const copy = new Database(target, { readonly: true })
+    assert.deepStrictEqual(copy.pragma("integrity_check"), [{ integrity_check: "ok" }])
+    assert.deepStrictEqual(copy.prepare("SELECT count(*) AS n FROM documents").get(), { n: made.documents })
+    assert.isBelow(made.documents, 31)
+    copy.close()
+
+    // An older backup is replaced.
+    const again = yield* snapshots.backup(target)
+    assert.strictEqual(again.documents, 31)
+    yield* put(store, "after the backup")
+    yield* close
+    assert.strictEqual((yield* snapshots.restore(target)).documents, 31)
+    assert.deepStrictEqual(fs.readdirSync(folder).sort(), ["backup.db", "index.db"])
+    const restored = yield* open(filename)
+    assert.notInclude(yield* sources(restored.store), "after the backup")
+    assert.strictEqual((yield* restored.store.stats()).documents, 31)
+  })
+)
+
+it.scoped("restores over what a killed process left, whose WAL is not copied into it", () =>
+  Effect.gen(function* () {
+    const { filename, folder, snapshots, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    yield* put(store, "first")
+    yield* snapshots.backup(target)
+    yield* put(store, "second")
+    const crashed = path.join(folder, "crashed")
+    fs.mkdirSync(crashed)
+    for (const end of ["", "-wal"]) fs.copyFileSync(filename + end, path.join(crashed, `index.db${end}`))
+    yield* close
+    // By hand it is refused, by restore it is done right.
+    fs.copyFileSync(target, path.join(crashed, "index.db"))
+    const refused = yield* Effect.flip(Effect.scoped(open(path.join(crashed, "index.db"))))
+    assert.match(refused.message, /does not belong/)
+    const there = yield* Effect.provide(Snapshots, SqliteSnapshots.layer(path.join(crashed, "index.db")))
+    yield* there.restore(target)
+    assert.deepStrictEqual(fs.readdirSync(crashed), ["index.db"])
+    const restored = yield* open(path.join(crashed, "index.db"))
+    assert.deepStrictEqual(yield* sources(restored.store), ["first"])
+  })
+)
+
+it.scoped("leaves the index as it was where a restore is refused", () =>
+  Effect.gen(function* () {
+    const { filename, folder, snapshots, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    for (let n = 0; n < 50; n++) yield* put(store, `document ${n} ${"of many words ".repeat(20)}`)
+    yield* snapshots.backup(target)
+    yield* close
+    const before = fs.readFileSync(filename)
+    const refusal = (file: string) => Effect.map(Effect.flip(snapshots.restore(file)), ({ message }) => message)
+
+    const damaged = path.join(folder, "damaged.db")
+    const bytes = fs.readFileSync(target)
+    bytes.fill(0x5a, bytes.length - 8192, bytes.length - 4096)
+    bytes.fill(0x5a, bytes.length - 40_960, bytes.length - 36_864)
+    fs.writeFileSync(damaged, bytes)
+    assert.match(yield* refusal(damaged), /damaged/)
+    fs.writeFileSync(path.join(folder, "text"), "no database at all ".repeat(20))
+    assert.match(yield* refusal(path.join(folder, "text")), /is not a Clew index/)
+    assert.match(yield* refusal(path.join(folder, "missing")), /There is no backup/)
+    assert.match(yield* refusal(filename), /is the index itself/)
+    assert.match((yield* Effect.flip(snapshots.backup(filename))).message, /is the index itself/)
+    assert.match((yield* Effect.flip(snapshots.backup(path.join(folder, "text")))).message, /is no backup of Clew's/)
+
+    // Another process that has it open for writing.
+    const other = spawn(process.execPath, [
+      "-e",
+      `const db = new (require("better-sqlite3"))(process.argv[1]); db.pragma("journal_mode = WAL");
+       db.prepare("SELECT * FROM documents").all(); console.log("open"); process.stdin.resume()`,
+      filename
+    ])
+    yield* Effect.promise(() => once(other.stdout, "data"))
+    assert.match(yield* refusal(target), /Another program has .* open/)
+    other.kill("SIGKILL")
+    yield* Effect.promise(() => once(other, "close"))
+    for (const end of ["-wal", "-shm"]) fs.rmSync(filename + end, { force: true })
+    const after = fs.readFileSync(filename)
+    // But for the journal's mode in the header and its counters.
+    assert.deepStrictEqual(after.subarray(4096), before.subarray(4096))
+    assert.strictEqual((yield* snapshots.restore(target)).documents, 50)
+    assert.deepStrictEqual(
+      fs.readdirSync(folder).filter((name) => name.includes("partial")),
+      []
+    )
+  })
+)
