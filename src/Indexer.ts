@@ -6,7 +6,7 @@ import { nextTurn, turnMs } from "./EventLoop.ts"
 import { derivedId, fingerprint } from "./Indexer/identity.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
-import { isWellFormed } from "./model/kinds.ts"
+import type { FileChange } from "./model/File.ts"
 import type { Passage } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
@@ -127,28 +127,31 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     })
 
     /**
-     * Stores a batch, what changed of it in one transaction. With a run, documents are marked as seen by it, the
-     * unchanged ones too when `markUnchanged`.
+     * Stores a batch, what changed of it in one transaction. With a run, all documents are marked as seen by it, and
+     * what it has found out about files is kept.
      */
     const put = Effect.fn("Indexer.put")(function* (
       collection: Collection,
       { batch, documents }: Prepared,
-      run?: { readonly seenBy: number; readonly markUnchanged: boolean }
+      run?: { readonly seenBy: number; readonly files: ReadonlyArray<FileChange> }
     ) {
       const { embedder, name } = collection
-      const outcomes =
-        documents.length === 0 ? [] : yield* store.put(name, documents, { seenBy: run?.seenBy, embedder })
-
+      const { files = [], seenBy } = run ?? {}
       const touched = batch.flatMap(({ draft, status, stored }) =>
         Option.match(stored, {
           onNone: () => [],
           onSome: (known) =>
-            status === "unchanged" && (run?.markUnchanged === true || known.line !== draft.line)
+            status === "unchanged" && (run !== undefined || known.line !== draft.line)
               ? [{ docId: known.docId, line: draft.line }]
               : []
         })
       )
-      if (touched.length > 0) yield* store.touch(name, touched, run?.seenBy)
+      const nothingNew = documents.length === 0
+      // The marks first: a file that counts as read has all its documents marked.
+      if (touched.length > 0 || (nothingNew && files.length > 0)) {
+        yield* store.touch(name, touched, seenBy, nothingNew ? files : [])
+      }
+      const outcomes = nothingNew ? [] : yield* store.put(name, documents, { seenBy, embedder, files })
 
       let at = 0
       return batch.map(({ draft, status, stored }): IndexedDocument => {
@@ -159,6 +162,8 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     })
 
     return {
+      /** Names everything but a file's text that decides how it is cut. */
+      settings: chunker.settings,
       open,
       draft,
       compare,
@@ -181,7 +186,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
 }) {}
 
 /** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
-const wellFormed = (text: string): string => (isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd"))
+const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
 
 const isUnchanged = (next: Draft, stored: StoredRef) =>
   stored.fingerprint === next.fingerprint &&

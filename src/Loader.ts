@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Format, Metadata } from "./model/Document.ts"
 
@@ -72,15 +73,30 @@ export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported"
 /** One kind of file. The first format that accepts a file reads it; its bytes decide, its name only breaks ties. */
 export interface FileFormat {
   readonly name: string
+  /** Raised whenever a file would come out otherwise than before, so that files it has read are read again; 1 if unset. */
+  readonly version?: number | undefined
   /** Judges by the head, the kind and the name; reads nothing further. */
   readonly accepts: (file: SourceFile) => Effect.Effect<boolean>
   readonly load: (file: SourceFile) => Stream.Stream<Loaded, Unreadable | Unsupported>
+}
+
+/** A file that was opened, and by whom it is read. */
+export interface OpenedFile {
+  /** Names the format and its version; see `isCurrent`. */
+  readonly reader: string
+  readonly documents: Stream.Stream<Loaded, Unreadable | Unsupported>
 }
 
 /** Bytes to documents. */
 export class Loader extends Context.Tag("clew/Loader")<
   Loader,
   {
+    /** A file, open as long as the scope. */
+    readonly open: (path: string) => Effect.Effect<OpenedFile, Unreadable | Unsupported, Scope.Scope>
+    /** Who has read a file that is `Unsupported`: all formats there are, within today's limits. */
+    readonly nobody: string
+    /** Whether a file would still be read by the same format in the same version. */
+    readonly isCurrent: (reader: string) => boolean
     /** The documents of one file, in order; memory does not grow with a file of many records. */
     readonly load: (path: string) => Stream.Stream<Loaded, Unreadable | Unsupported>
     /** The documents of bytes that are in no file, such as standard input; `name` plays the part of a path. */

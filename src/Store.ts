@@ -12,6 +12,7 @@ import {
   sameEmbedder
 } from "./model/Collection.ts"
 import { DocumentId } from "./model/Document.ts"
+import type { FileChange, IndexedRoot, KnownFile } from "./model/File.ts"
 import type { Filter } from "./model/Filter.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type {
@@ -80,21 +81,11 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
 /** A doc_id and a source that name two different stored documents, or one document twice in a batch. */
 export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   "DocumentConflict",
-  {
-    reason: Schema.String,
-    /** Places in the batch, from 0; two where one document stands twice. */
-    places: Schema.Array(Schema.Int)
-  },
+  { reason: Schema.String },
   HttpApiSchema.annotations({ status: 400 })
 ) {
   override get message() {
     return this.reason
-  }
-  /** The places as a request's body has them. */
-  get errors() {
-    const [first, second] = this.places
-    const message = second === undefined ? this.reason : `is the same document as documents.${first}`
-    return first === undefined ? [] : [{ path: `documents.${second ?? first}`, message }]
   }
 }
 
@@ -155,30 +146,56 @@ export class Store extends Context.Tag("clew/Store")<
     >
     /**
      * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
-     * be the one that the collection records by now.
+     * be the one that the collection records by now. What is said of files is kept in the same transaction.
      */
     readonly put: (
       collection: CollectionName,
       documents: ReadonlyArray<PreparedDocument>,
-      options?: { readonly seenBy?: number | undefined; readonly embedder?: EmbedderIdentity | undefined }
+      options?: {
+        readonly seenBy?: number | undefined
+        readonly embedder?: EmbedderIdentity | undefined
+        readonly files?: ReadonlyArray<FileChange> | undefined
+      }
     ) => Effect.Effect<
       ReadonlyArray<PutOutcome>,
       CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
     >
     /** The number of a run that begins now: greater than that of every run before it, in this process or another. */
-    readonly beginRun: (collection: CollectionName) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
-    /** Marks documents as seen by a run, and moves those that stand on another line now. */
+    readonly beginRun: (
+      collection: CollectionName,
+      roots?: ReadonlyArray<IndexedRoot>
+    ) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
+    /** Marks documents as seen by a run, moves those that stand on another line now, and keeps what is said of files. */
     readonly touch: (
       collection: CollectionName,
       documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
-      seenBy?: number | undefined
+      seenBy?: number | undefined,
+      files?: ReadonlyArray<FileChange>
     ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
-    /** The files at or below one of the paths of whose documents some were last seen before the run, each once. */
-    readonly unseenOrigins: (
+    /** What is known of files that were indexed, in no order; nothing of others. */
+    readonly knownFiles: (
       collection: CollectionName,
-      paths: ReadonlyArray<string>,
-      run: number
-    ) => Effect.Effect<ReadonlyArray<string>, CollectionNotFound | StoreUnavailable>
+      paths: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<KnownFile>, CollectionNotFound | StoreUnavailable>
+    /** The known files at a path or below it, by path; `after` is the last one of the page before. */
+    readonly filesBelow: (
+      collection: CollectionName,
+      root: string,
+      page: { readonly limit: number; readonly after?: string | undefined }
+    ) => Effect.Effect<
+      ReadonlyArray<{ readonly id: number; readonly path: string }>,
+      CollectionNotFound | StoreUnavailable
+    >
+    /** The documents of one file, in the order they came in; `after` is the last doc_id of the page before. */
+    readonly documentsOf: (
+      collection: CollectionName,
+      path: string,
+      page: { readonly limit: number; readonly after?: DocumentId | undefined }
+    ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
+    /** The paths that were given to runs, with what was said with them the last time. */
+    readonly roots: (
+      collection: CollectionName
+    ) => Effect.Effect<ReadonlyArray<IndexedRoot>, CollectionNotFound | StoreUnavailable>
     /**
      * Deletes documents that came from files at or below one of the paths, only those last seen before a run if one is
      * named. It holds the write lock for a bounded number of documents: `next`, if there is one, is where to go on.

@@ -1,5 +1,8 @@
 import type * as Stream from "effect/Stream"
+import type { FileStamp } from "./model/File.ts"
 import { events } from "./Walker/events.ts"
+
+export { whyPassedOver } from "./Walker/judge.ts"
 
 export interface WalkOptions {
   /** Files and folders, absolute or relative to the working directory. */
@@ -12,9 +15,9 @@ export interface WalkOptions {
 
 /**
  * Why an entry was passed over: `special` is a pipe, a socket or a device; `link` leads to what is read at its own
- * place, or back up.
+ * place, or back up; `lock file` and `generated` are what programs write for programs, by their names.
  */
-export type SkipReason = "ignored" | "hidden" | "excluded" | "special" | "link"
+export type SkipReason = "ignored" | "hidden" | "excluded" | "special" | "link" | "lock file" | "generated"
 
 /** What a walk comes upon. Paths are absolute and normalised; a folder that is passed over is one event. */
 export type WalkEvent =
@@ -22,6 +25,8 @@ export type WalkEvent =
       readonly _tag: "File"
       readonly path: string
       readonly size: number
+      /** As it was before it was handed on. */
+      readonly stamp: FileStamp
       /** The path given that led to it. */
       readonly root: string
     }

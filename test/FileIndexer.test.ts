@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -82,5 +83,106 @@ it.scoped("prunes nothing that another run has met meanwhile", () =>
     )
     assert.isTrue(done)
     assert.strictEqual((yield* stored).length, 401)
+  })
+)
+
+/** So long after the files were written that their times are proof. */
+const later = TestClock.setTime(Date.now() + 60_000)
+
+const tags = (events: ReadonlyArray<FileEvent>) => events.map((event) => event._tag)
+
+it.scoped("reads only what does not look as it did, and everything with --rehash", () =>
+  Effect.gen(function* () {
+    const { at, report, write } = yield* setUp
+    yield* later
+    write("a.txt", "north")
+    write("b.jsonl", records(3))
+    write("empty.txt", "")
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Skipped"])
+    assert.include(tags(yield* report({ rehash: true })), "FileDone")
+    // Another content of the same size and time: only the inode or the time of change tells.
+    const before = fs.statSync(at("a.txt"))
+    write("other", "south")
+    fs.utimesSync(at("other"), before.atime, before.mtime)
+    fs.renameSync(at("other"), at("a.txt"))
+    const changed = (yield* report()).find((event) => event._tag === "Indexed")
+    assert.strictEqual(changed?.document.status, "updated")
+    fs.utimesSync(at("a.txt"), new Date(), new Date())
+    const touched = yield* report()
+    assert.deepStrictEqual(tags(touched), ["Indexed", "FileDone", "Unchanged", "Skipped"])
+    const named = yield* report({ nameUnchanged: true })
+    assert.strictEqual(named.filter((event) => event._tag === "Indexed").length, 4)
+  })
+)
+
+it.scoped("reads again what was written just before it was read", () =>
+  Effect.gen(function* () {
+    const { report, write } = yield* setUp
+    const file = write("a.txt", "north")
+    yield* TestClock.setTime(Math.ceil(fs.statSync(file).mtimeMs) + 1500)
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Indexed", "FileDone"])
+    yield* TestClock.setTime(Math.ceil(fs.statSync(file).mtimeMs) + 3500)
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)
+
+it.scoped("forgets what a file held that is void, or of another kind, by now", () =>
+  Effect.gen(function* () {
+    const { report, stored, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(400))
+    write("b.txt", "north")
+    yield* report()
+    write("a.jsonl", "")
+    const forgotten = (yield* report()).filter((event) => event._tag === "Pruned")
+    assert.deepStrictEqual(forgotten, [{ _tag: "Pruned", documents: 400, passages: 400 }])
+    assert.deepStrictEqual(yield* stored, ["b.txt"])
+    write("a.jsonl", "no record at all, but a line about the north")
+    yield* report()
+    assert.deepStrictEqual(yield* stored, ["a.jsonl", "b.txt"])
+    write("a.jsonl", records(2))
+    yield* report()
+    assert.deepStrictEqual(yield* stored, ["a.jsonl#r0", "a.jsonl#r1", "b.txt"])
+  })
+)
+
+it.scoped("forgets with prune the records that an earlier run left, though their file is as it was", () =>
+  Effect.gen(function* () {
+    const { report, stored, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(300))
+    yield* report()
+    write("a.jsonl", records(200))
+    yield* report()
+    assert.strictEqual((yield* stored).length, 300)
+    const events = yield* report({ prune: true })
+    assert.deepStrictEqual(tags(events), ["Unchanged", "Pruned"])
+    assert.strictEqual((yield* stored).length, 200)
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)
+
+it.scoped("reads a file again that another run came to meanwhile", () =>
+  Effect.gen(function* () {
+    const { report, run, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(400))
+    let done = false
+    yield* run().pipe(
+      Stream.mapEffect(() =>
+        done
+          ? Effect.void
+          : Effect.zipRight(
+              Effect.sync(() => (done = true)),
+              report()
+            )
+      ),
+      Stream.runDrain
+    )
+    assert.include(tags(yield* report()), "FileDone")
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
   })
 )

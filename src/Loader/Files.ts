@@ -2,9 +2,8 @@ import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type FileFormat, Loader, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import { kindOf } from "./kind.ts"
 import { bytesOf, headBytes, pieces, readHead, sizeText } from "./read.ts"
 
@@ -64,15 +63,32 @@ export const layer = ({ formats, maxFileBytes }: Options): Layer.Layer<Loader, n
   Layer.effect(
     Loader,
     Effect.map(FileSystem.FileSystem, (fs) => {
-      const documents = Effect.fnUntraced(function* (file: SourceFile) {
-        const format = yield* Effect.findFirst(formats, (candidate) => candidate.accepts(file))
-        if (Option.isSome(format)) return format.value.load(file)
+      // A format that comes before others may take their files from them, so their names count, too.
+      const readers = formats.map(({ name, version = 1 }, index) =>
+        [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")
+      )
+      const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
+      const nobody = `none of ${versions}, up to ${maxFileBytes} bytes`
+      const current = new Set([...readers, nobody])
+      const read = Effect.fnUntraced(function* (file: SourceFile) {
+        for (const [index, format] of formats.entries()) {
+          if (yield* format.accepts(file)) {
+            return { reader: readers[index]!, documents: format.load(file) } satisfies OpenedFile
+          }
+        }
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that is not read"
         return yield* new Unsupported({ path: file.path, reason })
       })
+      const open = (path: string) => Effect.flatMap(openFile(fs, path, maxFileBytes), read)
+      const documentsOf = <R>(opened: Effect.Effect<OpenedFile, Unreadable | Unsupported, R>) =>
+        Effect.map(opened, ({ documents }) => documents)
       return {
-        load: (path) => Stream.unwrapScoped(Effect.flatMap(openFile(fs, path, maxFileBytes), documents)),
-        fromText: ({ bytes, name }) => Stream.unwrap(Effect.flatMap(openBytes(name, bytes, maxFileBytes), documents))
+        open,
+        nobody,
+        isCurrent: (reader) => current.has(reader),
+        load: (path) => Stream.unwrapScoped(documentsOf(open(path))),
+        fromText: ({ bytes, name }) =>
+          Stream.unwrap(documentsOf(Effect.flatMap(openBytes(name, bytes, maxFileBytes), read)))
       }
     })
   )

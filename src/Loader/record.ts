@@ -1,5 +1,4 @@
 import type { Loaded } from "../Loader.ts"
-import { metadataFault } from "../model/metadataFault.ts"
 import { toMetadata, TooDeep, wellFormed } from "./metadata.ts"
 
 const idKeys = ["_id", "id", "doc_id"] as const
@@ -68,10 +67,7 @@ const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Lo
 
   const used = new Set<string | undefined>(["title", idKey, textKey])
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !used.has(key)))
-  const metadata = toMetadata(rest)
-  const fault = metadataFault(metadata)
-  if (fault !== undefined) return new Refused([...fault.path, fault.message].join(": "))
-  return { _tag: "Loaded", record: id, line, content, format: "text", title, metadata }
+  return { _tag: "Loaded", record: id, line, content, format: "text", title, metadata: toMetadata(rest) }
 }
 
 const parse = (text: string): unknown | Refused => {

@@ -9,6 +9,7 @@ import { compact, settle } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
+import * as files from "./sqlite/files.ts"
 import * as keyword from "./sqlite/keyword.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
@@ -59,21 +60,41 @@ const make = Effect.gen(function* () {
             if (configured !== undefined && !sameEmbedder(recorded, configured)) {
               return yield* new EmbedderMismatch({ collection: name, recorded, configured })
             }
-            return yield* documents.put(sql, collection, prepared, now, options?.seenBy)
+            return yield* documents.put(sql, collection, prepared, now, options)
           })
         )
       )
     }),
 
-    beginRun: Effect.fn("Store.beginRun")((name) => write(within(name, () => runs.begin(sql)))),
-
-    touch: Effect.fn("Store.touch")((name, touched, seenBy) =>
-      Effect.asVoid(write(within(name, ({ id }) => documents.touch(sql, id, touched, seenBy))))
+    beginRun: Effect.fn("Store.beginRun")((name, roots = []) =>
+      write(within(name, ({ id }) => Effect.tap(runs.begin(sql), (run) => files.recordRoots(sql, id, roots, run))))
     ),
 
-    unseenOrigins: Effect.fn("Store.unseenOrigins")((name, paths, run) =>
-      read(within(name, ({ id }) => origins.unseen(sql, id, paths, run)))
+    touch: Effect.fn("Store.touch")(function* (name, touched, seenBy, changes = []) {
+      const now = yield* Clock.currentTimeMillis
+      yield* write(
+        within(name, ({ id }) =>
+          Effect.zipRight(
+            documents.touch(sql, id, touched, seenBy),
+            files.record(sql, id, changes, { run: seenBy ?? 0, now })
+          )
+        )
+      )
+    }),
+
+    knownFiles: Effect.fn("Store.knownFiles")((name, paths) =>
+      read(within(name, ({ id }) => files.known(sql, id, paths)))
     ),
+
+    filesBelow: Effect.fn("Store.filesBelow")((name, root, page) =>
+      read(within(name, ({ id }) => files.below(sql, id, root, page)))
+    ),
+
+    documentsOf: Effect.fn("Store.documentsOf")((name, path, page) =>
+      read(within(name, ({ id }) => reading.ofFile(sql, id, path, page)))
+    ),
+
+    roots: Effect.fn("Store.roots")((name) => read(within(name, ({ id }) => files.roots(sql, id)))),
 
     prune: Effect.fn("Store.prune")((name, paths, options) =>
       change(within(name, ({ id }) => origins.prune(sql, id, paths, options)))

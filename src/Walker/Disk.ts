@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
+import type { FileStamp } from "../model/File.ts"
 
 export type EntryType = "file" | "folder" | "link" | "special"
 
@@ -9,6 +10,7 @@ export type EntryType = "file" | "folder" | "link" | "special"
 export interface Entry {
   readonly type: EntryType
   readonly size: number
+  readonly stamp: FileStamp
 }
 
 /** The operating system refused; `code` is its name for why (`EACCES`). */
@@ -30,9 +32,15 @@ export interface Reading {
 const failure = (error: NodeJS.ErrnoException) =>
   new DiskFailure({ code: error.code ?? "UNKNOWN", detail: error.message })
 
-const entry = (stats: NodeFs.Stats): Entry => ({
+const entry = (stats: NodeFs.BigIntStats): Entry => ({
   type: stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "special",
-  size: stats.size
+  size: Number(stats.size),
+  stamp: {
+    size: Number(stats.size),
+    modified: String(stats.mtimeNs),
+    changed: String(stats.ctimeNs),
+    inode: String(stats.ino)
+  }
 })
 
 const call = <A>(run: (done: (error: NodeJS.ErrnoException | null, value: A) => void) => void) =>
@@ -49,7 +57,7 @@ const node: Reading = {
       let left = paths.length
       if (left === 0) return resume(Effect.succeed(found))
       for (const [index, path] of paths.entries()) {
-        NodeFs.lstat(path, (error, stats) => {
+        NodeFs.lstat(path, { bigint: true }, (error, stats) => {
           found[index] = error === null ? entry(stats) : failure(error)
           if (--left === 0) resume(Effect.succeed(found))
         })
@@ -57,7 +65,7 @@ const node: Reading = {
     }),
   follow: (path) =>
     Effect.map(
-      call<NodeFs.Stats>((done) => NodeFs.stat(path, done)),
+      call<NodeFs.BigIntStats>((done) => NodeFs.stat(path, { bigint: true }, done)),
       entry
     ),
   real: (path) => call((done) => NodeFs.realpath.native(path, done)),

@@ -1,8 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
+import type { FileStamp } from "../model/File.ts"
 import type { SkipReason, WalkEvent, WalkOptions } from "../Walker.ts"
 import { DiskFailure, type Entry, inWords, type Reading } from "./Disk.ts"
 import { type Folder, join, unreadable } from "./folder.ts"
+import { generated } from "./generated.ts"
 import { type Glob, globs } from "./globs.ts"
 import type { Root } from "./roots.ts"
 import { enter, verdictOn } from "./scope.ts"
@@ -44,12 +46,12 @@ export class Sorter {
   }
 
   /** A file among the paths given is taken whatever hides it elsewhere, but for the globs that were given with it. */
-  given({ path, real, size }: Root & { readonly size: number }): Array<WalkEvent> {
+  given({ path, real, stamp }: Root & { readonly stamp: FileStamp }): Array<WalkEvent> {
     const name = Path.basename(path)
     if (this.#exclude(name, name, false) || this.#include?.(name, name, false) === false) {
       return [{ _tag: "Skipped", path, reason: "excluded" }]
     }
-    return this.#seen.take(real) ? [{ _tag: "File", path, size, root: path }] : []
+    return this.#seen.take(real) ? [{ _tag: "File", path, size: stamp.size, stamp, root: path }] : []
   }
 
   /** What a link leads to. */
@@ -88,11 +90,13 @@ export class Sorter {
     if (isFolder) {
       return this.#seen.wasStarted(real) ? undefined : { _tag: "Folder", folder: this.#within(folder, name, real) }
     }
-    if (!this.#isIncluded(folder, name)) return { _tag: "Skipped", path, reason: "excluded" }
-    return this.#seen.wasTaken(real) ? undefined : { _tag: "File", path, size: entry.size, root: folder.root }
+    const byName = this.#byName(folder, name)
+    if (byName !== undefined) return { _tag: "Skipped", path, reason: byName }
+    if (this.#seen.wasTaken(real)) return undefined
+    return { _tag: "File", path, size: entry.size, stamp: entry.stamp, root: folder.root }
   }
 
-  #followed(folder: Folder, name: string, { size, type }: Entry, real: string): Found {
+  #followed(folder: Folder, name: string, { size, stamp, type }: Entry, real: string): Found {
     const path = join(folder.path, name)
     const skipped = (reason: SkipReason): WalkEvent => ({ _tag: "Skipped", path, reason })
     if (type === "folder") {
@@ -103,9 +107,10 @@ export class Sorter {
       return { _tag: "Folder", folder: this.#within(folder, name, real) }
     }
     if (type !== "file") return skipped("special")
-    if (!this.#isIncluded(folder, name)) return skipped("excluded")
+    const byName = this.#byName(folder, name)
+    if (byName !== undefined) return skipped(byName)
     if (this.#seen.covers(Path.dirname(real)) || !this.#seen.take(real)) return skipped("link")
-    return { _tag: "File", path, size, root: folder.root }
+    return { _tag: "File", path, size, stamp, root: folder.root }
   }
 
   #whyNot(folder: Folder, name: string, isFolder: boolean): SkipReason | undefined {
@@ -113,8 +118,10 @@ export class Sorter {
     return reason ?? (this.#exclude(folder.below + name, name, isFolder) ? "excluded" : undefined)
   }
 
-  #isIncluded(folder: Folder, name: string): boolean {
-    return folder.included || this.#include === undefined || this.#include(folder.below + name, name, false)
+  /** What is included by its own name is wanted, whoever wrote it. */
+  #byName(folder: Folder, name: string): SkipReason | undefined {
+    if (this.#include?.(folder.below + name, name, false) === true) return undefined
+    return folder.included || this.#include === undefined ? generated(name) : "excluded"
   }
 
   #within(folder: Folder, name: string, real: string): Folder {

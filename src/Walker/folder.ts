@@ -59,13 +59,23 @@ const readFound = Effect.fnUntraced(function* (
   const clewignore = has.clewignore ? yield* readRules(disk, join(folder, ".clewignore")) : none
   const gitignore = has.gitignore ? yield* readRules(disk, join(folder, ".gitignore")) : none
   const exclude = has.git ? yield* readRules(disk, join(folder, ".git/info/exclude")) : none
-  const found: Found = {
+  const brought: Found = {
     clewignore: clewignore.rules,
     gitignore: gitignore.rules,
     exclude: exclude.rules,
     isRepository: has.git
   }
-  return { found, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
+  return { found: brought, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
+})
+
+/** What a folder below a root brings. */
+export const found = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+  const [git, gitignore, clewignore] = yield* disk.look(
+    [".git", ".gitignore", ".clewignore"].map((each) => join(folder, each))
+  )
+  const isThere = (entry: typeof git) => entry !== undefined && !("code" in entry)
+  const has = { git: isThere(git), gitignore: isThere(gitignore), clewignore: isThere(clewignore) }
+  return (yield* readFound(disk, folder, has)).found
 })
 
 /**
@@ -88,13 +98,13 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: st
     )
     const isThere = (entry: typeof git) => entry !== undefined && !("code" in entry)
     inRepository ||= isThere(git)
-    const { found, events: problems } = yield* readFound(disk, above, {
+    const { events: problems, found: brought } = yield* readFound(disk, above, {
       git: isThere(git),
       gitignore: inRepository && isThere(gitignore),
       clewignore: isThere(clewignore)
     })
     events.push(...problems)
-    scope = enter(extend(scope, found), name)
+    scope = enter(extend(scope, brought), name)
     above = join(above, name)
   }
   return { scope, events }
@@ -104,13 +114,13 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: st
 export const open = Effect.fnUntraced(
   function* (disk: Reading, folder: Folder) {
     const names = yield* disk.names(folder.path)
-    const { found, events } = yield* readFound(disk, folder.path, {
+    const { events, found: brought } = yield* readFound(disk, folder.path, {
       git: names.includes(".git"),
       gitignore: names.includes(".gitignore"),
       clewignore: names.includes(".clewignore")
     })
     const opened: Opened = {
-      folder: { ...folder, scope: extend(folder.scope, found) },
+      folder: { ...folder, scope: extend(folder.scope, brought) },
       names: names.sort(byCodePoint),
       events
     }

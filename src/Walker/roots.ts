@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
+import type { FileStamp } from "../model/File.ts"
 import type { WalkEvent } from "../Walker.ts"
 import type { DiskFailure, Reading } from "./Disk.ts"
 import { unreadable } from "./folder.ts"
@@ -11,7 +12,7 @@ export interface Root {
 
 /** The paths given, by what stands there. */
 export interface Roots {
-  readonly files: ReadonlyArray<Root & { readonly size: number }>
+  readonly files: ReadonlyArray<Root & { readonly stamp: FileStamp }>
   readonly folders: ReadonlyArray<Root>
   readonly problems: ReadonlyArray<WalkEvent>
 }
@@ -23,10 +24,10 @@ const problem = (path: string, failure: DiskFailure): WalkEvent =>
 
 const look = Effect.fnUntraced(
   function* (disk: Reading, path: string) {
-    const { size, type } = yield* disk.follow(path)
+    const { stamp, type } = yield* disk.follow(path)
     const root = { path, real: yield* disk.real(path) }
     return type === "file"
-      ? { files: [{ ...root, size }] }
+      ? { files: [{ ...root, stamp }] }
       : type === "folder"
         ? { folders: [root] }
         : { problems: [{ _tag: "Skipped", path, reason: "special" } satisfies WalkEvent] }

@@ -1,6 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { existsSync } from "node:fs"
 import * as path from "node:path"
 import { StoreConfig } from "../Config.ts"
 import { Embedders } from "../Embedders.ts"
@@ -65,6 +66,8 @@ const reportOf = Effect.fnUntraced(function* (
     failed: tally.failed,
     deleted_documents: tally.deleted.documents,
     deleted_chunks: tally.deleted.passages,
+    files_gone: tally.gone,
+    files_ignored: tally.ignored,
     index_time_ms: ms,
     skipped_by_reason: Object.fromEntries(tally.skippedByReason),
     skipped_files: tally.skippedFiles.map(({ path, reason }) => ({ path, reason })),
@@ -93,6 +96,7 @@ export const indexPaths = define(
       exclude: options.exclude,
       source: options.source,
       prune: options.prune,
+      rehash: options.rehash,
       dryRun: options.dryRun,
       verbose: options.verbose,
       quiet: options.quiet
@@ -103,7 +107,7 @@ export const indexPaths = define(
       "curl -s https://example.org | clew index - --source https://example.org"
     ],
     details: [
-      "Files named in .gitignore and .clewignore, hidden and binary ones are skipped. A file or record that fails is reported, and the rest goes on; the exit code is then 1.",
+      "Files named in .gitignore and .clewignore, hidden and binary ones, lock files and generated ones are skipped; --include brings the last two. A file or record that fails is reported, and the rest goes on; the exit code is then 1.",
       "Ctrl-C stops at a safe point: what was indexed stays, and a second run goes on from there."
     ]
   },
@@ -127,8 +131,12 @@ export const indexPaths = define(
         exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
         collection: flags.collection ?? defaultCollection,
         prune: flags.prune,
+        rehash: flags.rehash,
+        nameUnchanged: flags.verbose,
         dryRun: flags.dryRun
       }
+      // Of paths that are all mistyped nothing comes, and no index either.
+      const isPreview = run.dryRun || (!fromInput && !run.paths.some((file) => existsSync(file)))
       if (fromInput && terminal.isInteractive) yield* terminal.note("clew: reading standard input; Ctrl-D ends it")
       const bytes = fromInput ? yield* terminal.input : undefined
       const engine = yield* Engine
@@ -138,7 +146,7 @@ export const indexPaths = define(
         const tally = new Tally()
         const started = yield* Clock.currentTimeMillis
         const text = bytes === undefined ? Stream.empty : files.runText({ name: flags.source, bytes }, run)
-        const events = run.paths.length === 0 ? text : Stream.concat(text, files.run(run))
+        const events = run.paths.length === 0 ? text : Stream.concat(text, files.run({ ...run, dryRun: isPreview }))
 
         const work = Stream.runForEach(events, (event) => {
           tally.add(event)
@@ -157,6 +165,6 @@ export const indexPaths = define(
           yield* IndexText.showFailures(report, cwd)
         }
         if (report.failed > 0) yield* stop(exitCode.failed)
-      }).pipe(Effect.provide(engine.open(run.dryRun ? "preview" : "write")))
+      }).pipe(Effect.provide(engine.open(isPreview ? "preview" : "write")))
     })
 )

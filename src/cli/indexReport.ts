@@ -36,6 +36,10 @@ export const IndexReport = Schema.Struct({
   failed: Schema.Int,
   deleted_documents: Schema.Int,
   deleted_chunks: Schema.Int,
+  files_gone: Schema.Int.annotations({ description: "Files indexed before that are gone; --prune forgets them" }),
+  files_ignored: Schema.Int.annotations({
+    description: "Files indexed before that are passed over by now; --prune forgets them"
+  }),
   index_time_ms: Schema.Int,
   skipped_by_reason: Schema.Record({ key: Schema.String, value: Schema.Int }),
   skipped_files: Schema.Array(Skipped),

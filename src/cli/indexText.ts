@@ -43,6 +43,8 @@ const skips = ({ skipped_by_reason }: IndexReport): string =>
     .slice(0, 8)
     .join(", ")
 
+const are = (files: number): string => (files === 1 ? "is" : "are")
+
 /** What was done, in a few lines. */
 export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   const { print } = yield* Terminal
@@ -60,9 +62,18 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   if (report.skipped > 0) yield* print(`Skipped: ${skips(report)}`)
   if (report.deleted_documents > 0) {
     yield* print(
-      `${report.dry_run ? "Would forget" : "Forgot"} ${count(report.deleted_documents, "document")} whose files are gone`
+      `${report.dry_run ? "Would forget" : "Forgot"} ${count(report.deleted_documents, "document")} whose text is gone`
     )
   }
+  const lost = [
+    ...(report.files_gone === 0
+      ? []
+      : [`${count(report.files_gone, "file")} indexed before ${are(report.files_gone)} gone`]),
+    ...(report.files_ignored === 0
+      ? []
+      : [`${count(report.files_ignored, "file")} indexed before ${are(report.files_ignored)} ignored by now`])
+  ]
+  if (lost.length > 0) yield* print(`${lost.join(", ")}: --prune forgets what came from there`)
   yield* print(
     `Collection ${report.collection} of ${report.database}, vectors by ${describeEmbedder(report.embedding)}`
   )

@@ -116,7 +116,11 @@ export const exclude = Flag.repeated("exclude", { value: "GLOB", summary: "No fi
 
 export const source = Flag.text("source", { value: "NAME", summary: "Source of the document on standard input" })
 
-export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone from below PATH" })
+export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone, or ignored by now" })
+
+export const rehash = Flag.toggle("rehash", {
+  summary: "Read every file, also one whose size and times are as they were"
+})
 
 export const dryRun = Flag.toggle("dry-run", { alias: "n", summary: "Tell what would be done, and do nothing" })
 

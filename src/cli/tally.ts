@@ -13,6 +13,9 @@ export class Tally {
   passages = 0
   skipped = 0
   failed = 0
+  /** Files that were indexed before. */
+  gone = 0
+  ignored = 0
   deleted = { documents: 0, passages: 0 }
   /** Characters of documents of the file that is being read: its share of the work before it is done. */
   pending = 0
@@ -42,6 +45,16 @@ export class Tally {
         this.pending = 0
         return
       }
+      case "Unchanged": {
+        this.files += 1
+        this.bytes += event.size
+        this.unchanged += event.documents
+        return
+      }
+      case "Lost": {
+        this[event.reason === "gone" ? "gone" : "ignored"] += 1
+        return
+      }
       case "Skipped": {
         this.skipped += 1
         this.skippedByReason.set(event.reason, (this.skippedByReason.get(event.reason) ?? 0) + 1)
@@ -54,7 +67,8 @@ export class Tally {
         return
       }
       case "Pruned": {
-        this.deleted = { documents: event.documents, passages: event.passages }
+        this.deleted.documents += event.documents
+        this.deleted.passages += event.passages
       }
     }
   }

@@ -13,7 +13,7 @@ import { Search } from "../Search.ts"
 import { parseJson } from "./json.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render } from "./respond.ts"
-import { byContract, provenance } from "./search.ts"
+import { provenance } from "./search.ts"
 
 /** A message as it came: a string, or bytes that no message consists of. */
 export type Incoming = string | Uint8Array
@@ -36,10 +36,10 @@ const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => 
   return Effect.catchAll(decoded, (error) => Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), fromIssues))
 }
 
-const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | InvalidRequest> =>
+const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody> =>
   typeof incoming === "string"
     ? Effect.filterOrFail(
-        parseJson("The message", Buffer.from(incoming)),
+        parseJson("The message", incoming),
         Predicate.isRecord,
         () => new MalformedBody({ reason: "The message is not a JSON object" })
       )
@@ -77,7 +77,7 @@ export const makeAnswer = Effect.gen(function* () {
     let id: { readonly id?: MessageId } = {}
 
     const searched = Effect.fn("Socket.search")(function* (message: ClientMessage & { type: "search" }) {
-      const outcome = yield* search.run({ ...Struct.omit(message, "id", "type"), ...byContract })
+      const outcome = yield* search.run(Struct.omit(message, "id", "type"))
       for (const [index, hit] of outcome.hits.entries()) {
         yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
       }
@@ -85,7 +85,7 @@ export const makeAnswer = Effect.gen(function* () {
     })
 
     const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {
-      const outcome = yield* prompt.run({ ...Struct.omit(message, "id", "type"), ...byContract })
+      const outcome = yield* prompt.run(Struct.omit(message, "id", "type"))
       for (const text of fragments(outcome.prompt)) yield* send({ type: "prompt", ...id, text })
       const omitted = outcome.omitted === 0 ? {} : { omitted: outcome.omitted }
       yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome), ...omitted })

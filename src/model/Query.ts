@@ -1,17 +1,23 @@
 import * as Schema from "effect/Schema"
 import { CollectionName } from "./Collection.ts"
 import { Filter } from "./Filter.ts"
-import { codePoints, isLongerThan, isWellFormed, mustBeWithin, notWellFormed } from "./kinds.ts"
+import { mustBeWithin } from "./kinds.ts"
 import { limits } from "./Limits.ts"
+
+const codePoints = (text: string): number => {
+  let n = 0
+  for (const _ of text) n++
+  return n
+}
 
 /** 1 to 10,000 characters (code points), not blank. */
 export const QueryText = Schema.String.pipe(
   Schema.filter((text) =>
     text.trim() === ""
       ? "query must not be empty"
-      : isLongerThan(text, limits.queryCharacters)
+      : text.length > limits.queryCharacters && codePoints(text) > limits.queryCharacters
         ? `query must be at most ${limits.queryCharacters} characters, got ${codePoints(text)}`
-        : isWellFormed(text) || notWellFormed("query")
+        : true
   ),
   Schema.annotations({
     identifier: "QueryText",
@@ -80,9 +86,3 @@ export const SearchRequest = Schema.Struct({
   )
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type
-
-/** A request as a door hands it on. */
-export interface DoorRequest extends SearchRequest {
-  /** The fusion where neither the request nor the configuration names one; score unless given. */
-  readonly usualFusion?: Fusion | undefined
-}

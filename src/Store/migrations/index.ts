@@ -5,6 +5,7 @@ import codes from "./0003_codes.ts"
 import runs from "./0004_runs.ts"
 import fileMark from "./0005_file_mark.ts"
 import rebuilds from "./0006_rebuilds.ts"
+import files from "./0007_files.ts"
 
 const migrations = {
   "0001_index": index,
@@ -12,7 +13,8 @@ const migrations = {
   "0003_codes": codes,
   "0004_runs": runs,
   "0005_file_mark": fileMark,
-  "0006_rebuilds": rebuilds
+  "0006_rebuilds": rebuilds,
+  "0007_files": files
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

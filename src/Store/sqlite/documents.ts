@@ -4,10 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Collection } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
+import type { FileChange } from "../../model/File.ts"
 import { headingPath } from "../../model/SearchResult.ts"
 import type { Deleted, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
+import * as files from "./files.ts"
 import { metadataRows } from "./filter.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
@@ -25,11 +27,15 @@ const nextId = (sql: SqlClient.SqlClient, table: string): Effect.Effect<number, 
     ([row]) => (row?.seq ?? 0) + 1
   )
 
-/** Takes documents out of every table, given their row ids; passages and metadata go by their foreign keys. */
+/**
+ * Takes documents out of every table, given their row ids; passages and metadata go by their foreign keys. What is known
+ * of their files is in doubt then, unless a run knows it better.
+ */
 export const remove = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  ids: ReadonlyArray<number>
+  ids: ReadonlyArray<number>,
+  isKnown: { readonly since?: number | undefined; readonly paths?: ReadonlySet<string> } = {}
 ) {
   if (ids.length === 0) return { documents: 0, passages: 0 } satisfies Deleted
   const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE document_id ${inList}`, [
@@ -39,7 +45,13 @@ export const remove = Effect.fnUntraced(function* (
   yield* keyword.remove(sql, collection, passages)
   yield* vectors.remove(sql, collection, passages)
   yield* reindex.forget(sql, collection, passages)
+  const origins = yield* sql.unsafe<{ readonly origin: string }>(
+    `SELECT DISTINCT origin FROM documents WHERE origin IS NOT NULL AND id ${inList}`,
+    [list(ids)]
+  )
   yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [list(ids)])
+  const doubtful = origins.flatMap(({ origin }) => (isKnown.paths?.has(origin) === true ? [] : [origin]))
+  yield* files.doubt(sql, collection, doubtful, isKnown.since)
   const deleted: Deleted = { documents: ids.length, passages: passages.length }
   yield* collections.count(sql, collection, { documents: -deleted.documents, passages: -deleted.passages })
   return deleted
@@ -51,13 +63,17 @@ export const put = Effect.fnUntraced(function* (
   collection: Collection,
   documents: ReadonlyArray<PreparedDocument>,
   indexedAt: number,
-  seenBy: number | undefined
+  {
+    files: changes = [],
+    seenBy
+  }: { readonly seenBy?: number | undefined; readonly files?: ReadonlyArray<FileChange> | undefined } = {}
 ) {
   const found = yield* resolve(sql, collection.id, documents)
   yield* remove(
     sql,
     collection.id,
-    found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))
+    found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id))),
+    { paths: new Set(changes.map(({ path }) => path)) }
   )
   let documentId = yield* nextId(sql, "documents")
   let passageId = yield* nextId(sql, "passages")
@@ -122,6 +138,10 @@ export const put = Effect.fnUntraced(function* (
   yield* keyword.insert(sql, collection.id, keywordRows)
   yield* vectors.insert(sql, collection.id, vectorRows)
   yield* collections.count(sql, collection.id, { documents: documentRows.length, passages: passageRows.length })
+  const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
+  for (const { path } of changes) origins.delete(path)
+  yield* files.unfinished(sql, collection.id, [...origins], indexedAt)
+  yield* files.record(sql, collection.id, changes, { run: seenBy ?? 0, now: indexedAt })
   return outcomes
 })
 

@@ -109,13 +109,7 @@ export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collections: ReadonlyArray<number>,
   query: string,
-  options: {
-    readonly depth: number
-    readonly mask: Mask | undefined
-    readonly also: ReadonlyArray<number>
-    /** How many they have, to hold the postings against. */
-    readonly passages?: number
-  }
+  options: { readonly depth: number; readonly mask: Mask | undefined; readonly also: ReadonlyArray<number> }
 ) {
   const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
     term,

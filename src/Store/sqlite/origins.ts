@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Pruned, PrunePosition } from "../../model/Stored.ts"
 import { remove } from "./documents.ts"
+import { forget } from "./files.ts"
 
 /** A path, and what is below it: bytes order `/` before `0`, so both are ranges; no file's name has a zero byte. */
 const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
@@ -25,30 +26,15 @@ interface Row {
   readonly passages: number
 }
 
-export const unseen = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  collection: number,
-  paths: ReadonlyArray<string>,
-  run: number
-) {
-  const origins = new Set<string>()
-  for (const [from, to] of paths.flatMap(ranges)) {
-    const rows = yield* sql.unsafe<{ readonly origin: string }>(
-      `SELECT DISTINCT origin FROM documents
-       WHERE collection_id = ? AND origin >= ? AND origin < ? AND coalesce(seen_run, 0) < ? ORDER BY origin`,
-      [collection, from, to, run]
-    )
-    for (const { origin } of rows) origins.add(origin)
-  }
-  return [...origins].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-})
-
 /** One step of a deletion by paths, in a transaction of the caller's. */
 export const prune = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   paths: ReadonlyArray<string>,
-  { before = Infinity, from }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
+  {
+    before = Number.MAX_SAFE_INTEGER,
+    from
+  }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
 ) {
   const all = paths.flatMap(ranges)
   let position: PrunePosition | undefined = from ?? { path: 0, origin: "", id: 0 }
@@ -86,6 +72,7 @@ export const prune = Effect.fnUntraced(function* (
         ? { path: at.path + 1, origin: "", id: 0 }
         : { path: at.path, origin: last.origin, id: last.id }
   }
-  const deleted = yield* remove(sql, collection, [...new Set(ids)])
+  const deleted = yield* remove(sql, collection, [...new Set(ids)], { since: before })
+  if (position === undefined) yield* forget(sql, collection, paths, before)
   return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
 })

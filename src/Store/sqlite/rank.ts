@@ -6,7 +6,6 @@ import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
 import { byRank, fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
-import { parsed, present } from "../damage.ts"
 import { byEmbedder, searched, type Searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
 import * as keyword from "./keyword.ts"
@@ -42,7 +41,7 @@ const toHit = (row: HitRow, collection: CollectionName, { keyword, score, vector
     docId: row.doc_id,
     source: row.source ?? row.doc_id,
     ...(row.title === null ? {} : { title: row.title }),
-    metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`)
+    metadata: JSON.parse(row.metadata) as Hit["document"]["metadata"]
   }
 })
 
@@ -70,12 +69,7 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
           sql,
           asked.map(({ id }) => id),
           request.keyword,
-          {
-            depth,
-            mask: union(asked),
-            also: crosswise ? idsOf(nearest.flat()) : [],
-            passages: asked.reduce((sum, { passages }) => sum + passages, 0)
-          }
+          { depth, mask: union(asked), also: crosswise ? idsOf(nearest.flat()) : [] }
         ),
         "Store.keyword"
       )
@@ -92,10 +86,10 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   if (legs.length > 1) yield* ties.learn(tied(together, ranked))
   const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
   const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
-  const { alpha, rrfK } = request
+  const { alpha } = request
   const order = both
     ? yield* Effect.withSpan(
-        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, k: rrfK, tieOrder: ties.compare })),
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder: ties.compare })),
         "Store.fuse"
       )
     : asks
@@ -115,9 +109,8 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   const found = new Map(rows.map((row) => [row.id, row]))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
   return best.map((hit) => {
-    const row = present(found.get(hit.key), () => `passage ${hit.key}, or its document,`)
-    const name = present(names.get(row.collection_id), () => `the collection of passage ${hit.key}`)
-    return toHit(row, name, hit)
+    const row = found.get(hit.key)!
+    return toHit(row, names.get(row.collection_id)!, hit)
   })
 })
 
@@ -163,7 +156,6 @@ const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fuse
   leg.ranked.map(({ key, score }, index) => ({
     key,
     score,
-    second: score,
     vector: undefined,
     keyword: undefined,
     [name]: { rank: index + 1, score }

@@ -4,7 +4,6 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { DocumentSummary, SampledPassage, StoredDocument } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
-import { damaged, parsed } from "../damage.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
@@ -17,7 +16,6 @@ interface DocumentRow {
   readonly metadata: string
   readonly line: number | null
   readonly tail: string
-  readonly passages: number
   readonly indexed_at: number
 }
 
@@ -32,13 +30,11 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     "SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal",
     [row.id]
   )
-  if (passages.length !== row.passages)
-    damaged(`of ${row.passages} passages of document ${docId} ${passages.length} are there`)
   return {
     docId: row.doc_id,
     source: row.source ?? undefined,
     title: row.title ?? undefined,
-    metadata: parsed<StoredDocument["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
+    metadata: JSON.parse(row.metadata) as StoredDocument["metadata"],
     content: join(passages, row.tail),
     indexedAt: row.indexed_at,
     passages: passages.map((passage) => toPassage(passage, row.line))
@@ -52,6 +48,14 @@ interface SummaryRow {
   readonly title: string | null
   readonly passages: number
 }
+
+const toSummary = (row: SummaryRow): DocumentSummary => ({
+  docId: row.doc_id,
+  source: row.source ?? undefined,
+  origin: row.origin ?? undefined,
+  title: row.title ?? undefined,
+  passages: row.passages
+})
 
 const order = "coalesce(d.source, d.doc_id), d.doc_id"
 
@@ -70,13 +74,24 @@ export const page = Effect.fnUntraced(function* (
     `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d WHERE ${where.sql}${after} ORDER BY ${order} LIMIT ?`,
     [...where.params, ...(options.after === undefined ? [] : [collection, options.after]), options.limit]
   )
-  return rows.map((row): DocumentSummary => ({
-    docId: row.doc_id,
-    source: row.source ?? undefined,
-    origin: row.origin ?? undefined,
-    title: row.title ?? undefined,
-    passages: row.passages
-  }))
+  return rows.map(toSummary)
+})
+
+/** The documents of one file, in the order of their rows. */
+export const ofFile = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  path: string,
+  { after, limit }: { readonly limit: number; readonly after?: DocumentId | undefined }
+) {
+  const rows = yield* sql.unsafe<SummaryRow>(
+    `SELECT doc_id, source, origin, title, passages FROM documents
+     WHERE collection_id = ? AND origin = ?
+       AND id > coalesce((SELECT id FROM documents WHERE collection_id = ? AND doc_id = ?), 0)
+     ORDER BY id LIMIT ?`,
+    [collection, path, collection, after ?? "", limit]
+  )
+  return rows.map(toSummary)
 })
 
 /**

@@ -36,7 +36,7 @@ const known = (row: Row): Known => ({
 const nameOf = (ref: DocumentRef): string =>
   ref.docId !== undefined ? `doc_id ${ref.docId}` : ref.source !== undefined ? `source ${ref.source}` : "content"
 
-const conflict = (reason: string, places: ReadonlyArray<number>) => new DocumentConflict({ reason, places })
+const conflict = (reason: string) => new DocumentConflict({ reason })
 
 /** The id a ref's document has once stored. */
 export const storedId = (ref: DocumentRef, found: Option.Option<Known>): DocumentId =>
@@ -58,26 +58,22 @@ export const resolve = Effect.fnUntraced(function* (
   const byId = new Map(rows.map((row) => [row.doc_id, known(row)]))
   const bySource = new Map(rows.flatMap((row) => (row.source === null ? [] : [[row.source, known(row)] as const])))
 
-  const taken = new Map<string, number>()
-  return yield* Effect.forEach(refs, (ref, place): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
+  const taken = new Map<string, DocumentRef>()
+  return yield* Effect.forEach(refs, (ref): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
     const named = byId.get(ref.docId ?? ref.derivedId)
     const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
     if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
       return Effect.fail(
         conflict(
           `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
-            `delete one of them, or give the doc_id ${sourced.docId}`,
-          [place]
+            `delete one of them, or give the doc_id ${sourced.docId}`
         )
       )
     }
     // An id made from a source that has since been given to another document.
     if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
       return Effect.fail(
-        conflict(
-          `source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`,
-          [place]
-        )
+        conflict(`source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`)
       )
     }
     const found = Option.fromNullable(sourced ?? named)
@@ -90,10 +86,9 @@ export const resolve = Effect.fnUntraced(function* (
     for (const key of keys) {
       const other = taken.get(key)
       if (other !== undefined) {
-        const names = [refs[other]!, ref].map(nameOf).join(" and ")
-        return Effect.fail(conflict(`The same document stands twice in the batch: ${names}`, [other, place]))
+        return Effect.fail(conflict(`The same document stands twice in the batch: ${nameOf(other)} and ${nameOf(ref)}`))
       }
-      taken.set(key, place)
+      taken.set(key, ref)
     }
     return Effect.succeed(found)
   })

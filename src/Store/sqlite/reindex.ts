@@ -5,7 +5,6 @@ import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../mode
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
-import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
@@ -82,7 +81,7 @@ export const pending = Effect.fnUntraced(function* (
   const passages = rows.map((row): Unembedded => ({
     id: row.id,
     title: row.title ?? undefined,
-    heading: headingOf(row.heading),
+    heading: JSON.parse(row.heading) as ReadonlyArray<string>,
     text: row.text
   }))
   return { position, passages }

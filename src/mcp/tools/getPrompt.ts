@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import { PromptResponse } from "../../model/SearchResult.ts"
 import { Prompt } from "../../Prompt.ts"
-import { shortfall } from "../../Search.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { optional, plural, SearchArguments } from "./request.ts"
@@ -20,14 +19,14 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }) =>
     Effect.gen(function* () {
-      const { degraded, fusion, hits, mode, omitted, prompt, queryTimeMs } = yield* (yield* Prompt).run({
+      const { degraded, hits, mode, omitted, prompt, queryTimeMs } = yield* (yield* Prompt).run({
         ...request,
         topK: request.topK ?? defaultTopK,
         hybrid: request.hybrid ?? true,
         maxTokens
       })
       const notes = [
-        ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
+        ...(degraded === undefined ? [] : [`Degraded: ${degraded}. The passages are by ${mode} search alone.`]),
         ...(omitted === 0
           ? []
           : [
@@ -40,7 +39,6 @@ export const getPrompt = make({
           sources: hits.map(({ document }) => document.source),
           query_time_ms: queryTimeMs,
           mode,
-          ...optional("fusion", fusion),
           ...optional("degraded", degraded),
           ...optional("omitted", omitted === 0 ? undefined : omitted)
         },

@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { existsSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DocumentLine, IndexReport } from "../../../src/cli/indexReport.ts"
 import { Stats } from "../../../src/model/Stats.ts"
@@ -138,9 +138,54 @@ describe("index", () => {
     await index("docs")
     assert.strictEqual((await index("docs", "--include", "*.md", "--prune")).deleted_documents, 0)
     assert.strictEqual((await index("docs", "--exclude", "b*", "--prune", "--dry-run")).deleted_documents, 0)
-    box.write({ "docs/.gitignore": "*\n" })
-    assert.strictEqual((await index("docs", "--prune")).deleted_documents, 0)
     assert.strictEqual(await documents(), 5)
+  })
+
+  it("says what is gone or ignored by now, and forgets both with --prune", async () => {
+    await index("docs")
+    box.write({ "docs/.gitignore": "bread*\n" })
+    rmSync(box.path("docs", "tides.md"))
+    const { files_gone, files_ignored } = await index("docs")
+    assert.deepStrictEqual([files_gone, files_ignored], [1, 1])
+    const { stdout } = await box.run(["index", "docs"])
+    assert.include(stdout, "1 file indexed before is gone, 1 file indexed before is ignored by now: --prune forgets")
+    assert.strictEqual((await index("docs", "--prune", "--dry-run")).deleted_documents, 2)
+    assert.strictEqual((await index("docs", "--prune")).deleted_documents, 2)
+    assert.strictEqual(await documents(), 3)
+    assert.deepStrictEqual((await index("docs")).files_gone, 0)
+  })
+
+  it("forgets what a file held that is empty by now, or no text", async () => {
+    await index("docs")
+    box.write({ "docs/bread.md": "" })
+    writeFileSync(box.path("docs", "tides.md"), Buffer.from([0, 1, 2, 255, 0, 0, 7, 9]))
+    assert.strictEqual((await index("docs", "--dry-run")).deleted_documents, 2)
+    assert.strictEqual((await index("docs")).deleted_documents, 2)
+    assert.strictEqual(await documents(), 3)
+    assert.strictEqual((await index("docs")).skipped_by_reason["empty"], 1)
+  })
+
+  it("brings back a document that was deleted, though its file is as it was", async () => {
+    await index("docs")
+    await box.run(["delete", "docs/bread.md", "--yes"])
+    assert.strictEqual(await documents(), 4)
+    assert.strictEqual((await index("docs")).created, 1)
+    assert.strictEqual(await documents(), 5)
+  })
+
+  it("passes over lock files and generated ones unless they are included", async () => {
+    box.write({ "docs/package-lock.json": "{}", "docs/app.min.js": "let a", "docs/app.js.map": "{}" })
+    const report = await index("docs")
+    assert.deepStrictEqual([report.skipped_by_reason["lock file"], report.skipped_by_reason["generated"]], [1, 2])
+    assert.strictEqual((await index("docs", "--include", "*.min.js")).created, 1)
+    assert.strictEqual((await index("docs/package-lock.json")).created, 1)
+  })
+
+  it("makes no index where no path is there", async () => {
+    const { code, stderr } = await box.run(["index", "typo", "--db", "none.db"])
+    assert.strictEqual(code, 1)
+    assert.include(stderr, "typo")
+    assert.isFalse(existsSync(box.path("none.db")))
   })
 
   it("forgets what is gone beside a file of many bad lines", async () => {
