@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import { chunk } from "../text/chunk.ts"
 import { parse } from "../text/tokenizer/tokenizer.ts"
-import type { Cut, Job, ThreadData } from "./messages.ts"
+import type { Cut, Done, NumberedJob, ThreadData } from "./messages.ts"
 
 const { count } = Either.getOrThrow(parse(readFileSync((workerData as ThreadData).tokenizer)))
 
-parentPort!.on("message", ({ content, options }: Job) => {
+parentPort!.on("message", ({ content, id, options }: NumberedJob) => {
   const passages = chunk(content, { ...options, countTokens: count })
   const cuts: ReadonlyArray<Cut> = passages.map(({ end, endLine, heading, start, startLine }) => ({
     heading,
@@ -16,5 +16,5 @@ parentPort!.on("message", ({ content, options }: Job) => {
     startLine,
     endLine
   }))
-  parentPort!.postMessage(cuts)
+  parentPort!.postMessage({ id, cuts } satisfies Done)
 })

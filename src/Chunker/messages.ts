@@ -14,3 +14,13 @@ export interface Job {
 
 /** A passage without its text, which is the content's at its span. */
 export type Cut = Omit<Passage, "text">
+
+/** A job as the thread takes it; its number is its own. */
+export interface NumberedJob extends Job {
+  readonly id: number
+}
+
+export interface Done {
+  readonly id: number
+  readonly cuts: ReadonlyArray<Cut>
+}

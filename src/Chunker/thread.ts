@@ -3,7 +3,7 @@ import type * as Scope from "effect/Scope"
 import { Worker } from "node:worker_threads"
 import type { Passage } from "../model/Passage.ts"
 import { packagedTokenizerFile } from "../Tokenizer.ts"
-import type { Cut, Job, ThreadData } from "./messages.ts"
+import type { Cut, Done, Job, NumberedJob, ThreadData } from "./messages.ts"
 
 /** Cuts a document elsewhere. Who stops waiting for it ends it. */
 export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
@@ -23,6 +23,7 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
   const turn = yield* Effect.makeSemaphore(1)
   let running: Worker | undefined
   let settle: (outcome: Effect.Effect<ReadonlyArray<Cut>>) => void = () => {}
+  let lastId = 0
   const end = (): void => {
     void running?.terminate()
     running = undefined
@@ -36,7 +37,10 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
       end()
       settle(Effect.dieMessage(`Cutting a document broke off: ${reason}`))
     }
-    worker.on("message", (cuts: ReadonlyArray<Cut>) => settle(Effect.succeed(cuts)))
+    worker.on("message", ({ cuts, id }: Done) => {
+      // One that has been ended may have had its last answer on the way.
+      if (running === worker && id === lastId) settle(Effect.succeed(cuts))
+    })
     worker.on("error", (error) => broken(String(error)))
     worker.on("exit", (code) => broken(`its thread ended with code ${code}`))
     return worker
@@ -51,7 +55,7 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
         worker.unref()
         resume(outcome)
       }
-      worker.postMessage(job)
+      worker.postMessage({ ...job, id: ++lastId } satisfies NumberedJob)
       return Effect.sync(end)
     })
 

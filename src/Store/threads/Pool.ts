@@ -71,10 +71,17 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
           })
         const answer = (job: Job) =>
           attempt(job).pipe(
-            Effect.retry({ times: attempts - 1, while: ({ _tag }) => _tag === "ThreadDied" && !job.abandoned }),
+            Effect.retry({
+              times: attempts - 1,
+              while: (error) => error._tag === "ThreadDied" && error.stalled !== true && !job.abandoned
+            }),
             Effect.catchTag("ThreadDied", ({ reason }) => broken(reason)),
             Effect.exit,
-            Effect.flatMap((exit) => Deferred.done(job.reply, exit))
+            Effect.flatMap((exit) => {
+              // Its caller may go only now, when the thread is at the next call.
+              job.thread = undefined
+              return Deferred.done(job.reply, exit)
+            })
           )
         // Why it cannot start is said to the first call that wants it.
         yield* Effect.exit(alive)
@@ -87,11 +94,14 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
       })
     )
 
-    const begin = Effect.suspend(() => {
-      begun++
-      // A caller that may not be interrupted would hand that on.
-      return Effect.forkIn(Effect.interruptible(serve), scope)
-    })
+    // A caller that goes between the two would leave a thread counted that nobody starts.
+    const begin = Effect.uninterruptible(
+      Effect.suspend(() => {
+        begun++
+        // A caller that may not be interrupted would hand that on.
+        return Effect.forkIn(Effect.interruptible(serve), scope)
+      })
+    )
     const submit = (job: Job) =>
       Effect.suspend(() => {
         queued++
@@ -109,15 +119,15 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
       Effect.gen(function* () {
         const call: Call = { id: ++lastId, method, args: leaving.args(method, args) }
         const job: Job = { call, reply: yield* Deferred.make<Reply, Failure>(), abandoned: false, thread: undefined }
-        open.add(job)
-        const leave = Effect.sync(() => {
-          open.delete(job)
-          job.abandoned = true
-          job.thread?.cancel(call.id)
-        })
-        const { outcome, spans } = yield* Effect.ensuring(
-          Effect.zipRight(submit(job), Deferred.await(job.reply)),
-          leave
+        const { outcome, spans } = yield* Effect.acquireUseRelease(
+          Effect.sync(() => open.add(job)),
+          () => Effect.zipRight(submit(job), Deferred.await(job.reply)),
+          () =>
+            Effect.sync(() => {
+              open.delete(job)
+              job.abandoned = true
+              job.thread?.cancel(call.id)
+            })
         )
         yield* replay(spans)
         return arriving.result(method, yield* fromOutcome(outcome))

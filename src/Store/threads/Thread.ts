@@ -7,9 +7,14 @@ import { setTimeout } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
 import { held } from "../sqlite/file/RawFile.ts"
 import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
+import { type Limits, limits, standstill } from "./standstill.ts"
 
-/** The thread ended before it had answered: it ran out of memory, or something in it ended it. */
-export class ThreadDied extends Data.TaggedError("ThreadDied")<{ readonly reason: string }> {}
+/** The thread ended before it had answered: it ran out of memory, or something in it ended it, or it stood still. */
+export class ThreadDied extends Data.TaggedError("ThreadDied")<{
+  readonly reason: string
+  /** It stood still, which the same call would do again. */
+  readonly stalled?: boolean
+}> {}
 
 /** A thread with a connection of its own, which takes one call at a time. */
 export interface Thread {
@@ -41,6 +46,17 @@ const end = (worker: Worker): Effect.Effect<void> =>
     await Promise.race([worker.terminate(), setTimeout(patience, undefined, { ref: false })])
   })
 
+/** What share of the time since it was last asked a thread was at work. */
+const utilizationOf = ({ performance }: Worker) => {
+  let before = performance.eventLoopUtilization()
+  return (): number => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    return utilization
+  }
+}
+
 const decodeFailure = Schema.decodeSync(Failure)
 
 /** What came of a call, as the effect it was. */
@@ -51,48 +67,65 @@ export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, Failure> =
       ? Effect.fail(decodeFailure(outcome.failure))
       : Effect.die(new Error(outcome.defect))
 
-/** Starts a thread, which ends with the scope. It keeps the process alive only while it works. */
-export const start = (data: Omit<ThreadData, "cancelled">): Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope> =>
+/**
+ * Starts a thread, which ends with the scope. It keeps the process alive only while it works. One that stands still
+ * counts as dead.
+ */
+export const start = (
+  data: Omit<ThreadData, "cancelled" | "steps">,
+  within: Limits = limits
+): Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope> =>
   Effect.gen(function* () {
     const cancelled = new Int32Array(new SharedArrayBuffer(4))
+    const steps = new Int32Array(new SharedArrayBuffer(4))
     const worker = yield* Effect.acquireRelease(
-      Effect.sync(() => spawn({ ...data, cancelled })),
+      Effect.sync(() => spawn({ ...data, cancelled, steps })),
       end
     )
-    let waiting: ((reply: Either.Either<Reply, ThreadDied>) => void) | undefined
+    let waiting: { readonly id: number; readonly resume: (reply: Either.Either<Reply, ThreadDied>) => void } | undefined
     let dead: ThreadDied | undefined
     let reason: string | undefined
     const settle = (reply: Either.Either<Reply, ThreadDied>) => {
-      const resume = waiting
+      const waiter = waiting
       waiting = undefined
       worker.unref()
-      resume?.(reply)
+      waiter?.resume(reply)
     }
-    const die = (why: string) => {
-      dead ??= new ThreadDied({ reason: reason ?? why })
+    const die = (died: ThreadDied) => {
+      dead ??= died
       settle(Either.left(dead))
     }
-    worker.on("message", (reply: Reply) => settle(Either.right(reply)))
+    worker.on("message", (reply: Reply) => {
+      if (reply.id === waiting?.id) settle(Either.right(reply))
+    })
     // The end follows.
     worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))
-    worker.on("messageerror", (error) => die(error.message))
-    worker.on("exit", (code) => die(`its thread ended with code ${code}`))
-
-    const reply = Effect.async<Reply, ThreadDied>((resume) => {
-      if (dead !== undefined) return resume(dead)
-      worker.ref()
-      waiting = resume
-    })
+    worker.on("messageerror", (error) => die(new ThreadDied({ reason: error.message })))
+    worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
+    const stalled = Effect.flatMap(
+      standstill({ steps: () => steps[0]!, utilization: utilizationOf(worker) }, within),
+      (seconds) => {
+        die(new ThreadDied({ reason: `its thread made no step for ${seconds} s and was given up`, stalled: true }))
+        return Effect.never
+      }
+    )
+    // Sent and awaited in one: between two steps of its own a fiber may stop, and the thread answers meanwhile.
+    const replyTo = (id: number, send: () => void) =>
+      Effect.raceFirst(
+        Effect.async<Reply, ThreadDied>((resume) => {
+          if (dead !== undefined) return resume(dead)
+          send()
+          worker.ref()
+          waiting = { id, resume }
+        }),
+        stalled
+      )
     // Whoever starts it may have to end while it starts.
-    const started = yield* Effect.interruptible(reply)
+    const started = yield* Effect.interruptible(replyTo(0, () => {}))
     yield* fromOutcome(started.outcome)
     return {
       alive: () => dead === undefined,
-      perform: (call) =>
-        Effect.suspend(() => {
-          worker.postMessage(call)
-          return reply
-        }),
+      perform: (call) => replyTo(call.id, () => worker.postMessage(call)),
       cancel: (id) => Atomics.store(cancelled, 0, id)
     }
   })

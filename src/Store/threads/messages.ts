@@ -55,6 +55,8 @@ export type Method = Read | Write
 export interface ThreadData extends DatabaseOptions {
   /** Holds the id of the call that is to be given up. */
   readonly cancelled: Int32Array<SharedArrayBuffer>
+  /** Changes with each step of a call. */
+  readonly steps: Int32Array<SharedArrayBuffer>
   /** What all threads share: memory, for one. */
   readonly shared?: unknown
 }
@@ -86,6 +88,8 @@ export type Outcome =
   | { readonly defect: string }
 
 export interface Reply {
+  /** The call's; 0 for the start. */
+  readonly id: number
   readonly outcome: Outcome
   readonly spans: ReadonlyArray<RecordedSpan>
 }

@@ -16,17 +16,18 @@ import { arriving, leaving } from "./crossing.ts"
 import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
 import { recorder } from "./spans.ts"
 
-const { cancelled, ...options } = workerData as ThreadData
+const { cancelled, steps, ...options } = workerData as ThreadData
 const port = parentPort!
 
 let current: { readonly id: number; readonly fiber: Fiber.RuntimeFiber<unknown, unknown> } | undefined
 
 const isCancelled = () => current !== undefined && Atomics.load(cancelled, 0) === current.id
 
-/** A thread at work hears no message, so every step of an effect looks at the shared flag. */
+/** A thread at work hears no message, so every step of an effect looks at the shared flag, and leaves a sign of life. */
 const attentive: Scheduler.Scheduler = {
   scheduleTask: (task, priority, fiber) => Scheduler.defaultScheduler.scheduleTask(task, priority, fiber),
   shouldYield: (fiber) => {
+    steps[0]!++
     if (isCancelled()) {
       const { fiber: given } = current!
       current = undefined
@@ -51,7 +52,7 @@ const post = (reply: Reply): void => {
   try {
     port.postMessage(reply)
   } catch (error) {
-    port.postMessage({ outcome: { defect: String(error) }, spans: [] } satisfies Reply)
+    port.postMessage({ id: reply.id, outcome: { defect: String(error) }, spans: [] } satisfies Reply)
   }
 }
 
@@ -65,10 +66,13 @@ const perform = ({ args, id, method }: Call) =>
     const exit = yield* call.pipe(
       Effect.map((value) => leaving.result(method, value)),
       Effect.withTracer(tracer),
-      Effect.provideService(Cancelled, () => Atomics.load(cancelled, 0) === id),
+      Effect.provideService(Cancelled, () => {
+        steps[0]!++
+        return Atomics.load(cancelled, 0) === id
+      }),
       Effect.exit
     )
-    return { outcome: toOutcome(exit), spans: spans() } satisfies Reply
+    return { id, outcome: toOutcome(exit), spans: spans() } satisfies Reply
   })
 
 const serve = Effect.gen(function* () {
@@ -78,10 +82,10 @@ const serve = Effect.gen(function* () {
     current = { id: call.id, fiber }
     fiber.addObserver((exit) => {
       current = undefined
-      post(Exit.isSuccess(exit) ? exit.value : { outcome: toOutcome(exit), spans: [] })
+      post(Exit.isSuccess(exit) ? exit.value : { id: call.id, outcome: toOutcome(exit), spans: [] })
     })
   })
-  post({ outcome: { value: undefined }, spans: [] })
+  post({ id: 0, outcome: { value: undefined }, spans: [] })
   return yield* Effect.never
 })
 
@@ -91,6 +95,7 @@ const stderr = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logg
 Effect.runFork(
   serve.pipe(
     Effect.provide(Layer.merge(Sqlite.layer(options), stderr)),
-    Effect.onExit((exit) => Effect.sync(() => post({ outcome: toOutcome(exit), spans: [] })))
-  )
+    Effect.onExit((exit) => Effect.sync(() => post({ id: 0, outcome: toOutcome(exit), spans: [] })))
+  ),
+  { scheduler: attentive }
 )

@@ -3,6 +3,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Runtime from "effect/Runtime"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { CollectionNotFound, StoreUnavailable } from "../../../src/Store.ts"
@@ -17,6 +20,7 @@ interface Taken {
   readonly call: Call
   readonly answer: (outcome: Outcome) => Effect.Effect<unknown>
   readonly die: Effect.Effect<unknown>
+  readonly stall: Effect.Effect<unknown>
 }
 
 /** Threads of our own making, which do as the test says. */
@@ -39,10 +43,14 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | Fa
           taken.push({
             thread,
             call,
-            answer: (outcome) => Deferred.succeed(reply, { outcome, spans: [] }),
+            answer: (outcome) => Deferred.succeed(reply, { id: call.id, outcome, spans: [] }),
             die: Effect.suspend(() => {
               alive = false
               return Deferred.fail(reply, new ThreadDied({ reason: "it was killed" }))
+            }),
+            stall: Effect.suspend(() => {
+              alive = false
+              return Deferred.fail(reply, new ThreadDied({ reason: "it stood still", stalled: true }))
             })
           })
           return yield* Deferred.await(reply)
@@ -53,6 +61,22 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | Fa
 }
 
 const broken = (reason: string) => new StoreUnavailable({ reason: `broke off: ${reason}` })
+
+/** Runs an effect that is interrupted at a step of its. */
+const goingAt = <A, E>(effect: Effect.Effect<A, E>, step: number) => {
+  let steps = 0
+  let first: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  const scheduler: Scheduler.Scheduler = {
+    scheduleTask: (task, priority, fiber) => Scheduler.defaultScheduler.scheduleTask(task, priority, fiber),
+    shouldYield: (fiber) => {
+      // A fiber that it forks has the same scheduler.
+      first ??= fiber
+      if (fiber === first && ++steps === step) fiber.unsafeInterruptAsFork(FiberId.none)
+      return Scheduler.defaultScheduler.shouldYield(fiber)
+    }
+  }
+  return Effect.map(Effect.runtime(), (runtime) => Runtime.runFork(runtime)(effect, { scheduler }))
+}
 
 const settled = Effect.repeatN(Effect.yieldNow(), 50)
 
@@ -152,6 +176,43 @@ describe("Pool", () => {
       yield* settled
       yield* threads.taken[4]!.answer({ value: "well" })
       assert.strictEqual(yield* Fiber.join(next), "well")
+    })
+  )
+
+  it.scoped("replaces a thread that stands still, without making its call again", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { size: 1 })
+      const lost = yield* Effect.fork(Effect.flip(rank(pool, "a")))
+      const next = yield* Effect.fork(rank(pool, "b"))
+      yield* settled
+      yield* threads.taken[0]!.stall
+      assert.deepStrictEqual(yield* Fiber.join(lost), broken("it stood still"))
+      yield* settled
+      assert.deepStrictEqual(threads.ended, [1])
+      yield* threads.taken[1]!.answer({ value: "well" })
+      assert.strictEqual(yield* Fiber.join(next), "well")
+      assert.deepStrictEqual(namesOf(threads.taken), ["a", "b"])
+    })
+  )
+
+  it.scoped("starts a thread whatever the step at which the first caller goes, and gives up no other call for it", () =>
+    Effect.gen(function* () {
+      for (let step = 1; step < 200; step++) {
+        const threads = fakes()
+        const pool = yield* make(threads, { size: 1 })
+        const gone = yield* goingAt(rank(pool, "gone"), step)
+        const stays = yield* Effect.fork(rank(pool, "stays"))
+        for (let round = 0; round < 5; round++) {
+          yield* settled
+          yield* Effect.forEach(threads.taken, ({ answer }) => answer({ value: "well" }))
+        }
+        yield* settled
+        assert.strictEqual((yield* Fiber.poll(stays))._tag, "Some", `gone at step ${step}`)
+        yield* Fiber.interruptFork(gone)
+        const kept = threads.taken.find(({ call }) => call.args[0] === "stays")!
+        assert.notInclude(threads.cancelled, kept.call.id)
+      }
     })
   )
 

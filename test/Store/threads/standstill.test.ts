@@ -1,0 +1,48 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { limits, standstill } from "../../../src/Store/threads/standstill.ts"
+
+const thread = { step: 0, utilization: 0 }
+
+const watch = Effect.fork(standstill({ steps: () => thread.step, utilization: () => thread.utilization }, limits))
+
+const isOver = (fiber: Fiber.RuntimeFiber<number>) => Effect.map(Fiber.poll(fiber), ({ _tag }) => _tag === "Some")
+
+describe("standstill", () => {
+  it.effect("gives up a thread that does nothing for a minute", () =>
+    Effect.gen(function* () {
+      thread.utilization = 0
+      const fiber = yield* watch
+      yield* TestClock.adjust("55 seconds")
+      assert.isFalse(yield* isOver(fiber))
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* Fiber.join(fiber), 60)
+    })
+  )
+
+  it.effect("leaves one that works on a statement fifteen minutes", () =>
+    Effect.gen(function* () {
+      thread.utilization = 1
+      const fiber = yield* watch
+      yield* TestClock.adjust("895 seconds")
+      assert.isFalse(yield* isOver(fiber))
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* Fiber.join(fiber), 900)
+    })
+  )
+
+  it.effect("leaves one that makes steps, however long it takes", () =>
+    Effect.gen(function* () {
+      thread.utilization = 0
+      const fiber = yield* watch
+      for (let minute = 0; minute < 100; minute++) {
+        thread.step++
+        yield* TestClock.adjust("50 seconds")
+      }
+      assert.isFalse(yield* isOver(fiber))
+      yield* Fiber.interrupt(fiber)
+    })
+  )
+})
