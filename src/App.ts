@@ -36,6 +36,7 @@ import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
+import { makeTurns, type Turns } from "./Turn.ts"
 
 /** Decoded settings, and the keys that are in no file. */
 export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
@@ -52,7 +53,7 @@ const ollamaModel = "nomic-embed-text"
 
 /** An embedder behind a network, its client loaded only where it is asked for. */
 const remote = (
-  config: Embedding & { readonly permits: Effect.Semaphore },
+  config: Embedding & { readonly turns: Turns },
   backend: "ollama" | "openai",
   recorded?: EmbedderIdentity
 ): Effect.Effect<Service> =>
@@ -109,7 +110,7 @@ const embedders = Layer.unwrapEffect(
   Effect.gen(function* () {
     const given = yield* Config.EmbeddingConfig
     // Of all collections together, whatever their models.
-    const config = { ...given, permits: yield* Effect.makeSemaphore(given.concurrency) }
+    const config = { ...given, turns: makeTurns(given.concurrency) }
     const { passagePrefix, queryPrefix } = config
     const path = yield* Path.Path
     const isFolder = config.backend === "builtin" || (config.model !== undefined && path.isAbsolute(config.model))

@@ -36,7 +36,13 @@ export const layer = (options: {
       const configured = yield* Embedder
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
-      const reopen = (recorded: EmbedderIdentity) =>
+      // A caller that goes away while it waits would take the turn of all others along.
+      const reopen = Effect.fnUntraced(function* (recorded: EmbedderIdentity) {
+        const known = yield* SynchronizedRef.get(opened)
+        const found = known.find(([identity]) => sameEmbedder(identity, recorded))
+        return found === undefined ? yield* Effect.uninterruptible(opening(recorded)) : found[1]
+      })
+      const opening = (recorded: EmbedderIdentity) =>
         SynchronizedRef.modifyEffect(opened, (known) => {
           const found = known.find(([identity]) => sameEmbedder(identity, recorded))
           return found === undefined

@@ -28,14 +28,16 @@ const read = Effect.gen(function* () {
 const loaded = SynchronizedRef.unsafeMake(Option.none<Loaded>())
 
 /** The packaged model's tokenizer: read at its first use, and once; a failure is tried again. */
-export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> = SynchronizedRef.modifyEffect(
-  loaded,
-  (before) =>
-    Option.match(before, {
-      onSome: (tokenizer) => Effect.succeed([tokenizer, before] as const),
-      onNone: () => Effect.map(read, (tokenizer) => [tokenizer, Option.some(tokenizer)] as const)
-    })
-)
+export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> =
+  // Uninterruptible, or a caller that goes away while it waits would take the turn of all others along.
+  Effect.uninterruptible(
+    SynchronizedRef.modifyEffect(loaded, (before) =>
+      Option.match(before, {
+        onSome: (tokenizer) => Effect.succeed([tokenizer, before] as const),
+        onNone: () => Effect.map(read, (tokenizer) => [tokenizer, Option.some(tokenizer)] as const)
+      })
+    )
+  )
 
 /** The tokenizer by which passages and budgets are measured, whatever the embedder. */
 export class Tokenizer extends Effect.Service<Tokenizer>()("clew/Tokenizer", {

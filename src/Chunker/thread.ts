@@ -3,6 +3,7 @@ import type * as Scope from "effect/Scope"
 import { Worker } from "node:worker_threads"
 import type { Passage } from "../model/Passage.ts"
 import { packagedTokenizerFile } from "../Tokenizer.ts"
+import * as Turn from "../Turn.ts"
 import type { Cut, Done, Job, NumberedJob, ThreadData } from "./messages.ts"
 
 /** Cuts a document elsewhere. Who stops waiting for it ends it. */
@@ -20,7 +21,7 @@ const spawn = (): Worker => {
 
 /** A thread of its own for long documents, one after the other; it is started for the first and ends with the scope. */
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
-  const turn = yield* Effect.makeSemaphore(1)
+  const turn = Turn.make()
   let running: Worker | undefined
   let settle: (outcome: Effect.Effect<ReadonlyArray<Cut>>) => void = () => {}
   let lastId = 0
@@ -61,7 +62,7 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
 
   return (job) =>
     // A passage is its span: its text need not cross.
-    Effect.map(turn.withPermits(1)(cut(job)), (cuts) =>
+    Effect.map(turn(cut(job)), (cuts) =>
       cuts.map((span) => ({ ...span, text: job.content.slice(span.start, span.end) }))
     )
 })

@@ -63,11 +63,14 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
     const { passagePrefix = "", queryPrefix = "" } = options
     const load = options.folder === undefined ? loadPackaged : loadFolder(path.resolve(options.folder))
     const loaded = yield* SynchronizedRef.make(Option.none<Loaded>())
-    const loading = SynchronizedRef.modifyEffect(loaded, (before) =>
-      Option.match(before, {
-        onSome: (value) => Effect.succeed([value, before] as const),
-        onNone: () => Effect.map(load, (value) => [value, Option.some<Loaded>(value)] as const)
-      })
+    // Uninterruptible, or a caller that goes away while it waits would take the turn of all others along.
+    const loading = Effect.uninterruptible(
+      SynchronizedRef.modifyEffect(loaded, (before) =>
+        Option.match(before, {
+          onSome: (value) => Effect.succeed([value, before] as const),
+          onNone: () => Effect.map(load, (value) => [value, Option.some<Loaded>(value)] as const)
+        })
+      )
     )
     const identityOf = (model: string, dimensions: number): EmbedderIdentity => ({
       backend: "builtin",

@@ -3,6 +3,7 @@ import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
 import type { Embedder } from "../Embedder.ts"
 import { call, type OllamaError } from "../Ollama.ts"
+import type { Turns } from "../Turn.ts"
 import type { Prefixes } from "./prefixes.ts"
 import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
@@ -13,8 +14,8 @@ export interface OllamaOptions {
   readonly dimensions?: number | undefined
   readonly prefixes: Prefixes
   readonly batchSize: number
-  /** One for each request that may be under way at once. */
-  readonly permits: Effect.Semaphore
+  /** For the requests that may be under way at once. */
+  readonly turns: Turns
   readonly timeoutMs: number
   /** As `RemoteOptions` has it. */
   readonly queryTimeoutMs?: number | undefined

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
+import type { Turns } from "../Turn.ts"
 import type { Prefixes } from "./prefixes.ts"
 
 /** A request that a server did not answer as it should. `retryable`: the same request may succeed later. */
@@ -30,8 +31,8 @@ export interface RemoteOptions {
   readonly prefixes: Prefixes
   /** Texts in one request. */
   readonly batchSize: number
-  /** One for each request under way at once, of all callers together. */
-  readonly permits: Effect.Semaphore
+  /** For each request under way at once, of all callers together: queries are urgent. */
+  readonly turns: Turns
   readonly timeoutMs: number
   /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
   readonly queryTimeoutMs?: number | undefined
@@ -44,9 +45,9 @@ const attempts = (more: number) =>
   Schedule.exponential(Duration.millis(200), 2.5).pipe(Schedule.jittered, Schedule.intersect(Schedule.recurs(more)))
 
 /** About two seconds more for passages; a query has somebody waiting, who may be answered by keywords instead. */
-const patience = { passages: attempts(3), query: attempts(1) }
+const patience = { patient: attempts(3), urgent: attempts(1) }
 
-type Patience = ReturnType<typeof attempts>
+type Patience = keyof typeof patience
 
 /** Somebody waits for a query, who may be answered by keywords instead. */
 const queryTimeout = 5000
@@ -60,10 +61,10 @@ const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
 /** An embedder behind a network: in batches, a few at once, with retries of what can be retried. */
 export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service> =>
   Effect.sync(() => {
-    const { backend, batchSize, model, permits, prefixes, timeoutMs } = options
+    const { backend, batchSize, model, prefixes, timeoutMs, turns } = options
     const unavailable = (reason: string) => new EmbedderUnavailable({ reason: `${backend} ${model}: ${reason}` })
 
-    const request = Effect.fn("Embedder.request")((texts: ReadonlyArray<string>, schedule: Patience) =>
+    const request = Effect.fn("Embedder.request")((texts: ReadonlyArray<string>, urgency: Patience) =>
       options.embed(texts).pipe(
         Effect.timeoutFail({
           duration: Duration.millis(timeoutMs),
@@ -77,13 +78,13 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
               retryable: false
             })
         ),
-        permits.withPermits(1),
-        Effect.retry({ schedule, while: (error) => error.retryable }),
+        turns[urgency],
+        Effect.retry({ schedule: patience[urgency], while: (error) => error.retryable }),
         Effect.mapError((error) => unavailable(error.reason))
       )
     )
 
-    const identify = Effect.map(request(["width"], patience.query), ([vector]): EmbedderIdentity => ({
+    const identify = Effect.map(request(["width"], "urgent"), ([vector]): EmbedderIdentity => ({
       backend,
       model,
       dimensions: vector!.length,
@@ -109,9 +110,9 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       )
     })
 
-    const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, schedule: Patience) {
+    const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, urgency: Patience) {
       const { dimensions } = yield* identity
-      const ask = (part: ReadonlyArray<string>) => request(part, schedule)
+      const ask = (part: ReadonlyArray<string>) => request(part, urgency)
       const answers = yield* Effect.forEach(Arr.chunksOf(texts, batchSize), ask, { concurrency: "unbounded" })
       const vectors = answers.flat()
       const other = vectors.find((vector) => vector.length !== dimensions)
@@ -149,7 +150,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       embedQuery: (text) =>
         text.trim() === ""
           ? Effect.succeedNone
-          : Effect.map(inTime(embed([prefixes.query + text], patience.query)), ([vector]) =>
+          : Effect.map(inTime(embed([prefixes.query + text], "urgent")), ([vector]) =>
               Option.flatten(Option.fromNullable(vector))
             ),
       embedPassages: (texts) =>
@@ -157,7 +158,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
           ? Effect.succeed([])
           : embed(
               texts.map((text) => prefixes.passage + text),
-              patience.passages
+              "patient"
             )
     }
   })

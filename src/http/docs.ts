@@ -32,8 +32,11 @@ const page = Effect.gen(function* () {
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const document = yield* Effect.cached(
-      Effect.sync(() =>
-        HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
+      // One caller that goes away must not leave an interruption as the answer to all.
+      Effect.uninterruptible(
+        Effect.sync(() =>
+          HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
+        )
       )
     )
     yield* router.get("/openapi.json", document)

@@ -62,10 +62,13 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     )
 
     /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
-    const checks = yield* Effect.cachedWithTTL(
+    const asking = yield* Effect.cachedWithTTL(
       Effect.forkDaemon(Effect.all({ store: check(store.stats()), embedder: check(embedder) }, { concurrency: 2 })),
       "1 second"
     )
+
+    // Who goes away while waiting for its turn at the cache would take it along.
+    const checks = Effect.uninterruptible(asking)
 
     const stored = Effect.match(store.stats(), {
       onFailure: (): ReadonlyArray<Sample> => [],

@@ -30,11 +30,16 @@ export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
         Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(own, exit)))
       )
     })
-    const context = SynchronizedRef.modifyEffect(built, (known) =>
+    const opening = SynchronizedRef.modifyEffect(built, (known) =>
       Option.match(known, {
         onSome: (context) => Effect.succeed([context, known] as const),
         onNone: () => Effect.map(build, (context) => [context, Option.some(context)] as const)
       })
+    )
+    // One caller that goes away while it waits would take the turn of all others along.
+    const context = Effect.flatMap(
+      SynchronizedRef.get(built),
+      Option.match({ onSome: Effect.succeed, onNone: () => Effect.disconnect(Effect.uninterruptible(opening)) })
     )
     return <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
       Effect.flatMap(context, (services) => Effect.provide(effect, services))

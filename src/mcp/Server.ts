@@ -59,14 +59,17 @@ export const make = (options: {
   Effect.gen(function* () {
     const { config, log, tools, use, version } = options
     const run = Runtime.runPromiseExit(yield* Effect.runtime())
+    // Uninterruptible, or one request that is cancelled would leave an interruption as the answer to all.
     const loaded = yield* Effect.cached(
-      Effect.gen(function* () {
-        const { logFormat, logLevel, readOnly, topK } = yield* config
-        log.setOwn(logLevel, logFormat)
-        const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
-        const module = yield* Effect.promise(() => import("./methods.ts"))
-        return module.methods({ version, readOnly, topK, tools: served } satisfies Settings)
-      })
+      Effect.uninterruptible(
+        Effect.gen(function* () {
+          const { logFormat, logLevel, readOnly, topK } = yield* config
+          log.setOwn(logLevel, logFormat)
+          const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
+          const module = yield* Effect.promise(() => import("./methods.ts"))
+          return module.methods({ version, readOnly, topK, tools: served } satisfies Settings)
+        })
+      )
     )
 
     const server = new Server(

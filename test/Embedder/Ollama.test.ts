@@ -7,20 +7,23 @@ import * as Option from "effect/Option"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Ollama from "../../src/Embedder/Ollama.ts"
 import { prefixesOf } from "../../src/Embedder/prefixes.ts"
+import { makeTurns } from "../../src/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { eventually, startOllama } from "../ollama.ts"
 
 const make = (url: string, more: Partial<Ollama.OllamaOptions> & { readonly concurrency?: number } = {}) =>
-  Effect.flatMap(Effect.makeSemaphore(more.concurrency ?? 4), (permits) =>
-    Ollama.make({
-      url,
-      model: "all-minilm",
-      prefixes: { query: "", passage: "" },
-      batchSize: 8,
-      permits,
-      timeoutMs: 5000,
-      ...more
-    })
+  Effect.flatMap(
+    Effect.sync(() => makeTurns(more.concurrency ?? 4)),
+    (turns) =>
+      Ollama.make({
+        url,
+        model: "all-minilm",
+        prefixes: { query: "", passage: "" },
+        batchSize: 8,
+        turns,
+        timeoutMs: 5000,
+        ...more
+      })
   )
 
 embedderContract(
@@ -37,18 +40,21 @@ const reasonOf = <A>(effect: Effect.Effect<A, { readonly reason: string }>) =>
 it.scopedLive("sends batches, never more at once than it may, whoever calls", () =>
   Effect.gen(function* () {
     const { asked, faults, state, url } = yield* startOllama()
-    const { embedPassages, identity } = yield* make(url, { concurrency: 16, batchSize: 3 })
+    const { embedPassages, embedQuery, identity } = yield* make(url, { concurrency: 16, batchSize: 3 })
     assert.strictEqual((yield* identity).dimensions, 32)
     const texts = Array.from({ length: 100 }, (_, n) => `text ${n}`)
     let release = () => {}
     faults.until = new Promise((resolve) => (release = resolve))
     const work = yield* Effect.fork(Effect.all([embedPassages(texts), embedPassages(texts)], { concurrency: 2 }))
-    yield* eventually("as many as may be are under way", () => state.inFlight === 16)
+    yield* eventually("passages take all places but one", () => state.inFlight === 15)
+    const queries = yield* Effect.fork(Effect.forEach(["a", "b"], embedQuery, { concurrency: 2 }))
+    yield* eventually("a query takes the last", () => state.inFlight === 16)
     release()
     yield* Fiber.join(work)
+    yield* Fiber.join(queries)
     assert.strictEqual(state.mostInFlight, 16)
     assert.strictEqual(Math.max(...asked.map(({ body }) => body.input.length)), 3)
-    assert.strictEqual(asked.length, 1 + 2 * 34)
+    assert.strictEqual(asked.length, 1 + 2 * 34 + 2)
   })
 )
 

@@ -6,21 +6,24 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Embedder } from "../../src/Embedder.ts"
 import * as OpenAi from "../../src/Embedder/OpenAi.ts"
+import { makeTurns } from "../../src/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { startOpenAi } from "../openAi.ts"
 
 const make = (url: string) =>
-  Effect.flatMap(Effect.makeSemaphore(4), (permits) =>
-    OpenAi.make({
-      url,
-      model: "embed",
-      prefixes: { query: "q: ", passage: "" },
-      batchSize: 8,
-      permits,
-      timeoutMs: 5000,
-      keyVariable: "TEST_API_KEY",
-      apiKey: Option.some(Redacted.make("secret"))
-    })
+  Effect.flatMap(
+    Effect.sync(() => makeTurns(4)),
+    (turns) =>
+      OpenAi.make({
+        url,
+        model: "embed",
+        prefixes: { query: "q: ", passage: "" },
+        batchSize: 8,
+        turns,
+        timeoutMs: 5000,
+        keyVariable: "TEST_API_KEY",
+        apiKey: Option.some(Redacted.make("secret"))
+      })
   ).pipe(Effect.provide(FetchHttpClient.layer))
 
 embedderContract(

@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import type { Turn } from "../../Turn.ts"
 import { statOf } from "./file/place.ts"
-import type { Turn } from "./Turn.ts"
 
 /** Between two attempts to give a WAL's room back while somebody still reads from it. */
 const pause = Duration.seconds(1)

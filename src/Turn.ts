@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+
+/** Runs an effect when its turn has come. */
+export type Turn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Two kinds of turns at the same thing. */
+export interface Turns {
+  /** Before all of the other kind that wait. */
+  readonly urgent: Turn
+  /** Where more than one may run at once, one place is kept free of this kind. */
+  readonly patient: Turn
+  /** How many wait or run. */
+  readonly size: () => number
+}
+
+interface Place {
+  begin: () => void
+  hasBegun: boolean
+}
+
+/**
+ * So many at once, of each kind in the order of asking; who waits can be interrupted. Unlike a semaphore's permit, a
+ * turn cannot be lost to an interruption: who has it stands in a set, not in the outcome of having waited.
+ */
+export const makeTurns = (atOnce: number): Turns => {
+  const kinds = {
+    urgent: { most: atOnce, running: 0, waiting: new Set<Place>() },
+    patient: { most: Math.max(1, atOnce - 1), running: 0, waiting: new Set<Place>() }
+  }
+  const { patient, urgent } = kinds
+
+  const advance = (): void => {
+    for (const kind of [urgent, patient]) {
+      for (const place of kind.waiting) {
+        if (urgent.running + patient.running >= atOnce || kind.running >= kind.most) break
+        kind.waiting.delete(place)
+        kind.running++
+        place.hasBegun = true
+        place.begin()
+      }
+    }
+  }
+
+  const turn =
+    (kind: typeof urgent): Turn =>
+    (effect) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.suspend(() => {
+          const me: Place = { begin: () => {}, hasBegun: false }
+          kind.waiting.add(me)
+          advance()
+          const begun = Effect.async<void>((resume) => {
+            if (me.hasBegun) resume(Effect.void)
+            else me.begin = () => resume(Effect.void)
+          })
+          const leave = Effect.sync(() => {
+            if (me.hasBegun) kind.running--
+            else kind.waiting.delete(me)
+            advance()
+          })
+          return Effect.ensuring(Effect.zipRight(restore(begun), restore(effect)), leave)
+        })
+      )
+
+  return {
+    urgent: turn(urgent),
+    patient: turn(patient),
+    size: () => Object.values(kinds).reduce((sum, { running, waiting }) => sum + running + waiting.size, 0)
+  }
+}
+
+/** One after the other. */
+export const make = (): Turn => makeTurns(1).urgent
