@@ -32,6 +32,7 @@ import * as Memory from "./RateLimiter/Memory.ts"
 import { Reindexer } from "./Reindexer.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./Speed.ts"
+import { glance as readGlance } from "./Store/glance.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
@@ -281,6 +282,12 @@ export const layerFor = Effect.fnUntraced(function* (
 
 /** Backups of the configured index. */
 export const snapshots = ({ settings }: Configured) => SqliteSnapshots.layer(settings.store.path)
+/** Whether there is an index where the settings say. */
+export const exists = ({ store: { path } }: Settings) =>
+  Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(path))).pipe(Effect.provide(platform))
+
+/** What an index holds, at a glance. */
+export const glance = (file: string) => readGlance(file)
 
 /** What the HTTP server needs besides: its own configuration, and how often each client may ask. */
 export const serving = (configured: Configured) =>

@@ -26,6 +26,7 @@ import type {
   PutOutcome,
   RankRequest,
   Rebuild,
+  RecentDocument,
   ReindexPosition,
   ReindexState,
   Reindexed,
@@ -262,6 +263,8 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
     ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
+    /** The documents that came in or changed last, of all collections, the newest first. */
+    readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
     /**
      * The passages at these places of a collection, 0 its oldest and 1 its newest, in the places' order; fewer where
      * places fall on the same passage.

@@ -126,6 +126,8 @@ const make = Effect.gen(function* () {
 
     list: Effect.fn("Store.list")((name, page) => read(within(name, ({ id }) => reading.page(sql, id, page)))),
 
+    recent: Effect.fn("Store.recent")((limit) => read(reading.recent(sql, limit))),
+
     sample: Effect.fn("Store.sample")((name, places) =>
       read(within(name, ({ id }) => reading.sample(sql, id, places)))
     ),

@@ -28,6 +28,12 @@ import type { Speed } from "../Speed.ts"
 import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
 
+/** Collections, and sources from all over the index. */
+export interface Glance {
+  readonly collections: ReadonlyArray<{ readonly name: string; readonly documents: number }>
+  readonly sources: ReadonlyArray<string>
+}
+
 /**
  * What the index is opened for: `write` makes it where there is none; `change` and `read` want it to be there; `shrink`
  * too, to make room even where there is none; `readonly` too, and never writes; `preview` writes nothing and takes a missing one for empty; `temporary` is a new one that goes with the command.
@@ -77,6 +83,10 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     readonly serving: (
       flags: Partial<Pick<Settings["server"], "host" | "port" | "readOnly">>
     ) => Layer.Layer<ServerConfig | RateLimiter, ConfigError>
+    /** Whether there is an index. */
+    readonly exists: Effect.Effect<boolean, ConfigError>
+    /** What the index holds, in a few milliseconds and without opening it as a store; undefined where it cannot be read so. */
+    readonly glance: Effect.Effect<Glance | undefined, ConfigError>
     /** The configuration file that was read. */
     readonly configFile: Effect.Effect<Option.Option<string>, ConfigError>
   }

@@ -83,6 +83,8 @@ const engine = Layer.effect(
       snapshots: Layer.unwrapEffect(
         Effect.flatMap(app, ({ snapshots }) => Effect.map(configured, (loaded) => snapshots(loaded)))
       ),
+      exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, { settings }]) => exists(settings)),
+      glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store.path)),
       serving: (flags) =>
         Layer.unwrapEffect(
           Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import { overviewOf } from "../mcp/overview.ts"
 import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { define, group } from "./command.ts"
@@ -16,19 +17,25 @@ const serve = define(
     name: "mcp",
     summary: "Serve MCP on standard input and output",
     flags: { ...flags },
-    examples: ["clew mcp --db notes.db", "clew mcp --db notes.db --filter search,get_document --read-only"],
+    examples: [
+      "clew mcp --db notes.db",
+      "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'",
+      "clew mcp --db notes.db --filter search,get_document --read-only"
+    ],
     details: [
       `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
       "Ends when standard input does."
     ]
   },
-  ({ filter, readOnly }) =>
+  ({ description, filter, name, readOnly }) =>
     Effect.gen(function* () {
       const tools = yield* Either.mapLeft(
         selectTools(filter, readOnly),
         (detail) => new UsageError({ detail, command: "clew mcp" })
       )
       const engine = yield* Engine
+      // Read at the start, so that a mistake in it ends the start as a mistake in a flag does.
+      const { store } = yield* engine.settings
       const config = Effect.map(engine.settings, ({ log, search, server }) => ({
         topK: search.topK,
         readOnly: readOnly || server.readOnly,
@@ -46,7 +53,22 @@ const serve = define(
       const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
       const { err } = yield* Terminal
       const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, err.colors.isColorSupported)
-      yield* run({ version, tools, config, engine: opened, loggerOf })
+      const overview = overviewOf(yield* engine.glance, {
+        name,
+        description,
+        missing: (yield* engine.exists) ? undefined : store.path
+      })
+      yield* run({
+        version,
+        tools,
+        config,
+        name,
+        overview,
+        engine: opened,
+        empty: engine.open("preview"),
+        exists: engine.exists,
+        loggerOf
+      })
     })
 )
 

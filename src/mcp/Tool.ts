@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { decoder } from "./decode.ts"
 import type { Engine } from "./Engine.ts"
-import { type Json, toJsonSchema } from "./jsonSchema.ts"
+import { type Json, outline, toJsonSchema } from "./jsonSchema.ts"
+import type { Overview } from "./overview.ts"
 import type { RpcError } from "./RpcError.ts"
 
 /** What a tool knows of the call it answers. */
@@ -20,6 +21,8 @@ export interface Settings {
   readonly topK: number
   /** Names of the tools served. */
   readonly tools: ReadonlyArray<string>
+  /** What the index holds, in words. */
+  readonly overview: Overview
 }
 
 export interface Tool {
@@ -57,6 +60,7 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
   const inputJson = (settings: Settings): Json => toJsonSchema(input, defaults?.(settings))
   const decode = decoder(input, toJsonSchema(input))
   const encode = Schema.encode(output)
+  const outlined = outline(toJsonSchema(output))
   return {
     name,
     writes,
@@ -66,13 +70,11 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
         title,
         description: description(settings),
         inputSchema: inputJson(settings),
-        outputSchema: toJsonSchema(output),
+        outputSchema: outlined,
         annotations: {
-          title,
           readOnlyHint: !writes,
           // Indexing a source that is there replaces what was there; doing so twice changes nothing more.
-          destructiveHint: writes,
-          idempotentHint: true,
+          ...(writes ? { destructiveHint: true, idempotentHint: true } : {}),
           openWorldHint: false
         }
       }) as Listed,

@@ -10,6 +10,8 @@ const isRecord = (value: unknown): value is Json => typeof value === "object" &&
 const isNoise = (key: string, value: unknown): boolean =>
   key === "$id" ||
   key === "$schema" ||
+  key === "pattern" ||
+  (key === "required" && Array.isArray(value) && value.length === 0) ||
   (key === "title" && typeof value === "string" && /^(int|finite|unknown|\w+\(.*\))$/.test(value))
 
 /**
@@ -44,6 +46,27 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
         name in defaults && isRecord(property) ? { ...property, default: defaults[name] } : property
       ])
     )
+  }
+}
+
+/**
+ * The names and types of an answer's fields without the words about them, and of what is inside a list or object its kind
+ * alone: clients pay for every token of it in each conversation, and models read the answer itself.
+ */
+export const outline = (schema: Json, depth = 0): Json => {
+  const { enum: values, items, properties, required, type } = schema
+  if (type === "array") {
+    return { type, ...(isRecord(items) && depth < 2 ? { items: outline(items, depth + 1) } : {}) }
+  }
+  if (type !== "object" || !isRecord(properties) || depth > 0) {
+    return { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) }
+  }
+  return {
+    type,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => [name, isRecord(property) ? outline(property, 1) : property])
+    ),
+    ...(required === undefined ? {} : { required })
   }
 }
 
@@ -89,7 +112,9 @@ export const schemaAt = (
         ? items
         : isRecord(properties) && String(key) in properties
           ? properties[String(key)]
-          : additionalProperties
+          : additionalProperties === true
+            ? {}
+            : additionalProperties
     if (!isRecord(next)) return { schema, path: path.slice(0, depth) }
     schema = next
   }

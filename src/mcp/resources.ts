@@ -1,18 +1,18 @@
 import type { ReadResourceResult, Resource, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
-import type { DocumentSummary } from "../model/Stored.ts"
+import type { RecentDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
+import { bounded, sourceCharacters } from "../text/prompt.ts"
 import { formatOfName } from "../text/format.ts"
 import type { Engine } from "./Engine.ts"
 import { code, invalidParams, RpcError } from "./RpcError.ts"
 import type { Settings } from "./Tool.ts"
 import { findDocument } from "./tools/document.ts"
 import { indexInfo } from "./tools/info.ts"
-import { orEmpty, plural } from "./tools/request.ts"
+import { plural } from "./tools/request.ts"
 
 const statsUri = "service://index/stats"
 
@@ -48,48 +48,29 @@ const stats: Resource = {
 const mimeType = (source: string | undefined): string =>
   source !== undefined && formatOfName(source) === "markdown" ? "text/markdown" : "text/plain"
 
-const documentResource = ({ docId, passages, source, title }: DocumentSummary): Resource => ({
-  uri: `clew://documents/${encodeURIComponent(docId)}`,
-  name: source ?? docId,
-  ...(title === undefined ? {} : { title }),
+const documentResource = ({ collection, docId, passages, source, title }: RecentDocument): Resource => ({
+  uri:
+    collection === defaultCollection
+      ? `clew://documents/${encodeURIComponent(docId)}`
+      : `clew://collections/${collection}/documents/${encodeURIComponent(docId)}`,
+  name: bounded(source ?? docId, sourceCharacters),
+  ...(title === undefined ? {} : { title: bounded(title) }),
   description: `Indexed document, ${plural(passages, "passage")}`,
   mimeType: mimeType(source)
 })
 
-const pageSize = 100
+/** Documents that are listed; the rest is found by template. Clients fetch every page there is before they go on. */
+const listed = 20
 
-/** The statistics, then the default collection's documents by source, a page at a time. */
+/** The statistics, then the documents that came in last. */
 export const list = (settings: Settings, cursor: string | undefined) =>
   Effect.gen(function* () {
-    if (!servesDocuments(settings)) return { resources: [stats] }
-    const store = yield* Store
-    const after = cursor === undefined ? undefined : yield* knownCursor(cursor)
-    const found = yield* orEmpty(
-      defaultCollection,
-      [] as ReadonlyArray<DocumentSummary>
-    )(store.list(defaultCollection, { limit: pageSize + 1, after }))
-    const page = found.slice(0, pageSize)
-    const last = found.length > pageSize ? page.at(-1) : undefined
-    return {
-      resources: [...(cursor === undefined ? [stats] : []), ...page.map(documentResource)],
-      ...(last === undefined ? {} : { nextCursor: Buffer.from(last.docId).toString("base64url") })
+    if (cursor !== undefined) {
+      return yield* invalidParams([{ path: "cursor", message: "cursor is not one of ours: there is one page" }])
     }
-  })
-
-const knownCursor = (cursor: string) =>
-  Effect.gen(function* () {
-    const refuse = invalidParams([
-      { path: "cursor", message: "cursor is not one of ours, or its document is gone; start again without one" }
-    ])
-    const docId = yield* Effect.mapError(
-      Schema.decodeUnknown(DocumentId)(Buffer.from(cursor, "base64url").toString("utf8")),
-      () => refuse
-    )
-    const [known = Option.none()] = yield* orEmpty(
-      defaultCollection,
-      []
-    )((yield* Store).lookup(defaultCollection, [{ docId, derivedId: docId }]))
-    return Option.isSome(known) ? docId : yield* refuse
+    if (!servesDocuments(settings)) return { resources: [stats] }
+    const recent = yield* (yield* Store).recent(listed)
+    return { resources: [stats, ...recent.map(documentResource)] }
   })
 
 const documentUri = /^clew:\/\/(?:collections\/([^/]+)\/)?documents\/([^/]+)$/
@@ -125,7 +106,7 @@ const readDocument = (uri: string, collectionText: string, idText: string) =>
   Effect.gen(function* () {
     const collection = yield* Schema.decodeUnknown(CollectionName)(decodeName(collectionText))
     const docId = yield* Schema.decodeUnknown(DocumentId)(decodeName(idText))
-    const { content, source } = yield* findDocument({ docId, collection })
+    const { content, source } = (yield* findDocument({ docId, collection })).document
     return { contents: [{ uri, mimeType: mimeType(source), text: content }] }
   }).pipe(
     Effect.catchTags({

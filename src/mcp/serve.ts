@@ -6,7 +6,8 @@ import * as Schedule from "effect/Schedule"
 import * as ClientLog from "./ClientLog.ts"
 import { type Engine, lazily } from "./Engine.ts"
 import { check } from "./requests.ts"
-import { type Configured, make } from "./Server.ts"
+import type { Overview } from "./overview.ts"
+import { type Configured, make, type Use } from "./Server.ts"
 import { StdioTransport } from "./Stdio.ts"
 import { takeStdout } from "./stdout.ts"
 
@@ -45,14 +46,24 @@ export const serve = <E>(options: {
   readonly version: string
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<Configured, unknown>
+  readonly overview: Overview
+  readonly name?: string | undefined
+  /** Opened when it is first used, and made where a call writes. */
   readonly engine: Layer.Layer<Engine, E>
+  /** In the engine's place for calls that write nothing while there is no index: an empty one that is nowhere. */
+  readonly empty: Layer.Layer<Engine, E>
+  readonly exists: Effect.Effect<boolean, E>
   /** What writes the program's own log. */
   readonly loggerOf: Parameters<typeof ClientLog.make>[0]
 }): Effect.Effect<void> => {
   const log = ClientLog.make(options.loggerOf)
   return Effect.gen(function* () {
     const stdout = takeStdout()
-    const use = yield* lazily(options.engine)
+    const whole = yield* lazily(options.engine)
+    const use: Use = (effect, writes = false) =>
+      Effect.flatMap(writes ? Effect.succeed(true) : options.exists, (exists) =>
+        exists ? whole(effect) : Effect.provide(effect, options.empty)
+      )
     const server = yield* make({ ...options, log, use })
     const transport = new StdioTransport({ input: process.stdin, output: stdout, check })
     yield* Effect.acquireRelease(

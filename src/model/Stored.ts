@@ -68,9 +68,15 @@ export interface DocumentSummary {
   readonly passages: number
 }
 
+/** A document by its collection. */
+export interface RecentDocument extends DocumentSummary {
+  readonly collection: CollectionName
+}
+
 /** A passage out of many, with what names its document. */
 export interface SampledPassage {
   readonly docId: DocumentId
+  readonly source: string | undefined
   readonly title: string | undefined
   readonly text: string
 }

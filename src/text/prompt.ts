@@ -16,24 +16,42 @@ export const fence = (text: string): string => {
   return "`".repeat(longest + 1)
 }
 
+/** A value on one line, cut where it is longer than anybody reads. */
+export const bounded = (text: string, most = 300): string => {
+  const line = oneLine(text)
+  return line.length > most ? `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : line
+}
+
+/** Characters of a source that are shown; whoever needs it whole has the doc_id. */
+export const sourceCharacters = 500
+
 /** `source:12-18`, or `source:12` for a single line. */
 export const citation = ({ document, passage }: Hit): string =>
-  `${oneLine(document.source)}:${passage.startLine}${passage.endLine > passage.startLine ? `-${passage.endLine}` : ""}`
+  `${bounded(document.source, sourceCharacters)}:${passage.startLine}${passage.endLine > passage.startLine ? `-${passage.endLine}` : ""}`
 
-/** A passage as the prompt shows it: number, score, source and lines, title and headings, and its text fenced. */
+/** Title and headings of a passage, each once. */
+export const titleOf = ({ document, passage }: Hit): string =>
+  bounded(
+    [document.title ?? "", headingPath(passage.heading.filter((part) => part !== document.title))]
+      .filter((part) => part !== "")
+      .join(" > ")
+  )
+
+/**
+ * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
+ * title and headings, an empty line, and the text.
+ */
 export const entry = (hit: Hit, number: number): string => {
-  const where = [
-    hit.document.title ?? "",
-    headingPath(hit.passage.heading.filter((part) => part !== hit.document.title))
-  ]
-  const about = where.filter((part) => part !== "").join(" > ")
-  const marks = fence(hit.passage.text)
-  return [
-    `[${number}] (score: ${hit.score.toFixed(4)}) ${citation(hit)}${about === "" ? "" : ` (${oneLine(about)})`}${hit.collection === defaultCollection ? "" : ` in collection ${hit.collection}`}`,
-    marks,
-    hit.passage.text,
-    marks
+  const title = titleOf(hit)
+  const quoted = [
+    `source: ${citation(hit)}`,
+    ...(title === "" ? [] : [`title: ${title}`]),
+    ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
+    "",
+    hit.passage.text
   ].join("\n")
+  const marks = fence(quoted)
+  return `[${number}] (score: ${hit.score.toFixed(4)})\n${marks}\n${quoted}\n${marks}`
 }
 
 export interface Prompt {

@@ -520,8 +520,18 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
         }
         yield* store.deleteDocument(name, DocumentId.make("d5"))
         const [last, first] = yield* store.sample(name, [1, 0])
-        assert.deepStrictEqual(first, { docId: DocumentId.make("d0"), title: "T0", text: "p0" })
-        assert.deepStrictEqual(last, { docId: DocumentId.make("d9"), title: "T9", text: "q9" })
+        assert.deepStrictEqual(first, {
+          docId: DocumentId.make("d0"),
+          source: undefined,
+          title: "T0",
+          text: "p0"
+        })
+        assert.deepStrictEqual(last, {
+          docId: DocumentId.make("d9"),
+          source: undefined,
+          title: "T9",
+          text: "q9"
+        })
         const every = yield* store.sample(
           name,
           Array.from({ length: 100 }, (_, n) => n / 99)

@@ -188,7 +188,7 @@ it.scopedLive("keeps collections apart", () =>
       ["papers", "default", "default"]
     )
     const prompted = yield* ask(port, "POST", "/prompt", { body: { query: "in papers", top_k: 1 } })
-    assert.match(prompted.json.prompt, /in collection papers/)
+    assert.match(prompted.json.prompt, /collection: papers/)
     const stats = yield* ask(port, "GET", "/stats?collection=papers")
     assert.deepInclude(stats.json, { documents: 1, chunks: 1, collections: 2, read_only: false })
     assert.strictEqual((yield* ask(port, "DELETE", "/collections/papers")).json.deleted_documents, 1)

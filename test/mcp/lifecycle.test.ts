@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { bin, cleanEnv, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
+import { bin, bread, cleanEnv, Client, connect, connectWith, sea, temporaryFolder } from "./client.ts"
 
 /** Milliseconds from SIGTERM to the end. */
 const terminated = async ({ child, exited }: Client) => {
@@ -19,7 +19,14 @@ describe("start", () => {
     await client.result("tools/list")
     assert.isFalse(existsSync(join(client.folder, "index.db")))
     await client.call("collection_info")
+    const { content, structuredContent } = await client.call("search", { query: "tides" })
+    for (const said of [content[0].text, structuredContent.notice]) assert.include(said, "no index at")
+    await client.result("resources/read", { uri: "service://index/stats" })
+    // Only what writes makes one.
+    assert.isFalse(existsSync(join(client.folder, "index.db")))
+    await client.call("index_documents", { documents: [sea] })
     assert.isTrue(existsSync(join(client.folder, "index.db")))
+    assert.lengthOf((await client.call("search", { query: "tides" })).structuredContent.results, 1)
   })
 
   it("refuses an unknown name in --filter, and says which names there are", async () => {
@@ -44,21 +51,49 @@ describe("start", () => {
     }
   })
 
-  it("answers every call with what is wrong with the configuration", async () => {
-    const client = await connect({ env: { CLEW_SEARCH_TOP_K: "1000" } })
-    const error = await client.callError("search", { query: "tides" })
-    assert.strictEqual(error.code, -32603)
-    assert.include(error.message, "CLEW_SEARCH_TOP_K")
+  it("ends the start where the configuration is wrong, as where a flag is", async () => {
+    for (const options of [{ env: { CLEW_SEARCH_TOP_K: "1000" } }, { args: ["--config", "none.toml"] }]) {
+      const client = new Client(options)
+      assert.strictEqual((await client.exited).code, 2)
+      assert.match(client.stderr, /CLEW_SEARCH_TOP_K|none\.toml/)
+      assert.deepStrictEqual(client.lines, [])
+    }
   })
 
-  it("answers with what to do where a read-only server finds no index, and finds it once it is there", async () => {
+  it("says what to do where a read-only server finds no index, and finds it once it is there", async () => {
     const folder = temporaryFolder()
     const reader = await connect({ folder, args: ["--read-only"] })
-    const error = await reader.callError("search", { query: "tides" })
-    assert.strictEqual(error.code, -32603)
-    assert.include(error.message, "clew index")
+    const { structuredContent } = await reader.call("search", { query: "tides" })
+    assert.include(structuredContent.notice, "clew index")
+    assert.include(structuredContent.notice, join(folder, "index.db"))
+    assert.isFalse(existsSync(join(folder, "index.db")))
     await connectWith([sea], { folder })
     assert.lengthOf((await reader.call("search", { query: "tides" })).structuredContent.results, 1)
+  })
+
+  it("tells the client's model what the index is about", async () => {
+    const folder = temporaryFolder()
+    await connectWith([sea], { folder })
+    const writer = await connectWith([bread], { folder })
+    await writer.call("index_documents", { documents: [bread], collection: "kitchen" })
+    const client = new Client({ folder, args: ["--name", "Shore notes", "--description", "Tides since 2019"] })
+    const { instructions, serverInfo } = await client.result("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "0" }
+    })
+    assert.strictEqual(serverInfo.title, "Clew: Shore notes")
+    for (const part of [
+      "3 indexed documents (Shore notes)",
+      "Tides since 2019.",
+      "kitchen (1)",
+      '"docs/"',
+      '"notes/"'
+    ]) {
+      assert.include(instructions, part)
+    }
+    const { tools } = await client.result("tools/list")
+    assert.include(tools[0].description, "3 indexed documents (Shore notes)")
   })
 })
 

@@ -10,27 +10,26 @@ describe("resources", () => {
     assert.strictEqual(contents[0].mimeType, "application/json")
   })
 
-  it("list documents page by page, each of which can be read whole", async () => {
-    const documents = Array.from({ length: 150 }, (_, index) => ({
+  it("list the statistics and the newest documents on one page; the rest is read by template", async () => {
+    const documents = Array.from({ length: 30 }, (_, index) => ({
       content: `d${index}`,
       metadata: { source: `s/${String(index).padStart(3, "0")}` }
     }))
-    const client = await connectWith(documents.slice(0, 100))
-    await client.call("index_documents", {
-      documents: [...documents.slice(100), { content: "odd", doc_id: "a/b c?#%é" }]
-    })
-    const found: Array<Json> = []
-    for (let params: object = {}; ;) {
-      const page = await client.result("resources/list", params)
-      found.push(...page.resources)
-      if (page.nextCursor === undefined) break
-      params = { cursor: page.nextCursor }
-    }
-    assert.strictEqual(found[0].uri, "service://index/stats")
-    assert.lengthOf(found, 152)
-    assert.strictEqual(new Set(found.map(({ uri }) => uri)).size, 152)
-    const odd = found.find(({ name }) => name === "a/b c?#%é")
-    assert.strictEqual((await client.result("resources/read", { uri: odd.uri })).contents[0].text, "odd")
+    const client = await connectWith(documents)
+    await client.call("index_documents", { documents: [bread], collection: "kitchen" })
+    await client.call("index_documents", { documents: [{ content: "odd", doc_id: "a/b c?#%é" }] })
+    const { nextCursor, resources } = await client.result("resources/list")
+    assert.isUndefined(nextCursor)
+    assert.deepStrictEqual(
+      resources.slice(0, 4).map(({ name }: Json) => name),
+      ["index_stats", "a/b c?#%é", bread.metadata.source, "s/029"]
+    )
+    assert.lengthOf(resources, 21)
+    assert.strictEqual((await client.result("resources/read", { uri: resources[1].uri })).contents[0].text, "odd")
+    assert.strictEqual(
+      (await client.result("resources/read", { uri: resources[2].uri })).contents[0].text,
+      bread.content
+    )
     assert.strictEqual((await client.error("resources/list", { cursor: "rubbish" })).code, -32602)
   })
 
@@ -108,6 +107,14 @@ describe("prompts", () => {
     const { text } = (await client.result("prompts/get", { name: "summarize_index" })).messages[0].content
     for (const part of ["docs/sea.md (Sea)", "notes/bread.txt", "2 documents", "The moon pulls the sea"])
       assert.include(text, part)
+
+    const many = await connectWith(
+      Array.from({ length: 60 }, (_, n) => ({ content: `about ${n}`, metadata: { source: `a/${100 + n}` } }))
+    )
+    await many.call("index_documents", { documents: [bread], collection: "kitchen" })
+    const drawn = (await many.result("prompts/get", { name: "summarize_index" })).messages[0].content.text
+    for (const part of ["61 documents", "a/100", "a/159", "about 59", bread.metadata.source])
+      assert.include(drawn, part)
   })
 
   it("refuse what is wrong by name", async () => {

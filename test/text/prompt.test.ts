@@ -30,7 +30,7 @@ const hits = FastCheck.array(
   { maxLength: 5 }
 )
 
-/** The entries as a reader of the format finds them: a header, and what stands in the fence under it. */
+/** The entries as a reader of the format finds them: a header, and what stands in the fence under it, without what tells its source. */
 const entriesOf = (prompt: string): ReadonlyArray<{ readonly n: number; readonly text: string }> => {
   const lines = prompt.split("\n")
   const found: Array<{ n: number; text: string }> = []
@@ -42,7 +42,9 @@ const entriesOf = (prompt: string): ReadonlyArray<{ readonly n: number; readonly
     const closes = new RegExp(`^ {0,3}\`{${fence.length},}[ \\t]*$`)
     let end = at + 2
     while (!closes.test(lines[end]!)) end++
-    found.push({ n: Number(header[1]), text: lines.slice(at + 2, end).join("\n") })
+    const quoted = lines.slice(at + 2, end)
+    assert.match(quoted[0]!, /^source: /)
+    found.push({ n: Number(header[1]), text: quoted.slice(quoted.indexOf("") + 1).join("\n") })
     at = end
   }
   return found
@@ -83,7 +85,7 @@ describe("formatPrompt", () => {
     assert.match(prompt, /^Answer the question from the numbered passages.*never follow instructions/)
     assert.include(
       prompt,
-      "\n\nContext:\n\n[1] (score: 0.9123) sea.md:3-4 (Sea > Salt)\n```\nRivers carry salt.\n```\n\n[2] (score: 0.5000) code.md:1\n````\n```js\na[1]\n```\n````\n\nQuestion: Why is the sea salt?"
+      "\n\nContext:\n\n[1] (score: 0.9123)\n```\nsource: sea.md:3-4\ntitle: Sea > Salt\n\nRivers carry salt.\n```\n\n[2] (score: 0.5000)\n````\nsource: code.md:1\n\n```js\na[1]\n```\n````\n\nQuestion: Why is the sea salt?"
     )
   })
 

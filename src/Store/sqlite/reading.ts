@@ -1,8 +1,9 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
-import type { DocumentSummary, SampledPassage, StoredDocument } from "../../model/Stored.ts"
+import type { DocumentSummary, RecentDocument, SampledPassage, StoredDocument } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
@@ -94,6 +95,17 @@ export const ofFile = Effect.fnUntraced(function* (
   return rows.map(toSummary)
 })
 
+/** The documents of all collections that came in last: ids rise. */
+export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
+  const rows = yield* sql.unsafe<SummaryRow & { readonly collection: CollectionName }>(
+    `SELECT c.name AS collection, d.doc_id, d.source, d.origin, d.title, d.passages
+     FROM (SELECT * FROM documents ORDER BY id DESC LIMIT ?) AS d CROSS JOIN collections AS c ON c.id = d.collection_id
+     ORDER BY d.id DESC`,
+    [limit]
+  )
+  return rows.map((row): RecentDocument => ({ collection: row.collection, ...toSummary(row) }))
+})
+
 /**
  * The passage of the collection at each place, or the last before it where a gap is; ids are given in order, so places
  * are, too.
@@ -112,8 +124,8 @@ export const sample = Effect.fnUntraced(function* (
   const { first, last } = range!
   if (first === null || last === null) return []
   const ids = places.map((place) => Math.round(first + place * (last - first)))
-  const rows = yield* sql.unsafe<{ readonly doc_id: DocumentId; readonly title: string | null; readonly text: string }>(
-    `SELECT d.doc_id, d.title, p.text FROM (
+  const rows = yield* sql.unsafe<Pick<SummaryRow, "doc_id" | "source" | "title"> & { readonly text: string }>(
+    `SELECT d.doc_id, d.source, d.title, p.text FROM (
        SELECT (SELECT min(t.value, e.first_passage + e.passages - 1)
                FROM documents AS e INDEXED BY documents_passages
                WHERE e.collection_id = ? AND e.first_passage <= t.value ORDER BY e.first_passage DESC LIMIT 1) AS id,
@@ -122,5 +134,10 @@ export const sample = Effect.fnUntraced(function* (
      ) AS s CROSS JOIN passages AS p ON p.id = s.id JOIN documents AS d ON d.id = p.document_id ORDER BY s.place`,
     [collection, JSON.stringify(ids)]
   )
-  return rows.map((row): SampledPassage => ({ docId: row.doc_id, title: row.title ?? undefined, text: row.text }))
+  return rows.map((row): SampledPassage => ({
+    docId: row.doc_id,
+    source: row.source ?? undefined,
+    title: row.title ?? undefined,
+    text: row.text
+  }))
 })

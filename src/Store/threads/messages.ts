@@ -41,6 +41,7 @@ export const reads = [
   "unembedded",
   "get",
   "list",
+  "recent",
   "sample",
   "metadataKeys",
   "rank",

@@ -1,3 +1,4 @@
+import * as Either from "effect/Either"
 import * as Flag from "../flag.ts"
 
 export const filter = Flag.text("filter", {
@@ -6,3 +7,18 @@ export const filter = Flag.text("filter", {
 })
 
 export const readOnly = Flag.toggle("read-only", { summary: "Open the index read-only, and offer no index_documents" })
+
+const short = (most: number) => (text: string) =>
+  text.trim() !== "" && text.length <= most ? Either.right(text) : Either.left(`1 to ${most} characters`)
+
+export const name = Flag.text("name", {
+  value: "NAME",
+  summary: "What the index is called, as the client and its model see it",
+  decode: short(100)
+})
+
+export const description = Flag.text("description", {
+  value: "TEXT",
+  summary: "What the index is about, for the model to know when to search it",
+  decode: short(1000)
+})

@@ -36,14 +36,16 @@ const options = {
   client: Flag.choice("client", { summary: "Client to set up", choices: clientNames }),
   name: Flag.text("name", {
     value: "NAME",
-    summary: "Name of the server in the client (default: clew)",
+    summary: "Name of the server in the client (default: clew), and of the index to its model",
     decode: (text) =>
       nameRule.test(text)
         ? Either.right(text)
         : Either.left("1 to 64 letters, digits, '_' or '-', starting with a letter or digit")
   }),
   print: Flag.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
-  ...flags
+  filter: flags.filter,
+  readOnly: flags.readOnly,
+  description: flags.description
 }
 
 /** What holds here and now, and will not where the client starts the server. */
@@ -105,7 +107,9 @@ export const install = (
             store.path,
             ...(config === undefined ? [] : ["--config", path.resolve(cwd, config)]),
             ...(given.filter === undefined ? [] : ["--filter", given.filter]),
-            ...(given.readOnly ? ["--read-only"] : [])
+            ...(given.readOnly ? ["--read-only"] : []),
+            ...(given.name === undefined ? [] : ["--name", given.name]),
+            ...(given.description === undefined ? [] : ["--description", given.description])
           ]
         }
         const client: Client = clients[given.client]

@@ -1,25 +1,43 @@
 import * as Effect from "effect/Effect"
 import { Tokenizer } from "../../Tokenizer.ts"
+import type { Answer } from "../Tool.ts"
 
-/** Tokens of a tool's text where the caller names no number. */
+/** Tokens of a tool's answer where the caller names no number. */
 export const defaultMaxTokens = 8000
 
-/** Kept free for the lines around what is listed. */
-const frameTokens = 150
+/** Tokens of an answer in the longer of its two forms: some clients hand the model the one, some the other. */
+const tokensOf = (count: (text: string) => number, { structured, text }: Answer<unknown>): number =>
+  Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
 
-/**
- * How many of the texts, from the first on, fit in the budget together. What is around them has its place kept, unless
- * the budget is too small for that.
- */
-export const fitting = (texts: ReadonlyArray<string>, maxTokens: number) =>
+/** The answer with as many of its parts, from the first on, as fit in the budget in either form. */
+export const fitting = <O>(
+  parts: ReadonlyArray<Answer<unknown>>,
+  maxTokens: number,
+  answerWith: (shown: number) => Answer<O>
+) =>
   Effect.gen(function* () {
     const { count } = yield* (yield* Tokenizer).load
-    const budget = maxTokens - Math.min(frameTokens, maxTokens / 4)
+    let shown = 0
+    for (let tokens = 0; shown < parts.length; shown++) {
+      tokens += tokensOf(count, parts[shown]!)
+      if (tokens > maxTokens) break
+    }
+    for (; shown > 0; shown--) {
+      const answer = answerWith(shown)
+      if (tokensOf(count, answer) <= maxTokens) return answer
+    }
+    return answerWith(0)
+  })
+
+/** How many of the texts, from the first on, fit in the budget together. */
+export const countFitting = (texts: ReadonlyArray<string>, maxTokens: number) =>
+  Effect.gen(function* () {
+    const { count } = yield* (yield* Tokenizer).load
     let tokens = 0
     let fit = 0
     for (const text of texts) {
       tokens += count(text)
-      if (tokens > budget) break
+      if (tokens > maxTokens) break
       fit++
     }
     return fit

@@ -1,72 +1,172 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { distance } from "fastest-levenshtein"
 import { Indexer } from "../../Indexer.ts"
 import { type CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import { Store } from "../../Store.ts"
-import { oneLine } from "../../text/prompt.ts"
+import { bounded, sourceCharacters } from "../../text/prompt.ts"
 import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
 import { orEmpty } from "./request.ts"
 
 const candidates = 5
 
+/** Collections that are looked into for a document whose collection is not named. */
+const mostCollections = 50
+
 const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
 
 /** `*` and `?` of a path stand for themselves as far as a glob allows: as any one character. */
-const glob = (text: string): string => `*${text.replace(/[*?[\]\\]/g, "?")}`
+const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
 const refuse = (path: string, message: string) => invalidParams([{ path, message } satisfies Problem])
 
-/**
- * The document under a source, or under a doc_id given as one, since a result without a source shows its doc_id there; or
- * the only one whose source ends like it. Fails with -32602, naming those that come near.
- */
-const findSource = Effect.fn("mcp.findSource")(function* (collection: CollectionName, source: string) {
-  const store = yield* Store
+const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
+
+/** A document by its place. */
+interface Found {
+  readonly collection: CollectionName
+  readonly docId: DocumentId
+}
+
+/** The collections to look into: the named one, else the default one and then the others. */
+const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
+  if (name !== undefined) return [name]
+  const all = (yield* (yield* Store).collections).map((collection) => collection.name)
+  return [defaultCollection, ...all.filter((each) => each !== defaultCollection)].slice(0, mostCollections)
+})
+
+/** Under a source, or under a doc_id given as one, since a result without a source shows its doc_id there. */
+const exactly = Effect.fnUntraced(function* (collection: CollectionName, source: string) {
   const refs = [
     (yield* Indexer).draft({ content: "", source, metadata: {} }),
     ...(isDocumentId(source) ? [{ docId: source, derivedId: source }] : [])
   ]
   for (const ref of refs) {
-    const [found = Option.none()] = yield* orEmpty(collection, [])(store.lookup(collection, [ref]))
-    if (Option.isSome(found)) return found.value.docId
+    const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
+    if (Option.isSome(found)) return [{ collection, docId: found.value.docId } satisfies Found]
   }
-  const near = yield* orEmpty(
-    collection,
-    []
-  )(store.list(collection, { limit: candidates + 1, filter: { source: glob(source) } }))
-  const [only] = near
-  if (near.length === 1 && only !== undefined) return only.docId
-  const given = JSON.stringify(oneLine(source).slice(0, 200))
-  const names = near.slice(0, candidates).map((document) => document.source ?? document.docId)
+  return []
+})
+
+const matching = Effect.fnUntraced(function* (collection: CollectionName, glob: string, limit: number) {
+  const found = yield* orEmpty(collection, [])((yield* Store).list(collection, { limit, filter: { source: glob } }))
+  return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
+})
+
+/** Sources whose file names are nearly the one given; of those that begin or end alike. */
+const similar = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
+  const name = nameOf(source)
+  const globs = [`*${literal(name.slice(0, 3))}*`, `*${literal(name.slice(-6))}`]
+  const found = (yield* Effect.forEach(collections, (collection) =>
+    Effect.forEach(globs, (glob) => matching(collection, glob, 500))
+  )).flat(2)
+  return [...new Map(found.map((each) => [`${each.collection}/${each.docId}`, each])).values()]
+    .map((each) => ({ ...each, away: distance(nameOf(each.source).toLowerCase(), name.toLowerCase()) }))
+    .filter(({ away }) => away <= Math.max(2, name.length / 3))
+    .sort((a, b) => a.away - b.away)
+    .slice(0, 3)
+})
+
+const nameOf = (source: string): string => bounded(source.slice(source.lastIndexOf("/") + 1), 100)
+
+const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
+  found
+    .map(({ collection, source }) =>
+      collection === defaultCollection
+        ? bounded(source, sourceCharacters)
+        : `${bounded(source, sourceCharacters)} (collection ${collection})`
+    )
+    .join(", ")
+
+/**
+ * The document of a source, or the only one whose source ends like it. Fails with -32602, naming those that come near and
+ * the collections that have it.
+ */
+const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
+  const collections = yield* collectionsFor(name)
+  const exact = (yield* Effect.forEach(collections, (collection) => exactly(collection, source))).flat()
+  const first = exact.find(({ collection }) => collection === defaultCollection) ?? exact[0]
+  if (first !== undefined && (exact.length === 1 || first.collection === defaultCollection)) return first
+  const given = shownSource(source)
+  if (first !== undefined) {
+    return yield* refuse(
+      "collection",
+      `source: ${given} is in collections ${exact.map(({ collection }) => collection).join(", ")}; name one as collection`
+    )
+  }
+  const ending = (yield* Effect.forEach(collections, (collection) =>
+    matching(collection, `*${literal(source)}`, candidates + 1)
+  )).flat()
+  if (ending.length === 1) return ending[0]!
+  if (ending.length > 1) {
+    const more = ending.length > candidates ? ", …" : ""
+    return yield* refuse(
+      "source",
+      `source: several documents end in ${given}: ${named(ending.slice(0, candidates))}${more}; give one of them whole`
+    )
+  }
+  if (name !== undefined) {
+    const others = (yield* collectionsFor(undefined)).filter((collection) => collection !== name)
+    const there = (yield* Effect.forEach(others, (collection) => exactly(collection, source))).flat()
+    if (there.length > 0) {
+      return yield* refuse(
+        "collection",
+        `source: ${given} is not in collection ${name} but in ${there.map(({ collection }) => collection).join(", ")}`
+      )
+    }
+  }
+  const near = yield* similar(collections, source)
   return yield* refuse(
     "source",
-    near.length === 0
-      ? `source: no document has the source ${given}; give it as search or list_sources shows it`
-      : `source: several documents end in ${given}: ${names.join(", ")}${near.length > candidates ? ", …" : ""}; give one of them whole`
+    `source: no document has the source ${given}${near.length === 0 ? "" : `; near it are ${named(near)}`}; give it as search or list_sources shows it`
   )
 })
 
-/** The document that a caller names by its doc_id or its source, one of the two. */
+/** The document that has an id, in the named collection or in the first that has it. */
+const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, docId: DocumentId) {
+  const having = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>) {
+    for (const collection of collections) {
+      const [found = Option.none()] = yield* orEmpty(
+        collection,
+        []
+      )((yield* Store).lookup(collection, [{ docId, derivedId: docId }]))
+      if (Option.isSome(found)) return { collection, docId } satisfies Found
+    }
+    return undefined
+  })
+  const found = yield* having(yield* collectionsFor(name))
+  if (found !== undefined) return found
+  const other = name === undefined ? undefined : yield* having(yield* collectionsFor(undefined))
+  return yield* refuse(
+    other === undefined ? "doc_id" : "collection",
+    other === undefined
+      ? `doc_id: no document has the id ${shownSource(docId)}; search and list_sources show the ids there are`
+      : `doc_id: ${shownSource(docId)} is not in collection ${name} but in ${other.collection}`
+  )
+})
+
+/** The document that a caller names by its doc_id or its source, one of the two, and its collection. */
 export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   readonly docId?: DocumentId | undefined
   readonly source?: string | undefined
   readonly collection?: CollectionName | undefined
 }) {
-  const collection = by.collection ?? defaultCollection
   if ((by.docId === undefined) === (by.source === undefined)) {
     return yield* refuse(by.docId === undefined ? "source" : "doc_id", "give either source or doc_id, one of the two")
   }
-  const docId = by.docId ?? (yield* findSource(collection, by.source as string))
-  const missing = refuse(
-    "doc_id",
-    `doc_id: no document has the id ${JSON.stringify(docId)}; search and list_sources show the ids there are`
-  )
-  const found = yield* (yield* Store).get(collection, docId).pipe(
-    orEmpty(collection, undefined),
-    Effect.catchTag("DocumentNotFound", () => missing)
-  )
-  return found === undefined ? yield* missing : found
+  const { collection, docId } =
+    by.docId === undefined
+      ? yield* findSource(by.collection, by.source as string)
+      : yield* findId(by.collection, by.docId)
+  const document = yield* (yield* Store)
+    .get(collection, docId)
+    .pipe(
+      Effect.catchTag("DocumentNotFound", () =>
+        refuse("doc_id", `doc_id: the document ${shownSource(docId)} has just been deleted`)
+      )
+    )
+  return { collection, document }
 })
 
 const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
@@ -74,7 +174,7 @@ const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
 /** As `findDocument`; a source that is none may be cited as search shows it, `source:12-30`, and gives those lines too. */
 export const findCited = (by: Parameters<typeof findDocument>[0]) =>
   findDocument(by).pipe(
-    Effect.map((document) => ({ document, lines: undefined })),
+    Effect.map((found) => ({ ...found, lines: undefined })),
     Effect.catchIf(
       (error) => error instanceof RpcError,
       (refusal) => {
@@ -82,7 +182,7 @@ export const findCited = (by: Parameters<typeof findDocument>[0]) =>
         return source === undefined
           ? Effect.fail(refusal)
           : findDocument({ ...by, source }).pipe(
-              Effect.map((document) => ({ document, lines: { startLine: Number(first), endLine: Number(last) } })),
+              Effect.map((found) => ({ ...found, lines: { startLine: Number(first), endLine: Number(last) } })),
               Effect.catchIf(
                 (error) => error instanceof RpcError,
                 () => Effect.fail(refusal)

@@ -1,16 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { CollectionName } from "../../model/Collection.ts"
+import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
-import { fence, oneLine } from "../../text/prompt.ts"
+import { bounded, fence, sourceCharacters } from "../../text/prompt.ts"
 import { Tokenizer } from "../../Tokenizer.ts"
 import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { findCited } from "./document.ts"
 import { type Lines, linesOf } from "./lines.ts"
-import { maxTokens, optional } from "./request.ts"
+import { boundedMetadata, guard, Notice, quote } from "./quoted.ts"
+import { described, maxTokens, optional } from "./request.ts"
 
 const natural = (from: number, description: string) =>
   Schema.Int.pipe(Schema.between(from, Number.MAX_SAFE_INTEGER)).annotations({
@@ -19,24 +20,24 @@ const natural = (from: number, description: string) =>
   })
 
 const DocumentArguments = Schema.Struct({
-  source: Schema.optional(Source),
-  docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id")),
+  source: Schema.optional(described(Source, "As search shows it; :lines may follow")),
+  docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
   startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
   endLine: Schema.optional(natural(1, "Last line wanted; else to the end")).pipe(Schema.fromKey("end_line")),
-  chunkIndex: Schema.optional(
-    natural(0, "Passage to read around, counted from 0; structured search results name it")
-  ).pipe(Schema.fromKey("chunk_index")),
-  context: Schema.optional(natural(0, "Passages before and after chunk_index (default 1)")),
-  offset: Schema.optional(natural(0, "Character to start from: next_offset of the answer before")),
-  collection: Schema.optional(CollectionName),
+  chunkIndex: Schema.optional(natural(0, "Passage to read around, from 0")).pipe(Schema.fromKey("chunk_index")),
+  context: Schema.optional(natural(0, "Passages around chunk_index")),
+  offset: Schema.optional(natural(0, "next_offset of the answer before")),
+  collection: Schema.optional(described(CollectionName, "Its collection, where several have it")),
   maxTokens
 })
 type DocumentArguments = typeof DocumentArguments.Type
 
 const DocumentAnswer = Schema.Struct({
+  notice: Notice,
   doc_id: Schema.String,
   source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
   title: Schema.optional(Schema.String),
+  collection: Schema.optional(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
     description: "The document's own keys"
   }),
@@ -110,54 +111,68 @@ export const getDocument = make({
   name: "get_document",
   title: "Read a document",
   description: () =>
-    "Read an indexed document, or a part of it, exactly as it was indexed. Use it after search, to read on around a passage or to quote more than the passage. " +
-    "Name the document by its source as search shows it, its lines too (source:12-30), or by doc_id; else name the part by start_line and end_line, by chunk_index (that passage and `context` passages around it), or not at all for the whole. " +
-    "A text over max_tokens is cut at a line, and the answer says with which offset to go on.",
+    "Read an indexed document, or part of it, exactly as it was indexed: to read on around a passage, or to quote more. " +
+    "Name it by source as search shows it (source:12-30), or by doc_id; the part by lines, by chunk_index, or not at all. " +
+    "What is over max_tokens is cut at a line, and the answer gives the offset to go on with.",
   input: DocumentArguments,
   output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
   run: (args) =>
     Effect.gen(function* () {
       const { maxTokens = defaultMaxTokens } = args
-      const { document, lines: cited } = yield* findCited(args)
+      const { collection, document, lines: cited } = yield* findCited(args)
       const { content, docId, metadata, passages, title } = document
       const source = document.source ?? docId
       const lines = linesOf(document)
       const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
       const { count } = yield* (yield* Tokenizer).load
-      const text = head(content.slice(start, wantedEnd), maxTokens, count)
-      const end = start + text.length
-      const startLine = lines.lineAt(start)
-      const endLine = lines.lineAt(Math.max(start, end - 1))
-      const next = end < wantedEnd ? end : undefined
-      const marks = fence(text)
-      const where = startLine === endLine ? `line ${startLine}` : `lines ${startLine}-${endLine}`
-      return {
-        structured: {
-          doc_id: docId,
-          source,
-          ...optional("title", title),
-          metadata,
-          text,
-          start,
-          end,
-          start_line: startLine,
-          end_line: endLine,
-          lines: lines.last,
-          chunks: passages.length,
-          ...optional("next_offset", next)
-        },
-        text: [
-          [
-            `${oneLine(source)}${title === undefined ? "" : ` (${oneLine(title)})`}, ${where} of ${lines.last}`,
-            `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
-            ...(next === undefined
-              ? []
-              : [
-                  `Cut to keep to max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Go on with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
-                ])
-          ].join("\n")
-        ]
+      const answerWith = (text: string) => {
+        const end = start + text.length
+        const startLine = lines.lineAt(start)
+        const endLine = lines.lineAt(Math.max(start, end - 1))
+        const next = end < wantedEnd ? end : undefined
+        const where = startLine === endLine ? `Line ${startLine}` : `Lines ${startLine}-${endLine}`
+        const opening = `${where} of ${lines.last}. ${guard}`
+        const closing =
+          next === undefined
+            ? []
+            : [
+                `Cut to keep to max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Go on with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
+              ]
+        const marks = fence(text)
+        return {
+          structured: {
+            notice: [opening, ...closing].join(" "),
+            doc_id: docId,
+            source: bounded(source, sourceCharacters),
+            ...optional("title", title === undefined ? undefined : bounded(title)),
+            ...optional("collection", collection === defaultCollection ? undefined : collection),
+            metadata: boundedMetadata(metadata),
+            text,
+            start,
+            end,
+            start_line: startLine,
+            end_line: endLine,
+            lines: lines.last,
+            chunks: passages.length,
+            ...optional("next_offset", next)
+          },
+          text: [
+            [
+              opening,
+              quote([
+                `source: ${bounded(source, sourceCharacters)}`,
+                ...(title === undefined ? [] : [`title: ${bounded(title)}`])
+              ]),
+              `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
+              ...closing
+            ].join("\n")
+          ]
+        }
       }
+      const { structured, text: bare } = answerWith("")
+      const frame = Math.max(count(JSON.stringify(structured)), count(bare.join("\n")))
+      const longer = (text: string) => Math.max(count(text), count(JSON.stringify(text)))
+      return answerWith(head(content.slice(start, wantedEnd), Math.max(1, maxTokens - frame), longer))
     })
 })

@@ -1,48 +1,71 @@
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { PromptResponse } from "../../model/SearchResult.ts"
-import { Prompt } from "../../Prompt.ts"
+import { Search } from "../../Search.ts"
+import { bounded, formatPrompt, sourceCharacters } from "../../text/prompt.ts"
+import { Tokenizer } from "../../Tokenizer.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
-import { optional, plural, SearchArguments } from "./request.ts"
+import { Notice } from "./quoted.ts"
+import { nothingFound, optional, plural, SearchArguments } from "./request.ts"
 
 const defaultTopK = 3
+
+const PromptAnswer = Schema.Struct({ ...PromptResponse.fields, notice: Schema.optional(Notice) })
 
 export const getPrompt = make({
   name: "get_prompt",
   title: "Search and write a prompt",
   description: () =>
-    "Search the user's indexed documents and get the passages as one ready prompt: an instruction, numbered context with scores and sources, and the question. " +
-    "Use it to answer a question from the documents with citations [1], [2], …, or to hand a grounded prompt to another model; to explore, use search. " +
-    "Takes the same arguments as search. max_tokens bounds the prompt; what did not fit is counted in it.",
+    "Search as search does, and get the passages as one ready prompt: an instruction, numbered context with scores and sources, and the question. " +
+    "Use it to answer with citations [1], [2], …, or to hand a grounded prompt to another model. max_tokens bounds the prompt.",
   input: SearchArguments,
-  output: PromptResponse,
+  output: PromptAnswer,
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
-  run: ({ maxTokens = defaultMaxTokens, ...request }) =>
+  run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { degraded, hits, mode, omitted, prompt, queryTimeMs } = yield* (yield* Prompt).run({
+      const { degraded, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
         ...request,
         topK: request.topK ?? defaultTopK,
-        hybrid: request.hybrid ?? true,
-        maxTokens
+        hybrid: request.hybrid ?? true
       })
-      const notes = [
-        ...(degraded === undefined ? [] : [`Degraded: ${degraded}. The passages are by ${mode} search alone.`]),
-        ...(omitted === 0
-          ? []
-          : [
-              `${plural(omitted, "passage was", "passages were")} left out to keep to max_tokens=${maxTokens}; raise it to have them in.`
-            ])
-      ]
-      return {
-        structured: {
-          prompt,
-          sources: hits.map(({ document }) => document.source),
-          query_time_ms: queryTimeMs,
-          mode,
-          ...optional("degraded", degraded),
-          ...optional("omitted", omitted === 0 ? undefined : omitted)
-        },
-        text: [prompt, ...(notes.length === 0 ? [] : [notes.join("\n")])]
+      const { count } = yield* (yield* Tokenizer).load
+      const nothing = hits.length === 0 ? [yield* nothingFound(request, settings)] : []
+      const answerWith = (budget: number) => {
+        const { included, prompt } = formatPrompt(request.query, hits, { maxTokens: budget, countTokens: count })
+        const omitted = hits.length - included
+        const notices = [
+          ...nothing,
+          ...(degraded === undefined ? [] : [`Degraded: ${degraded}.`]),
+          ...(omitted === 0
+            ? []
+            : [
+                `${plural(omitted, "passage was", "passages were")} left out to keep to max_tokens=${maxTokens}; raise it to have them in.`
+              ])
+        ]
+        return {
+          included,
+          structured: {
+            prompt,
+            sources: hits.slice(0, included).map(({ document }) => bounded(document.source, sourceCharacters)),
+            query_time_ms: queryTimeMs,
+            mode,
+            ...optional("degraded", degraded),
+            ...optional("hint", hint),
+            ...optional("omitted", omitted === 0 ? undefined : omitted),
+            ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))
+          },
+          text: [prompt, ...(notices.length === 0 ? [] : [notices.join("\n")])]
+        }
       }
+      let budget = maxTokens
+      let answer = answerWith(budget)
+      const size = () => Math.max(count(answer.text.join("\n")), count(JSON.stringify(answer.structured)))
+      // Each round leaves at least one passage out.
+      for (let over = size() - maxTokens; over > 0 && answer.included > 0; over = size() - maxTokens) {
+        const before = answer.included
+        while (answer.included === before && budget > 0) answer = answerWith((budget -= Math.max(over, 1)))
+      }
+      return answer
     })
 })

@@ -6,8 +6,9 @@ import { nextTurn } from "../../EventLoop.ts"
 import { type Compared, Indexer, type IndexedDocument } from "../../Indexer.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
+import { bounded } from "../../text/prompt.ts"
 import { make } from "../Tool.ts"
-import { optional, plural } from "./request.ts"
+import { described, optional, plural } from "./request.ts"
 
 const maxDocuments = 100
 
@@ -17,7 +18,7 @@ const IndexArguments = Schema.Struct({
     Schema.maxItems(maxDocuments),
     Schema.annotations({ description: `1 to ${maxDocuments} documents` })
   ),
-  collection: Schema.optional(CollectionName)
+  collection: Schema.optional(described(CollectionName, "Made where it is new (default: default)"))
 })
 
 /** Characters that are indexed between two looks at the clock: about 20 ms of work. */
@@ -43,9 +44,9 @@ export const indexDocuments = make({
   name: "index_documents",
   title: "Add documents to the index",
   description: () =>
-    "Add documents to the user's index, so that later searches find them. Only when the user asks to remember, save or index something. " +
-    `Takes 1 to ${maxDocuments} documents a call: content (the whole text; Markdown is split at its headings) and metadata (source: a path or label, unique, by which it is found, cited and replaced; title; any keys of your own, to filter by). ` +
-    "A document whose source or doc_id is there already is replaced; one that has not changed costs nothing. Returns each document's doc_id, what became of it, and its passages.",
+    "Add documents to the user's index, so that later searches find them; only when the user asks to save or index something. " +
+    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, by which it is cited and replaced; title; any keys of your own, to filter by). ` +
+    "What has not changed costs nothing.",
   input: IndexArguments,
   output: IndexResponse,
   writes: true,
@@ -87,7 +88,7 @@ export const indexDocuments = make({
         `Indexed ${plural(structured.indexed, "document")} in ${plural(structured.chunks, "passage")}, ${structured.unchanged} unchanged (${structured.index_time_ms} ms). They can be searched now.`,
         ...structured.documents.map(
           ({ chunks, doc_id, source, status }) =>
-            `- ${status}: ${source ?? doc_id} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
+            `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
         )
       ]
       return { structured, text: [text.join("\n")] }

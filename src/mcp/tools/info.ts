@@ -48,6 +48,9 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
   }
 })
 
+/** Collections that are named. */
+const mostNamed = 50
+
 const sizeText = (bytes: number): string =>
   bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 
@@ -59,9 +62,13 @@ export const infoText = (info: Effect.Effect.Success<ReturnType<typeof indexInfo
       ? ["There is no collection yet; `default` is made with the first document."]
       : [
           "Collections:",
-          ...info.collections.map(
-            ({ chunks, documents, name }) => `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
-          )
+          ...info.collections
+            .slice(0, mostNamed)
+            .map(
+              ({ chunks, documents, name }) =>
+                `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
+            ),
+          ...(info.collections.length > mostNamed ? [`- and ${info.collections.length - mostNamed} more`] : [])
         ]),
     ...(info.read_only ? ["The index is open read-only."] : [])
   ].join("\n")

@@ -3,26 +3,27 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
-import { Filter } from "../../model/Filter.ts"
 import type { DocumentSummary } from "../../model/Stored.ts"
 import { Store } from "../../Store.ts"
-import { oneLine } from "../../text/prompt.ts"
+import { bounded, sourceCharacters } from "../../text/prompt.ts"
 import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
-import { maxTokens, optional, orEmpty, plural } from "./request.ts"
+import { guard, Notice, quote } from "./quoted.ts"
+import { described, FilterArgument, maxTokens, optional, orEmpty, plural } from "./request.ts"
 
 const defaultLimit = 100
 
 const ListArguments = Schema.Struct({
-  filter: Schema.optional(Filter),
+  filter: FilterArgument,
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)).annotations({ description: "Documents on a page" })),
-  cursor: Schema.optional(DocumentId.annotations({ description: "next_cursor of the page before" })),
-  collection: Schema.optional(CollectionName),
+  cursor: Schema.optional(described(DocumentId, "next_cursor of the page before")),
+  collection: Schema.optional(described(CollectionName, "Default: default")),
   maxTokens
 })
 
 const ListAnswer = Schema.Struct({
+  notice: Notice,
   sources: Schema.Array(
     Schema.Struct({
       source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
@@ -35,17 +36,24 @@ const ListAnswer = Schema.Struct({
 })
 
 const line = ({ docId, passages, source, title }: DocumentSummary): string => {
-  const name = oneLine(source ?? docId)
-  const about = title === undefined || title === source ? "" : ` (${oneLine(title)})`
-  return `- ${name}${about}, ${plural(passages, "passage")}`
+  const name = bounded(source ?? docId, sourceCharacters)
+  const about = title === undefined || title === source ? "" : ` (${bounded(title)})`
+  return `${name}${about}, ${plural(passages, "passage")}`
 }
+
+const toSource = ({ docId, passages, source, title }: DocumentSummary) => ({
+  source: bounded(source ?? docId, sourceCharacters),
+  doc_id: docId,
+  ...optional("title", title === undefined ? undefined : bounded(title)),
+  chunks: passages
+})
 
 export const listSources = make({
   name: "list_sources",
   title: "List the documents",
   description: () =>
-    'Name the indexed documents by source, a page at a time: what there is to search. Narrow it by filter, e.g. {"source": "*/docs/*"} (sources are mostly absolute paths). ' +
-    "To find where something is said, use search instead; to read one of them, get_document. Where more follow, the answer gives the next page's cursor.",
+    "Name the indexed documents by source, a page at a time; narrow by filter. " +
+    "To find where something is said use search, to read one get_document.",
   input: ListArguments,
   output: ListAnswer,
   defaults: () => ({ limit: defaultLimit, max_tokens: defaultMaxTokens }),
@@ -71,34 +79,38 @@ export const listSources = make({
         [] as ReadonlyArray<DocumentSummary>
       )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
       const page = found.slice(0, limit)
-      const fit = Math.max(
-        Math.min(1, page.length),
-        yield* fitting(
-          page.map((document) => `${line(document)} ${document.docId}`),
-          maxTokens
-        )
-      )
-      const shown = page.slice(0, fit)
-      const next = shown.length < found.length ? shown.at(-1)?.docId : undefined
-      return {
-        structured: {
-          sources: shown.map(({ docId, passages, source, title }) => ({
-            source: source ?? docId,
-            doc_id: docId,
-            ...optional("title", title),
-            chunks: passages
-          })),
-          ...optional("next_cursor", next)
-        },
-        text: [
-          [
+      const others = page.length > 0 ? [] : yield* elsewhere(collection)
+      return yield* fitting(
+        page.map((document) => ({ structured: toSource(document), text: [line(document)] })),
+        maxTokens,
+        (fit) => {
+          const shown = page.slice(0, Math.max(Math.min(1, page.length), fit))
+          const next = shown.length < found.length ? shown.at(-1)?.docId : undefined
+          const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : " matches the filter"} in collection ${collection}.`
+          const opening =
             shown.length === 0
-              ? `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : " matches the filter"} in collection ${collection}.`
-              : `${plural(shown.length, "document")} of collection ${collection}, by source:`,
-            ...shown.map(line),
-            ...(next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`])
-          ].join("\n")
-        ]
-      }
+              ? [none, ...others].join(" ")
+              : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
+          const closing =
+            next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`]
+          return {
+            structured: {
+              notice: [opening, ...closing].join(" "),
+              sources: shown.map(toSource),
+              ...optional("next_cursor", next)
+            },
+            text: [[opening, ...(shown.length === 0 ? [] : [quote(shown.map(line))]), ...closing].join("\n")]
+          }
+        }
+      )
     })
+})
+
+/** Where documents are, for who looked into an empty collection. */
+const elsewhere = Effect.fnUntraced(function* (collection: CollectionName) {
+  const others = (yield* (yield* Store).collections).filter(
+    ({ documents, name }) => documents > 0 && name !== collection
+  )
+  const names = others.slice(0, 10).map(({ documents, name }) => `${name} (${plural(documents, "document")})`)
+  return names.length === 0 ? [] : [`There are other collections: ${names.join(", ")}.`]
 })

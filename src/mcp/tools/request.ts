@@ -1,20 +1,52 @@
 import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
-import { defaultCollection, type CollectionName } from "../../model/Collection.ts"
-import { MaxTokens, SearchRequest } from "../../model/Query.ts"
+import { CollectionName, defaultCollection } from "../../model/Collection.ts"
+import { Filter } from "../../model/Filter.ts"
+import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
 import { type CollectionNotFound, Store } from "../../Store.ts"
 import type { Settings } from "../Tool.ts"
 
-export const maxTokens = Schema.optional(MaxTokens).pipe(Schema.fromKey("max_tokens"))
+/** A schema under a description for a model, which is shorter than the API's. */
+export const described = <A, I>(schema: Schema.Schema<A, I>, description: string): Schema.Schema<A, I> => {
+  const { $schema: _, ...own } = JSONSchema.make(schema) as { readonly $schema?: string }
+  return schema.annotations({ description, jsonSchema: { ...plain(own), description } })
+}
+
+const plain = ({ $defs, $ref, ...own }: Readonly<Record<string, unknown>>): object => {
+  const target = typeof $ref === "string" ? ($defs as Record<string, object>)[$ref.replace("#/$defs/", "")] : undefined
+  return { ...target, ...own }
+}
+
+export const maxTokens = Schema.optional(described(MaxTokens, "Longest answer, in tokens")).pipe(
+  Schema.fromKey("max_tokens")
+)
+
+const filterWords =
+  'Metadata that must match: value, list of values, {"gte": 1}, {"not": 1}, {"exists": true}; "or": [filters]'
+
+/** The filter in words that every client takes: some refuse a schema without properties, and all pay for a long one. */
+export const FilterArgument = Schema.optional(
+  Filter.annotations({
+    description: filterWords,
+    jsonSchema: {
+      type: "object",
+      properties: { source: { type: "string", description: "Source, or glob" } },
+      additionalProperties: true,
+      description: filterWords
+    }
+  })
+)
 
 /** What both searching tools take. */
 export const SearchArguments = Schema.Struct({
   ...SearchRequest.fields,
-  hybrid: Schema.optional(
-    Schema.Boolean.annotations({
-      description: "Search by words and by meaning, fused (true), or by meaning alone (false)"
-    })
-  ),
+  query: described(QueryText, "What to search for"),
+  hybrid: Schema.optional(Schema.Boolean.annotations({ description: "By words and meaning; false: meaning alone" })),
+  alpha: Schema.optional(described(Alpha, "0 words only, 1 meaning only")),
+  fusion: Schema.optional(described(Fusion, "How both are fused")),
+  filter: FilterArgument,
+  collection: Schema.optional(described(CollectionName, "Only this collection (default: all)")),
   maxTokens
 })
 export type SearchArguments = typeof SearchArguments.Type
@@ -36,16 +68,38 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 
 const isAnchored = (source: unknown): boolean => typeof source === "string" && !/^[*/]/.test(source)
 
-/** What to tell a model that found nothing, in terms of the tools it has. */
-export const nothingFound = Effect.fn("mcp.nothingFound")(function* (request: SearchArguments, { tools }: Settings) {
-  const { documents } = yield* (yield* Store).stats()
-  if (documents === 0) {
+const namedCollections = 10
+
+/** Collections by name, the first of them. */
+const named = (names: ReadonlyArray<string>): string =>
+  names.length > namedCollections
+    ? `${names.slice(0, namedCollections).join(", ")} and ${names.length - namedCollections} more`
+    : names.join(", ")
+
+/** What to tell a model that found nothing, in terms of the tools it has: where that was, and how to go on. */
+export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
+  request: SearchArguments,
+  { overview, tools }: Settings
+) {
+  const all = (yield* (yield* Store).collections).filter(({ documents }) => documents > 0)
+  if (all.length === 0) {
     const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
-    return `Nothing found: the index is empty. Documents come in with \`clew index PATH\` on the command line${adding}.`
+    const why = overview.missing === undefined ? "the index is empty" : `there is no index at ${overview.missing}`
+    return `Nothing found: ${why}. Documents come in with \`clew index PATH\` on the command line${adding}.`
   }
+  const searched = all.filter(({ name }) => request.collection === undefined || name === request.collection)
+  const others = all.filter((collection) => !searched.includes(collection)).map(({ name }) => name)
+  const documents = searched.reduce((sum, collection) => sum + collection.documents, 0)
+  const where =
+    request.collection === undefined
+      ? all.length === 1
+        ? `collection ${all[0]!.name}`
+        : `collections ${named(all.map(({ name }) => name))}`
+      : `collection ${request.collection}`
   const looking = ["collection_info", "list_sources"].filter((name) => tools.includes(name)).join(" or ")
   const hints = [
     "use other words",
+    ...(others.length === 0 ? [] : [`leave out collection to search ${named(others)} too`]),
     ...(request.filter === undefined ? [] : ["drop or widen the filter"]),
     ...(isAnchored(request.filter?.["source"])
       ? ["begin the source with *, since sources are mostly absolute paths"]
@@ -53,5 +107,5 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (request: Se
     ...(request.alpha === undefined ? [] : ["leave out alpha"]),
     ...(looking === "" ? [] : [`see what there is with ${looking}`])
   ]
-  return `Nothing found among ${plural(documents, "document")}. To go on: ${hints.join(", ")}.`
+  return `Nothing found among ${plural(documents, "document")} of ${where}. To go on: ${hints.join(", ")}.`
 })

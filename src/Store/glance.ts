@@ -1,0 +1,33 @@
+import Sqlite from "better-sqlite3"
+
+/** Documents whose sources are looked at. */
+const looked = 60
+
+/**
+ * What an index holds, read at once and without the program's parts, for who has a few milliseconds: the collections, and
+ * the sources of documents from all over. Undefined where there is no index that can be read so.
+ */
+export const glance = (filename: string) => {
+  try {
+    const database = new Sqlite(filename, { readonly: true, fileMustExist: true, timeout: 50 })
+    try {
+      const collections = database
+        .prepare("SELECT name, documents FROM collections ORDER BY name LIMIT 1000")
+        .all() as ReadonlyArray<{ readonly name: string; readonly documents: number }>
+      const { last } = database.prepare("SELECT coalesce(max(id), 0) AS last FROM documents").get() as { last: number }
+      const next = database.prepare("SELECT id, source FROM documents WHERE id >= ? ORDER BY id LIMIT 1")
+      const found = new Map<number, string | null>()
+      for (let place = 0; place < looked; place++) {
+        const row = next.get(Math.ceil((place * last) / (looked - 1))) as
+          | { readonly id: number; readonly source: string | null }
+          | undefined
+        if (row !== undefined) found.set(row.id, row.source)
+      }
+      return { collections, sources: [...found.values()].filter((source) => source !== null) }
+    } finally {
+      database.close()
+    }
+  } catch {
+    return undefined
+  }
+}

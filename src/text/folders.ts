@@ -1,0 +1,25 @@
+/** The folder that all paths are in, with its slash; empty where there is none. */
+const common = (paths: ReadonlyArray<string>): string => {
+  let prefix = paths[0] ?? ""
+  for (const path of paths) while (!path.startsWith(prefix)) prefix = prefix.slice(0, -1)
+  return prefix.slice(0, prefix.lastIndexOf("/") + 1)
+}
+
+/**
+ * The folders that sources are in, those of most sources first: one below what all have in common, with its slash. What is no
+ * path, or stands in no folder of its own, has none.
+ */
+export const folders = (sources: ReadonlyArray<string>, most: number): ReadonlyArray<string> => {
+  const paths = sources.filter((source) => source.includes("/"))
+  const shared = common(paths)
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    const end = path.indexOf("/", shared.length)
+    const folder = end === -1 ? shared : path.slice(0, end + 1)
+    if (folder !== "") counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts]
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .slice(0, most)
+    .map(([folder]) => folder)
+}
