@@ -38,6 +38,7 @@ import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
 import { makeTurns, type Turns } from "./Turn.ts"
+import { Transfer } from "./Transfer.ts"
 
 /** Decoded settings, and the keys that are in no file. */
 export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
@@ -204,6 +205,7 @@ export const layer = ({
     Speed.Default,
     Answer.Default,
     Reindexer.Default,
+    Transfer.Default,
     upkeep(store, { pooled })
   ).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),

@@ -20,6 +20,7 @@ import type {
   Deleted,
   DocumentRef,
   DocumentSummary,
+  ExportedDocument,
   PreparedDocument,
   PrunePosition,
   Pruned,
@@ -280,6 +281,11 @@ export class Store extends Context.Tag("clew/Store")<
       { readonly unknown: ReadonlyArray<string>; readonly known: ReadonlyArray<string> },
       StoreUnavailable
     >
+    /** The next documents by doc_id, whole and with their vectors. */
+    readonly exported: (
+      collection: CollectionName,
+      page: { readonly limit: number; readonly after?: DocumentId | undefined }
+    ) => Effect.Effect<ReadonlyArray<ExportedDocument>, CollectionNotFound | StoreUnavailable>
     readonly deleteDocument: (
       collection: CollectionName,
       docId: DocumentId

@@ -11,6 +11,7 @@ import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import * as files from "./sqlite/files.ts"
 import * as keyword from "./sqlite/keyword.ts"
+import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
@@ -133,6 +134,8 @@ const make = Effect.gen(function* () {
     ),
 
     metadataKeys: Effect.fn("Store.metadataKeys")((keys) => read(metadataKeys(sql, keys))),
+
+    exported: Effect.fn("Store.exported")((name, page) => read(within(name, ({ id }) => exported(sql, id, page)))),
 
     deleteDocument: Effect.fn("Store.deleteDocument")((name, docId) =>
       change(

@@ -27,6 +27,7 @@ import type { Snapshots } from "../Snapshots.ts"
 import type { Speed } from "../Speed.ts"
 import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
+import type { Transfer } from "../Transfer.ts"
 
 /** Collections, and sources from all over the index. */
 export interface Glance {
@@ -55,6 +56,7 @@ export type Services =
   | SearchConfig
   | Benchmark
   | Speed
+  | Transfer
   | Answer
   | Reindexer
   | Prompt

@@ -21,7 +21,9 @@ import { completions } from "./completions.ts"
 import { deleteDocuments } from "./delete.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, type ExitCode } from "./exit.ts"
+import { exportIndex } from "./export.ts"
 import { help } from "./help.ts"
+import { importIndex } from "./import.ts"
 import { indexPaths } from "./indexPaths.ts"
 import { info } from "./info.ts"
 import { logging } from "./logging.ts"
@@ -48,6 +50,8 @@ const { command, spec } = group(
     compact,
     backup,
     restore,
+    exportIndex,
+    importIndex,
     collections,
     reindex,
     serve,

@@ -43,6 +43,11 @@ export interface PreparedDocument extends DocumentRef {
   readonly passages: ReadonlyArray<IndexedPassage>
 }
 
+/** A stored document, as `put` takes it. */
+export interface ExportedDocument extends PreparedDocument {
+  readonly docId: DocumentId
+}
+
 export interface PutOutcome {
   readonly docId: DocumentId
   readonly status: "created" | "updated"

@@ -1,0 +1,110 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { finished } from "node:stream/promises"
+import { createGzip } from "node:zlib"
+import { ExportEnd } from "../model/Export.ts"
+import { Transfer } from "../Transfer.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import * as options from "./options.ts"
+import { count, printResult } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { UsageError } from "./UsageError.ts"
+
+/** What `export --json` and `import --json` print. */
+export const TransferReport = Schema.Struct({
+  file: Schema.String,
+  documents: Schema.Int,
+  chunks: Schema.Int
+}).annotations({ identifier: "TransferReport" })
+
+const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
+
+/** Writes lines to a new file for its owner alone, which takes its name when it is whole. */
+const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const cannot = (error: unknown) =>
+        new UsageError({ command: "clew export", detail: `cannot write ${file}: ${(error as Error).message}` })
+      const name = `${file}.${process.pid}.partial`
+      const [first, last] = yield* Effect.acquireRelease(
+        Effect.try({
+          try: () => {
+            const last = fs.createWriteStream(name, { fd: fs.openSync(name, "wx", 0o600) })
+            // Whoever writes hears of it, too.
+            last.on("error", () => {})
+            if (!file.endsWith(".gz")) return [last, last] as const
+            const gzip = createGzip()
+            last.on("error", (error) => gzip.destroy(error))
+            gzip.on("error", () => {})
+            gzip.pipe(last)
+            return [gzip, last] as const
+          },
+          catch: cannot
+        }),
+        ([first, last]) =>
+          Effect.sync(() => {
+            first.destroy()
+            last.destroy()
+            fs.rmSync(name, { force: true })
+          })
+      )
+      const write = (line: string) =>
+        Effect.async<void, UsageError>((resume) => {
+          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot(error)) : Effect.void))
+        })
+      yield* Stream.runForEach(lines, write)
+      yield* Effect.tryPromise({
+        try: async () => {
+          first.end()
+          await finished(last)
+          fs.renameSync(name, file)
+        },
+        catch: cannot
+      })
+    })
+  )
+
+export const exportIndex = define(
+  {
+    name: "export",
+    summary: "Write all documents with their vectors as JSON Lines",
+    positional: {
+      name: "FILE",
+      summary: "The export; compressed where its name ends in .gz",
+      min: 1,
+      max: 1,
+      paths: true
+    },
+    flags: { collection: options.collection },
+    details: [
+      "All collections, or the one named. `clew import FILE` stores them elsewhere, with the same answers and scores and without embedding anything again. The format is described in docs/export.md."
+    ],
+    examples: ["clew export everything.jsonl.gz", "clew export notes.jsonl --collection notes"]
+  },
+  (flags, [name = ""]) =>
+    Effect.gen(function* () {
+      const { cwd } = yield* Place
+      const file = path.resolve(cwd, name)
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const { lines } = yield* Transfer
+        let last = ""
+        yield* writeLines(
+          file,
+          Stream.tap(lines(flags.collection), (line) => Effect.sync(() => (last = line)))
+        )
+        const { documents, passages } = decodeEnd(last)
+        yield* printResult(
+          TransferReport,
+          { file, documents, chunks: passages },
+          Effect.succeed(
+            `Exported ${count(documents, "document")}, ${count(passages, "passage")} to ${shown(cwd, file)}`
+          )
+        )
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

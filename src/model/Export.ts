@@ -1,0 +1,51 @@
+import * as Schema from "effect/Schema"
+import { CollectionName, EmbedderIdentity } from "./Collection.ts"
+import { DocumentId, Source } from "./Document.ts"
+
+/** The version of the format that is written; readers refuse others. */
+export const exportVersion = 1
+
+const line = Schema.Int.pipe(Schema.positive())
+const offset = Schema.NonNegativeInt
+
+/** The first line of an export. */
+export const ExportHeader = Schema.Struct({
+  format: Schema.Literal("clew-export"),
+  version: Schema.Int,
+  clew: Schema.String,
+  collections: Schema.Array(Schema.Struct({ name: CollectionName, embedding: EmbedderIdentity }))
+}).annotations({ identifier: "ExportHeader" })
+export type ExportHeader = typeof ExportHeader.Type
+
+/** A passage: its span in the document's content, and its vector as base64 of little-endian float32. */
+export const ExportedPassage = Schema.Struct({
+  start: offset,
+  end: offset,
+  start_line: line,
+  end_line: line,
+  heading: Schema.Array(Schema.String),
+  vector: Schema.optional(Schema.Uint8ArrayFromBase64)
+}).annotations({ identifier: "ExportedPassage" })
+
+/** A line for each document. */
+export const ExportLine = Schema.Struct({
+  collection: CollectionName,
+  doc_id: DocumentId,
+  source: Schema.optional(Source),
+  title: Schema.optional(Schema.String),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  fingerprint: Schema.String,
+  origin: Schema.optional(Schema.String),
+  line: Schema.optional(line),
+  content: Schema.String,
+  passages: Schema.Array(ExportedPassage)
+}).annotations({ identifier: "ExportLine" })
+export type ExportLine = typeof ExportLine.Type
+
+/** The last line, without which an export is not whole. */
+export const ExportEnd = Schema.Struct({
+  end: Schema.Literal(true),
+  documents: Schema.NonNegativeInt,
+  passages: Schema.NonNegativeInt
+}).annotations({ identifier: "ExportEnd" })
+export type ExportEnd = typeof ExportEnd.Type

@@ -1,0 +1,61 @@
+import * as fs from "node:fs"
+import { gunzipSync } from "node:zlib"
+import { afterEach, assert, beforeEach, it } from "vitest"
+import { SnapshotReport } from "../../../src/cli/backup.ts"
+import { TransferReport } from "../../../src/cli/export.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+beforeEach(async () => {
+  box = new Sandbox(library)
+  assert.strictEqual((await box.run(["index", ".", "-q"])).code, 0)
+})
+afterEach(() => box.remove())
+
+const answers = async (...flags: ReadonlyArray<string>) => {
+  const found = []
+  for (const question of ["honey", "how do bees live", "the sea"]) {
+    const { code, stderr, stdout } = await box.run(["query", question, "--json", ...flags])
+    assert.oneOf(code, [0, 3], stderr)
+    found.push((JSON.parse(stdout) as { readonly results: unknown }).results)
+  }
+  return found
+}
+
+it("exports and imports with the same answers and scores", async () => {
+  const exported = await box.json(TransferReport, ["export", "all.jsonl.gz"])
+  assert.strictEqual(fs.statSync(box.path("all.jsonl.gz")).mode & 0o777, 0o600)
+  const imported = await box.json(TransferReport, ["import", "all.jsonl.gz", "--db", "other.db"])
+  assert.deepStrictEqual(imported, exported)
+  assert.deepStrictEqual(await answers("--db", "other.db"), await answers())
+  // What was imported is not indexed again.
+  const again = await box.run(["index", ".", "--db", "other.db", "--json"])
+  assert.strictEqual((JSON.parse(again.stdout) as { readonly updated: number }).updated, 0, again.stdout)
+
+  const plain = await box.run(["export", "all.jsonl"])
+  assert.strictEqual(plain.code, 0, plain.stderr)
+  const text = fs.readFileSync(box.path("all.jsonl"), "utf8")
+  assert.strictEqual(gunzipSync(fs.readFileSync(box.path("all.jsonl.gz"))).toString(), text)
+  box.write({ "cut.jsonl": text.split("\n").slice(0, -2).join("\n") })
+  const cut = await box.run(["import", "cut.jsonl", "--db", "third.db"])
+  assert.strictEqual(cut.code, 1)
+  assert.match(cut.stderr, /the file was cut off/)
+  const missing = await box.run(["import", "missing.jsonl", "--db", "fourth.db"])
+  assert.match(missing.stderr, /cannot read .*missing\.jsonl/)
+  assert.isFalse(fs.existsSync(box.path("fourth.db")))
+})
+
+it("backs up and restores", async () => {
+  const before = await answers()
+  const made = await box.json(SnapshotReport, ["backup", "copy.db"])
+  box.write({ "later.md": "Bees came later to the sea, with honey.\n" })
+  assert.strictEqual((await box.run(["index", "later.md", "-q"])).code, 0)
+  assert.notDeepEqual(await answers(), before)
+  const unasked = await box.run(["restore", "copy.db"])
+  assert.strictEqual(unasked.code, 2)
+  assert.match(unasked.stderr, /--yes/)
+  const put = await box.json(SnapshotReport, ["restore", "copy.db", "--yes"])
+  assert.strictEqual(put.documents, made.documents)
+  assert.deepStrictEqual(await answers(), before)
+})
