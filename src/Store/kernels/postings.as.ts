@@ -262,6 +262,51 @@ export function rank(
   return found
 }
 
+/** Goes over a varint of 32 bits; false where it is longer or goes beyond `end`. */
+function skip(end: usize): bool {
+  for (let i = 0; i < 5; i++) {
+    if (place >= end) return false
+    if (load<u8>(place++) < 128) return true
+  }
+  return false
+}
+
+/** Whether a varint stands there; its value goes to `read`. */
+let read: u32 = 0
+function readUpTo(end: usize): bool {
+  const start = place
+  if (!skip(end)) return false
+  const after = place
+  place = start
+  read = varint()
+  place = after
+  return true
+}
+
+/**
+ * The number of a term's postings; 0 where the bytes are none, or none of so many passages. What passes is read within
+ * its bounds by all else here.
+ */
+export function check(at: usize, end: usize, passages: u32): u32 {
+  place = at
+  let next: u32 = 0
+  let count: u32 = 0
+  while (place < end) {
+    if (!readUpTo(end)) return 0
+    const skipped = read >>> 1
+    if (skipped >= passages - next) return 0
+    next += skipped + 1
+    if (read & 1) {
+      if (!readUpTo(end)) return 0
+      const packed = read
+      if (((packed >>> 2) & 3) === 3 && !skip(end)) return 0
+      if ((packed & 3) === 3 && !skip(end)) return 0
+    }
+    count++
+  }
+  return count
+}
+
 /** How many of a term's postings are of passages that are not dead. */
 export function countLiving(at: usize, end: usize, dead: usize): u32 {
   place = at

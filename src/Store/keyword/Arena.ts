@@ -23,6 +23,7 @@ interface Kernel {
     until: number
   ) => number
   readonly countLiving: (at: number, end: number, dead: number) => number
+  readonly check: (at: number, end: number, passages: number) => number
 }
 
 /** A term's postings in the arena, and how many of them are not deleted as of the version. */
@@ -39,6 +40,8 @@ export interface Loaded {
   readonly ids: Head["ids"]
   readonly firsts: Head["firsts"]
   readonly lengthsAt: number
+  /** Terms of all its passages together. */
+  readonly terms: number
   deadAt: number
   version: number
   readonly postings: Map<string, Postings>

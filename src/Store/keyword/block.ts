@@ -1,3 +1,4 @@
+import { damaged } from "../damage.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 
 /** A block is closed when it has reached so many bytes; a term's postings are never split, so it may be larger. */
@@ -59,7 +60,7 @@ export class BlockWriter {
 /** The longest term, in bytes of UTF-8, is far below. */
 export const maxTermBytes = 1024
 
-/** Walks over a block's entries. */
+/** Walks over a block's entries. Where its bytes are none, it fails; it never reads beyond them. */
 export class BlockReader {
   readonly term = Buffer.alloc(maxTermBytes)
   termLength = 0
@@ -79,9 +80,10 @@ export class BlockReader {
     const { reader } = this
     reader.at = this.end
     if (reader.done) return false
-    const shared = reader.varint()
-    const more = reader.varint()
+    const shared = reader.upTo(this.termLength)
+    const more = reader.upTo(Math.min(maxTermBytes - shared, reader.left))
     const { data, term } = this
+    if (more > reader.left) damaged("a block of postings ends within a term")
     for (let i = 0; i < more; i++) term[shared + i] = data[reader.at++] as number
     this.termLength = shared + more
     this.count = reader.varint()
@@ -89,6 +91,10 @@ export class BlockReader {
     const bytes = reader.varint()
     this.start = reader.at
     this.end = reader.at + bytes
+    // A posting takes a byte at least.
+    if (this.end > data.length || this.count < 1 || this.count > bytes) {
+      damaged("a block of postings has other lengths than bytes")
+    }
     if (this.count === 1) {
       this.lastOrdinal = Math.floor(reader.varint() / 2)
     }

@@ -1,3 +1,5 @@
+import { damaged } from "../damage.ts"
+
 /** Bytes that grow at their end. Varints are LEB128: seven bits a byte, the lowest first; up to 2^53. */
 export class ByteWriter {
   buffer: Buffer
@@ -43,7 +45,12 @@ export class ByteWriter {
   }
 }
 
-/** Reads what `ByteWriter` wrote. */
+/** A varint's last byte stands for no more than this. */
+const mostScale = 2 ** 49
+
+const tooShort = (): never => damaged("bytes of postings end too early")
+
+/** Reads what `ByteWriter` wrote. Of other bytes it reads none but its own, and fails where they make no sense. */
 export class ByteReader {
   constructor(
     public bytes: Uint8Array,
@@ -51,15 +58,27 @@ export class ByteReader {
   ) {}
 
   varint(): number {
-    let byte = this.bytes[this.at++] as number
+    let byte = this.bytes[this.at++] ?? tooShort()
     let value = byte & 127
     let scale = 128
     while (byte > 127) {
-      byte = this.bytes[this.at++] as number
+      if (scale > mostScale) damaged("a number in postings is too long")
+      byte = this.bytes[this.at++] ?? tooShort()
       value += (byte & 127) * scale
       scale *= 128
     }
     return value
+  }
+
+  /** The next varint, which is at most `most`. */
+  upTo(most: number): number {
+    const value = this.varint()
+    return value <= most ? value : damaged(`a number in postings is ${value}, more than ${most}`)
+  }
+
+  /** Bytes from here on. */
+  get left(): number {
+    return this.bytes.length - this.at
   }
 
   get done(): boolean {

@@ -1,4 +1,5 @@
-import { compareTerms } from "./block.ts"
+import { damaged } from "../damage.ts"
+import { compareTerms, maxTermBytes } from "./block.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { Runs } from "./runs.ts"
 
@@ -21,17 +22,23 @@ export const encodeHead = ({ firsts, ids, lengths }: Head): Buffer => {
   return out.take()
 }
 
+const mostTerms = 0xffffffff
+
+/** Fails where the bytes are no head; takes no more time and memory than a few times their length. */
 export const decodeHead = (data: Buffer): Head => {
   const reader = new ByteReader(data)
   const ids = Runs.read(reader)
+  if (ids.count > reader.left) damaged("a head names more passages than it has lengths of")
   const lengths = new Uint32Array(ids.count)
-  for (let ordinal = 0; ordinal < lengths.length; ordinal++) lengths[ordinal] = reader.varint()
+  for (let ordinal = 0; ordinal < lengths.length; ordinal++) lengths[ordinal] = reader.upTo(mostTerms)
   const firsts: Array<Buffer> = []
-  for (let count = reader.varint(); count > 0; count--) {
-    const length = reader.varint()
+  for (let count = reader.upTo(reader.left); count > 0; count--) {
+    const length = reader.upTo(Math.min(maxTermBytes, reader.left))
+    if (length > reader.left) damaged("a head ends within a term")
     firsts.push(data.subarray(reader.at, reader.at + length))
     reader.at += length
   }
+  if (!reader.done) damaged("a head is longer than what it holds")
   return { ids, lengths, firsts }
 }
 

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Arena, Loaded, Postings } from "./Arena.ts"
+import { damaged } from "../damage.ts"
 import { BlockReader, compareTerms, findTerm } from "./block.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { blockOf } from "./head.ts"
@@ -29,16 +30,27 @@ export const loadSegments = Effect.fnUntraced(function* (
     )
     for (const { id, stamp } of missing) {
       const { firsts, ids, lengths } = found.get(id)!
+      const terms = lengths.reduce((sum, length) => sum + length, 0)
       const lengthsAt = arena.allocate(4 * lengths.length)
       arena.words.set(lengths, lengthsAt / 4)
       // Copies: a view would keep the row that it came in.
       const own = firsts.map((first) => Buffer.from(first))
-      arena.segments.set(stamp, { ids, firsts: own, lengthsAt, deadAt: 0, version: 0, postings: new Map() })
+      arena.segments.set(stamp, { ids, firsts: own, lengthsAt, terms, deadAt: 0, version: 0, postings: new Map() })
     }
   }
   const all: Array<Loaded> = []
   for (const segment of segments) {
     const loaded = arena.segments.get(segment.stamp)!
+    const { firsts, ids } = loaded
+    if (
+      segment.passages !== ids.count ||
+      segment.terms !== loaded.terms ||
+      segment.blocks !== firsts.length ||
+      segment.first_id !== ids.idOf(0) ||
+      segment.last_id !== ids.idOf(ids.count - 1)
+    ) {
+      damaged(`segment ${segment.id} and its head disagree`)
+    }
     if (segment.dead === 0) loaded.deadAt = 0
     else if (loaded.version !== segment.version || loaded.deadAt === 0) {
       loaded.deadAt = arena.store(yield* tombstones(sql, segment))
@@ -84,6 +96,9 @@ export const loadPostings = Effect.fnUntraced(function* (
       continue
     }
     const at = arena.store(found.bytes)
+    if (arena.kernel.check(at, at + found.bytes.length, loaded.ids.count) !== found.count) {
+      damaged(`the postings of “${needle.term}” are none of their segment's`)
+    }
     loaded.postings.set(needleKey(needle), {
       at,
       end: at + found.bytes.length,

@@ -1,3 +1,4 @@
+import { damaged } from "../damage.ts"
 import type { ByteReader, ByteWriter } from "./bytes.ts"
 
 /** How often a term occurs in a passage, by field. */
@@ -34,7 +35,7 @@ export const writePosting = (
   if (heading >= escape) out.varint(heading - escape)
 }
 
-/** Calls `use` with each posting between the reader's place and `end`, in order. */
+/** Calls `use` with each posting between the reader's place and `end`, in order; fails where the last goes beyond it. */
 export const forEachPosting = (
   reader: ByteReader,
   end: number,
@@ -54,6 +55,7 @@ export const forEachPosting = (
       use(ordinal, title, heading, Math.floor(packed / 16))
     }
   }
+  if (reader.at > end) damaged("the last posting of a term is longer than its bytes")
 }
 
 /** Moves the reader over the frequencies of a posting whose first varint was `head`. */

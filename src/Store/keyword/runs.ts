@@ -1,4 +1,8 @@
+import { damaged } from "../damage.ts"
 import type { ByteReader, ByteWriter } from "./bytes.ts"
+
+/** Passage ids are numbers of 32 bits. */
+const mostId = 2 ** 32
 
 /**
  * Ascending passage ids as runs of consecutive ones: passages come in batches, so that a million are a handful of runs.
@@ -76,9 +80,10 @@ export class Runs {
   static read(reader: ByteReader): Runs {
     const builder = new RunsBuilder()
     let next = 0
-    for (let runs = reader.varint(); runs > 0; runs--) {
+    for (let runs = reader.upTo(reader.left / 2); runs > 0; runs--) {
       const start = next + reader.varint()
       const length = reader.varint()
+      if (length === 0 || start + length > mostId) damaged("a head names passages that cannot be")
       builder.add(start, length)
       next = start + length
     }

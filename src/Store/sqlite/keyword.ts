@@ -109,7 +109,13 @@ export const search = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collections: ReadonlyArray<number>,
   query: string,
-  options: { readonly depth: number; readonly mask: Mask | undefined; readonly also: ReadonlyArray<number> }
+  options: {
+    readonly depth: number
+    readonly mask: Mask | undefined
+    readonly also: ReadonlyArray<number>
+    /** How many they have, to hold the postings against. */
+    readonly passages?: number
+  }
 ) {
   const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
     term,

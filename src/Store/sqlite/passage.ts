@@ -1,4 +1,5 @@
 import type { Passage } from "../../model/Passage.ts"
+import { damaged, parsed } from "../damage.ts"
 
 /** A passage as its table holds it. */
 export interface PassageRow {
@@ -11,11 +12,19 @@ export interface PassageRow {
   readonly end_line: number
 }
 
+/** The headings that a passage stands under. */
+export const headingOf = (json: string): ReadonlyArray<string> => {
+  const heading = parsed<unknown>(json, () => "the heading of a passage")
+  return Array.isArray(heading) && heading.every((part) => typeof part === "string")
+    ? heading
+    : damaged("the heading of a passage is no list of texts")
+}
+
 /** `line` is the document's, where the whole of it stands on one line of its file: every passage is cited by it. */
 export const toPassage = (row: PassageRow, line: number | null): Passage & { readonly ordinal: number } => ({
   ordinal: row.ordinal,
   text: row.text,
-  heading: JSON.parse(row.heading) as ReadonlyArray<string>,
+  heading: headingOf(row.heading),
   start: row.start,
   end: row.end,
   startLine: line ?? row.start_line,

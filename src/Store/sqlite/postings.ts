@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { headingPath } from "../../model/SearchResult.ts"
-import { parsed } from "../damage.ts"
 import type { KeywordRow } from "../keyword/build.ts"
 import { State } from "../keyword/segments.ts"
 import { addSegment } from "./keyword.ts"
+import { headingOf } from "./passage.ts"
 import type { Position } from "./rebuild.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */
@@ -44,7 +44,7 @@ export const rowsAfter = (
       rows.map(({ heading, id, text, title }): KeywordRow => ({
         id,
         title: title ?? "",
-        heading: headingPath(parsed<ReadonlyArray<string>>(heading, () => `the heading of passage ${id}`)),
+        heading: headingPath(headingOf(heading)),
         text
       }))
   )

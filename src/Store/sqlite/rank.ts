@@ -6,6 +6,7 @@ import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
 import { byRank, fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
+import { parsed, present } from "../damage.ts"
 import { byEmbedder, searched, type Searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
 import * as keyword from "./keyword.ts"
@@ -41,7 +42,7 @@ const toHit = (row: HitRow, collection: CollectionName, { keyword, score, vector
     docId: row.doc_id,
     source: row.source ?? row.doc_id,
     ...(row.title === null ? {} : { title: row.title }),
-    metadata: JSON.parse(row.metadata) as Hit["document"]["metadata"]
+    metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`)
   }
 })
 
@@ -69,7 +70,12 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
           sql,
           asked.map(({ id }) => id),
           request.keyword,
-          { depth, mask: union(asked), also: crosswise ? idsOf(nearest.flat()) : [] }
+          {
+            depth,
+            mask: union(asked),
+            also: crosswise ? idsOf(nearest.flat()) : [],
+            passages: asked.reduce((sum, { passages }) => sum + passages, 0)
+          }
         ),
         "Store.keyword"
       )
@@ -109,8 +115,9 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   const found = new Map(rows.map((row) => [row.id, row]))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
   return best.map((hit) => {
-    const row = found.get(hit.key)!
-    return toHit(row, names.get(row.collection_id)!, hit)
+    const row = present(found.get(hit.key), () => `passage ${hit.key}, or its document,`)
+    const name = present(names.get(row.collection_id), () => `the collection of passage ${hit.key}`)
+    return toHit(row, name, hit)
   })
 })
 

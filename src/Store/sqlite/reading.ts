@@ -5,6 +5,7 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { DocumentSummary, RecentDocument, SampledPassage, StoredDocument } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
+import { damaged, parsed } from "../damage.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
@@ -17,6 +18,7 @@ interface DocumentRow {
   readonly metadata: string
   readonly line: number | null
   readonly tail: string
+  readonly passages: number
   readonly indexed_at: number
 }
 
@@ -31,11 +33,13 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     "SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal",
     [row.id]
   )
+  if (passages.length !== row.passages)
+    damaged(`of ${row.passages} passages of document ${docId} ${passages.length} are there`)
   return {
     docId: row.doc_id,
     source: row.source ?? undefined,
     title: row.title ?? undefined,
-    metadata: JSON.parse(row.metadata) as StoredDocument["metadata"],
+    metadata: parsed<StoredDocument["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
     content: join(passages, row.tail),
     indexedAt: row.indexed_at,
     passages: passages.map((passage) => toPassage(passage, row.line))

@@ -5,6 +5,7 @@ import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../mode
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
 import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
@@ -81,7 +82,7 @@ export const pending = Effect.fnUntraced(function* (
   const passages = rows.map((row): Unembedded => ({
     id: row.id,
     title: row.title ?? undefined,
-    heading: JSON.parse(row.heading) as ReadonlyArray<string>,
+    heading: headingOf(row.heading),
     text: row.text
   }))
   return { position, passages }

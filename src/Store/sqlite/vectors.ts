@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Vector } from "../../model/Passage.ts"
 import { crcOf } from "../crc.ts"
+import { damaged } from "../damage.ts"
 import type { Codes } from "./codes/Codes.ts"
 import * as codeSets from "./codes/sets.ts"
 import * as codes from "./codes/store.ts"
@@ -96,6 +97,14 @@ export const remove = (
     { discard: true }
   )
 
+/** Altered vectors are told by their length alone here; `clew doctor` knows them by their checksums. */
+const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
+  Effect.catchTag(effect, "SqlError", (error) =>
+    /vector|blob/i.test(String((error.cause as Error | undefined)?.message))
+      ? Effect.sync(() => damaged("a vector has another length than the others"))
+      : Effect.fail(error)
+  )
+
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"
 
 /** Most passages with the score of the last one that a leg hands over, for their places to decide. */
@@ -146,7 +155,9 @@ const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt
  * The nearest passages by cosine similarity, best first, and all that tie with the last of them. Few are scored exactly
  * outright; of many the codes tell the candidates, which are then scored exactly.
  */
-export const search = Effect.fnUntraced(function* (
+export const search = (...args: Parameters<typeof find>) => comparable(find(...args))
+
+const find = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: { readonly codes: Codes; readonly vectors: VectorOptions },
   collection: number,
@@ -184,8 +195,10 @@ export const score = (
   query: Vector,
   ids: ReadonlyArray<number>
 ): Effect.Effect<ReadonlyArray<Scored>, SqlError> =>
-  sql.unsafe<Scored>(
-    `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${table(collection)} WHERE passage_id ${inList})
-     WHERE score IS NOT NULL`,
-    [blob(query), list(ids)]
+  comparable(
+    sql.unsafe<Scored>(
+      `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${table(collection)} WHERE passage_id ${inList})
+       WHERE score IS NOT NULL`,
+      [blob(query), list(ids)]
+    )
   )
