@@ -43,8 +43,38 @@ export const guessGlobals = (argv: ReadonlyArray<string>): Globals => ({
   logLevel: undefined
 })
 
+/** What commands are called elsewhere. */
+const otherwise: Readonly<Record<string, string>> = {
+  search: "query",
+  find: "query",
+  grep: "query",
+  q: "query",
+  ls: "list",
+  dir: "list",
+  sources: "list",
+  cat: "show",
+  open: "show",
+  get: "show",
+  add: "index",
+  scan: "index",
+  import: "index",
+  rm: "delete",
+  remove: "delete",
+  status: "info",
+  stats: "info",
+  chat: "ask",
+  server: "serve",
+  start: "serve",
+  explain: "why",
+  bench: "benchmark"
+}
+
 const unknownCommand = (command: Spec, name: string): string => {
   const names = command.subcommands.map((subcommand) => subcommand.name)
+  const meant = otherwise[name.toLowerCase()]
+  if (meant !== undefined && names.includes(meant)) {
+    return `unknown command ${JSON.stringify(name)} (did you mean ${meant}?)`
+  }
   return `unknown command ${JSON.stringify(name)}${didYouMean(name, names)}`
 }
 
@@ -88,7 +118,7 @@ export const read = (root: Spec, argv: ReadonlyArray<string>): Either.Either<Inv
       const asked = (request: Request) => Either.right({ path, globals, request })
       const refuse = (detail: string) => Either.left(toUsageError({ path, detail }))
 
-      if (asksForHelp) {
+      if (asksForHelp || argv.length === 0) {
         const [unknown] = positional
         return unknown !== undefined && path.length === 1
           ? refuse(unknownCommand(root, unknown))

@@ -1,7 +1,7 @@
 import type { Verdict } from "../Answer.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { citation } from "../text/prompt.ts"
-import { harmless } from "./hits.ts"
+import { harmless } from "./harmless.ts"
 import { shown } from "./place.ts"
 import type { Colors } from "./terminal.ts"
 

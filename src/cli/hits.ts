@@ -1,17 +1,17 @@
 import * as Effect from "effect/Effect"
+import { stripVTControlCharacters } from "node:util"
 import { defaultCollection } from "../model/Collection.ts"
 import type { Hit, LegPlace } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { bestExcerpt, highlighter, type TextSpan } from "../text/highlight.ts"
+import { harmless } from "./harmless.ts"
 import { Place, shown } from "./place.ts"
 import { type Colors, Terminal } from "./terminal.ts"
+import { wrapLine } from "./wrap.ts"
 
 /** Of a passage, this much is shown. */
 const excerptCharacters = 400
 
-/** Control characters of a document would write on the terminal themselves. */
-// oxlint-disable-next-line no-control-regex
-export const harmless = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
 const oneLine = (text: string): string => harmless(text).replaceAll("\n", " ")
 
 const newlines = (text: string): number => text.split("\n").length - 1
@@ -32,13 +32,29 @@ const marked = (text: string, spans: ReadonlyArray<TextSpan>, { end, start }: Te
 const leg = (name: string, place: LegPlace | undefined): string =>
   place === undefined ? `${name} –` : `${name} #${place.rank} ${place.score.toFixed(3)}`
 
+/** A line without what makes it a heading, and without colours. */
+const bare = (line: string): string =>
+  stripVTControlCharacters(line)
+    .replace(/^\s*(?:#{1,6}|={1,6})\s+/, "")
+    .replace(/\s+[#=]+\s*$/, "")
+    .trim()
+
+const underline = /^\s*(?:={3,}|-{3,}|~{3,})\s*$/
+
+/** The documents of results alone, each once, best first. */
+export const renderFiles = (hits: ReadonlyArray<Hit>) =>
+  Effect.map(Place, ({ cwd }) =>
+    [...new Set(hits.map(({ document }) => oneLine(shown(cwd, document.source))))].join("\n")
+  )
+
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */
 export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boolean) =>
   Effect.gen(function* () {
     const { cwd } = yield* Place
-    const { colors } = (yield* Terminal).out
+    const { colors, columns, isTerminal } = (yield* Terminal).out
     const find = highlighter(query)
     const gutter = " ".repeat(String(hits.length).length + 2)
+    const fit = (line: string) => (isTerminal ? wrapLine(line, Math.max(20, columns - gutter.length)) : [line])
     return hits
       .map(({ collection, document, keyword, passage, score, vector }, index) => {
         const spans = find(passage.text)
@@ -47,16 +63,19 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
         const lines = marked(passage.text, spans, excerpt, colors)
           .split("\n")
           .filter((line) => line.trim() !== "")
+        // Title and headings stand above already.
+        const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
+        while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
         const line = Math.min(passage.endLine, passage.startLine + newlines(passage.text.slice(0, excerpt.start)))
         const where = `${oneLine(shown(cwd, document.source))}:${line}`
         const title = [document.title, headingPath(passage.heading.filter((heading) => heading !== document.title))]
           .filter((part) => part !== undefined && part !== "")
           .join(" > ")
         return [
-          `${`${index + 1}.`.padEnd(gutter.length)}${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`,
+          `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`).join(`\n${gutter}`)}`,
           ...(explain ? [colors.dim(`${leg("vector", vector)}, ${leg("keyword", keyword)}`)] : []),
-          ...(title === "" ? [] : [colors.bold(oneLine(title))]),
-          `${cut[0]}${lines.join(`\n${gutter}`)}${cut[1]}`
+          ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),
+          ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit)
         ].join(`\n${gutter}`)
       })
       .join("\n\n")

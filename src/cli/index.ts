@@ -8,6 +8,7 @@ import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { stripVTControlCharacters } from "node:util"
 import { version } from "../version.ts"
 import { type Globals, guessGlobals, type Invocation, read, typed } from "./arguments.ts"
@@ -28,6 +29,7 @@ import { indexPaths } from "./indexPaths.ts"
 import { info } from "./info.ts"
 import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
+import { printJson } from "./output.ts"
 import { Place } from "./place.ts"
 import { prompt } from "./prompt.ts"
 import { query } from "./query.ts"
@@ -59,6 +61,14 @@ const { command, spec } = group(
     benchmark
   ]
 )
+
+/** What `--version --json` prints. */
+export const VersionReport = Schema.Struct({
+  name: Schema.String,
+  version: Schema.String,
+  node: Schema.String,
+  platform: Schema.String
+}).annotations({ identifier: "VersionReport" })
 
 /** Loaded when a command first opens the index, so that help and wrong usage load no database. */
 const app = Effect.promise(() => import("../App.ts"))
@@ -143,7 +153,14 @@ const answer = Effect.fnUntraced(function* (invocation: Invocation) {
     case "Help":
       return yield* print(help(path, version, out))
     case "Version":
-      return yield* print(`${spec.name} ${version}`)
+      return yield* invocation.globals.json
+        ? printJson(VersionReport, {
+            name: spec.name,
+            version,
+            node: process.versions.node,
+            platform: `${process.platform}-${process.arch}`
+          })
+        : print(`${spec.name} ${version}`)
     case "Completions":
       return yield* print(yield* completions(command, spec.name, request.shell))
     case "Run":

@@ -163,3 +163,5 @@ export const seed = Flag.number("seed", {
   max: 2 ** 31 - 1,
   whole: true
 })
+
+export const files = Flag.toggle("files", { alias: "l", summary: "Name the documents alone, each once" })

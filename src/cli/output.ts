@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { escaped } from "./harmless.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 
@@ -7,12 +8,12 @@ import { Terminal } from "./terminal.ts"
 export const printJson = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Effect.gen(function* () {
     const { out, print } = yield* Terminal
-    yield* print(JSON.stringify(Schema.encodeSync(schema)(value), null, out.isTerminal ? 2 : undefined))
+    yield* print(escaped(JSON.stringify(Schema.encodeSync(schema)(value), null, out.isTerminal ? 2 : undefined)))
   })
 
 /** A value as JSON on a line of its own, for a stream of them. */
 export const printLine = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
-  Effect.flatMap(Terminal, ({ print }) => print(JSON.stringify(Schema.encodeSync(schema)(value))))
+  Effect.flatMap(Terminal, ({ print }) => print(escaped(JSON.stringify(Schema.encodeSync(schema)(value)))))
 
 /** A result as JSON where `--json` asks for it, else as text for people. */
 export const printResult = <A, I, E, R>(schema: Schema.Schema<A, I>, value: A, text: Effect.Effect<string, E, R>) =>

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as path from "node:path"
 import type { Globals } from "./arguments.ts"
+import { harmless } from "./harmless.ts"
 
 /** Where and how the program was started. */
 export class Place extends Context.Tag("clew/cli/Place")<
@@ -12,9 +13,8 @@ export class Place extends Context.Tag("clew/cli/Place")<
   }
 >() {}
 
-/** A path shown from where you stand, unless that is longer; what is no absolute path stays as it is. */
+/** A path shown from where you stand, unless that is longer; what is no absolute path stays as it is, but on one line. */
 export const shown = (cwd: string, source: string): string => {
-  if (!path.isAbsolute(source)) return source
-  const relative = path.relative(cwd, source)
-  return relative === "" ? "." : relative.length < source.length ? relative : source
+  const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
+  return harmless(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
 }

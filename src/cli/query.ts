@@ -9,7 +9,7 @@ import { exitCode, stop } from "./exit.ts"
 import * as options from "./options.ts"
 import { printJson } from "./output.ts"
 import { Place } from "./place.ts"
-import { renderHits } from "./hits.ts"
+import { renderFiles, renderHits } from "./hits.ts"
 import { Terminal } from "./terminal.ts"
 
 const Explained = Schema.Struct({ rank: Schema.Int, score: Schema.Finite })
@@ -32,9 +32,10 @@ export const query = define(
     name: "query",
     summary: "Find passages",
     positional: asking.positional,
-    flags: { ...asking.flags, explain: options.explain },
+    flags: { ...asking.flags, explain: options.explain, files: options.files },
     examples: [
       "clew query how are passages ranked",
+      "clew query -k 20 --files tides | xargs -d '\\n' wc -l",
       "clew query -k 10 --filter 'source=docs/*' \"C++\"",
       "clew query --filter 'year>=2020' --filter lang=en,de --json tides | jq .results"
     ],
@@ -63,7 +64,7 @@ export const query = define(
           ...(hint === undefined ? {} : { hint })
         })
       } else if (hits.length > 0) {
-        yield* print(yield* renderHits(hits, text, flags.explain))
+        yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text, flags.explain))
       }
       if (degraded !== undefined && !globals.json) yield* note(`clew: answered by ${mode} search alone: ${degraded}`)
       if (hits.length === 0) {

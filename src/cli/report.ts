@@ -1,6 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { exitCode, type ExitCode, Stop } from "./exit.ts"
+import { escaped, harmless } from "./harmless.ts"
 import { Place } from "./place.ts"
 import { problemOf } from "./problem.ts"
 import { Terminal } from "./terminal.ts"
@@ -21,10 +22,10 @@ export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) 
   const problem = problemOf(cause)
   const isDefect = problem._tag === "Defect"
 
-  if (globals.json) yield* note(JSON.stringify(problem))
+  if (globals.json) yield* note(escaped(JSON.stringify(problem)))
   else {
     const name = error instanceof UsageError ? error.command : "clew"
-    yield* note(`${err.colors.red(`${name}:`)} ${problem.detail}`)
+    yield* note(`${err.colors.red(`${name}:`)} ${harmless(problem.detail)}`)
     if (error instanceof UsageError) yield* note(`${error.command} --help says more`)
     if (isDefect) yield* note("This is a fault of Clew; --log-level debug shows where it happened")
   }

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as readline from "node:readline"
 import { createColors } from "picocolors"
 import { exitCode, type ExitCode } from "./exit.ts"
+import { forTerminal, harmless } from "./harmless.ts"
 
 export type Colors = ReturnType<typeof createColors>
 
@@ -74,7 +75,7 @@ const confirm = (question: string): Effect.Effect<boolean> =>
     }
     lines.on("close", () => unanswered(Effect.succeed(false)))
     lines.on("SIGINT", () => unanswered(Effect.interrupt))
-    lines.question(`${question} [y/N] `, (answer) => {
+    lines.question(`${harmless(question)} [y/N] `, (answer) => {
       lines.removeAllListeners("close")
       lines.close()
       resume(Effect.succeed(/^\s*y(es)?\s*$/i.test(answer)))
@@ -107,13 +108,18 @@ export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.
       })
       // Nobody is left to tell.
       stderr.on("error", () => {})
+      const out = faceOf(stdout, env)
+      const err = faceOf(stderr, env)
+      // What goes into a file or a pipe goes as it is.
+      const result = (text: string) => (out.isTerminal ? forTerminal(text, out.colors.isColorSupported) : text)
+      const said = (text: string) => forTerminal(text, err.colors.isColorSupported)
       return {
-        out: faceOf(stdout, env),
-        err: faceOf(stderr, env),
-        print: (text) => write(stdout, `${text}\n`),
-        write: (text) => write(stdout, text),
-        note: (text) => write(stderr, `${text}\n`),
-        noteInPlace: (text) => write(stderr, `\r\u001b[2K${text}`),
+        out,
+        err,
+        print: (text) => write(stdout, `${result(text)}\n`),
+        write: (text) => write(stdout, result(text)),
+        note: (text) => write(stderr, `${said(text)}\n`),
+        noteInPlace: (text) => write(stderr, `\r\u001b[2K${said(text)}`),
         isInteractive: stdin.isTTY === true && stderr.isTTY === true,
         confirm,
         input,

@@ -144,6 +144,12 @@ describe("read", () => {
       refused("collections", "crate", "x"),
       'clew collections: unknown command "crate" (did you mean create?)'
     )
-    assert.strictEqual(refused(), "clew: a command is missing")
+    assert.strictEqual(refused("--json"), "clew: a command is missing")
+    for (const [name, meant] of [
+      ["search", "query"],
+      ["find", "query"]
+    ] as const) {
+      assert.strictEqual(refused(name, "x"), `clew: unknown command "${name}" (did you mean ${meant}?)`)
+    }
   })
 })

@@ -35,6 +35,16 @@ describe("help", () => {
     assert.strictEqual((await box.run(["--version"])).stdout, `clew ${version}\n`)
   })
 
+  it("is what clew alone prints, and says what it is to programs", async () => {
+    const { code, stdout } = await box.run([])
+    assert.strictEqual(code, 0)
+    assert.strictEqual(stdout, (await box.run(["--help"])).stdout)
+    assert.deepInclude(JSON.parse((await box.run(["--version", "--json"])).stdout), {
+      name: "clew",
+      node: process.versions.node
+    })
+  })
+
   it("opens no database", async () => {
     await box.run(["index", "--help", "--db", box.path("none.db")])
     await box.run(["query", "--db", box.path("none.db"), "--nope"])
@@ -44,8 +54,9 @@ describe("help", () => {
 
 describe("wrong usage", () => {
   const wrong: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: string]> = [
-    [[], "clew: a command is missing"],
+    [["--json"], "a command is missing"],
     [["serch", "x"], 'clew: unknown command "serch"'],
+    [["search", "x"], 'clew: unknown command "search" (did you mean query?)'],
     [["query"], "clew query: TEXT is missing"],
     [["query", ""], "clew query: TEXT must not be empty"],
     [["query", "  "], "clew query: TEXT must not be empty"],

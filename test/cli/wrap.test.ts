@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
+import { forTerminal } from "../../src/cli/harmless.ts"
+import { renderFiles, renderHits } from "../../src/cli/hits.ts"
+import { Place, shown } from "../../src/cli/place.ts"
+import { faceOf, Terminal } from "../../src/cli/terminal.ts"
+import { widthOf, wrapLine } from "../../src/cli/wrap.ts"
+import { hit } from "../hits.ts"
+
+const around = (columns: number) =>
+  Layer.merge(
+    Layer.mock(Terminal, {
+      out: faceOf({ isTTY: true, columns }, { TERM: "xterm" }),
+      err: faceOf({}, {}),
+      isInteractive: false
+    }),
+    Layer.succeed(Place, {
+      cwd: "/here",
+      env: {},
+      globals: { config: undefined, db: undefined, json: false, logLevel: undefined }
+    })
+  )
+
+describe("output", () => {
+  it.prop(
+    "is wrapped between words, and loses none",
+    {
+      words: FastCheck.array(FastCheck.stringMatching(/^[a-z]{1,12}$/), { minLength: 1 }),
+      width: FastCheck.integer({ min: 12, max: 80 })
+    },
+    ({ width, words }) => {
+      const lines = wrapLine(words.join(" "), width)
+      assert.strictEqual(lines.join(" "), words.join(" "))
+      for (const line of lines) assert.isAtMost(widthOf(line), width)
+    }
+  )
+
+  it.effect("fits a terminal of 60 and of 80 columns, in any script", () =>
+    Effect.gen(function* () {
+      const text =
+        "The tide rises twice a day, and what it leaves on the shore is gathered by those who wait for it. ".repeat(3)
+      const japanese = "潮は一日に二度満ちて、岸に残すものは待つ人々に集められる。".repeat(4)
+      for (const columns of [60, 80]) {
+        const shown = yield* Effect.provide(
+          renderHits(
+            [
+              hit({
+                text,
+                title: "The long title of a document about the sea and what it does to the shore, told at length"
+              }),
+              hit({ text: japanese })
+            ],
+            "tides rise",
+            false
+          ),
+          around(columns)
+        )
+        for (const line of shown.split("\n")) assert.isAtMost(widthOf(line), columns, line)
+      }
+    })
+  )
+
+  it.effect("says headings once, and names files alone where that is asked for", () =>
+    Effect.gen(function* () {
+      const hits = [
+        hit({ text: "# Sea\n\n## Tides\n\nThey rise.", title: "Sea", heading: ["Sea", "Tides"], source: "/here/a.md" }),
+        hit({ text: "More.", source: "/here/a.md" }),
+        hit({ text: "Other.", source: "/here/b\u001b[31m.md" })
+      ]
+      const shown = yield* renderHits(hits.slice(0, 1), "nothing", false)
+      assert.notInclude(shown, "##")
+      assert.strictEqual(shown.split("Tides").length, 2)
+      assert.strictEqual(yield* renderFiles(hits), "a.md\nb [31m.md")
+    }).pipe(Effect.provide(around(80)))
+  )
+
+  it("lets no escape sequence of a name through, wherever it is printed", () => {
+    const evil = "x\u001b]0;title\u0007\u001b[2J\u009b1m\r\u001b[31mred"
+    // oxlint-disable-next-line no-control-regex
+    const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
+    assert.notMatch(shown("/", evil), control)
+    assert.notMatch(forTerminal(evil, false), control)
+    assert.notMatch(forTerminal(evil, true).replaceAll("\u001b[31m", ""), control)
+  })
+})
