@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded } from "../Loader.ts"
-import { extension, formatOf } from "../text/format.ts"
+import { extension, formatOf, formatOfName } from "../text/format.ts"
 import { content } from "./content.ts"
 
 /**
@@ -16,7 +16,7 @@ export const format: FileFormat = {
       Effect.map(content(file), (text): Loaded => ({
         _tag: "Loaded",
         content: text,
-        format: extension(file.path) === undefined ? formatOf(undefined, text) : "text",
+        format: extension(file.path) === undefined ? formatOf(undefined, text) : (formatOfName(file.path) ?? "text"),
         metadata: {}
       }))
     )

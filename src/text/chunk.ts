@@ -1,12 +1,16 @@
 import type { Format } from "../model/Document.ts"
 import type { Passage } from "../model/Passage.ts"
+import { asciidoc } from "./chunk/asciidoc.ts"
 import { addCode } from "./chunk/code.ts"
 import { plainHeading } from "./chunk/headings.ts"
 import { scanMarkdown } from "./chunk/markdown.ts"
+import { scanMarkup } from "./chunk/markup.ts"
 import { type Measure, measure } from "./chunk/measure.ts"
+import { org } from "./chunk/org.ts"
 import { type PassageSink, passageSink } from "./chunk/passages.ts"
 import { addProse, eachParagraph } from "./chunk/prose.ts"
-import { addMarkdown } from "./chunk/sections.ts"
+import { restructured } from "./chunk/restructured.ts"
+import { addSections } from "./chunk/sections.ts"
 import type { Unit } from "./chunk/unit.ts"
 import { frontMatterSpan } from "./frontMatter.ts"
 
@@ -32,7 +36,16 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
   const sink = passageSink(m, options.format === "code")
   switch (options.format) {
     case "markdown":
-      addMarkdown(m, frontMatterSpan(content)?.end ?? 0, sink)
+      addSections(m, (found) => scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, found), sink)
+      break
+    case "asciidoc":
+      addSections(m, (found) => scanMarkup(content, asciidoc, found), sink)
+      break
+    case "rst":
+      addSections(m, (found) => scanMarkup(content, restructured(), found), sink)
+      break
+    case "org":
+      addSections(m, (found) => scanMarkup(content, org, found), sink)
       break
     case "code":
       addCode(m, options.language, sink)

@@ -2,6 +2,15 @@ import type { Format } from "../model/Document.ts"
 
 const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"])
 
+const markup: Readonly<Record<string, Format>> = {
+  adoc: "asciidoc",
+  asciidoc: "asciidoc",
+  asc: "asciidoc",
+  rst: "rst",
+  rest: "rst",
+  org: "org"
+}
+
 const code = new Set(
   (
     "ts tsx mts cts js jsx mjs cjs py pyi go rs java kt kts scala groovy c h cc cpp cxx hh hpp hxx m mm cs fs vb swift " +
@@ -18,7 +27,14 @@ export const extension = (name: string): string | undefined => /[^/\\]\.([^./\\]
 export const formatOfName = (name: string): Format | undefined => {
   const ending = extension(name)
   if (ending === undefined) return undefined
-  return markdown.has(ending) ? "markdown" : code.has(ending) ? "code" : ending === "txt" ? "text" : undefined
+  if (markdown.has(ending)) return "markdown"
+  return Object.hasOwn(markup, ending)
+    ? markup[ending]
+    : code.has(ending)
+      ? "code"
+      : ending === "txt"
+        ? "text"
+        : undefined
 }
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m

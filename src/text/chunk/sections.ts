@@ -1,6 +1,6 @@
 import { plainHeading } from "./headings.ts"
 import { addCode, addTable } from "./lineUnits.ts"
-import { type Block, type Heading, scanMarkdown } from "./markdown.ts"
+import type { Block, Heading, MarkdownSink } from "./markdown.ts"
 import type { Measure } from "./measure.ts"
 import type { PassageSink } from "./passages.ts"
 import { addSpan } from "./pieces.ts"
@@ -21,12 +21,12 @@ interface Section {
 const tokensOf = (units: ReadonlyArray<Unit>): number => units.reduce((sum, unit) => sum + unit.tokens, 0)
 
 /**
- * Cuts Markdown by its headings. Each section makes its own passages, under its own heading path, with these exceptions:
+ * Cuts what has headings by them. Each section makes its own passages, under its own heading path, with these exceptions:
  * - a heading without text of its own goes with the next section, whose path the passage has;
  * - a section of less than an eighth of a passage is joined with the next ones, beside or below it, while they stay
  *   within half a passage; the path is then what theirs have in common.
  */
-export const addMarkdown = (m: Measure, from: number, sink: PassageSink): void => {
+export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink: PassageSink): void => {
   let group: Section = { level: 0, path: [], units: [], hasBody: false }
   let section = group
 
@@ -44,7 +44,7 @@ export const addMarkdown = (m: Measure, from: number, sink: PassageSink): void =
   const writer = blockWriter(m)
   const path: Array<{ readonly level: number; readonly title: string }> = []
 
-  scanMarkdown(m.text, from, {
+  scan({
     block: (block) => {
       writer.write(section.units, block)
       section.hasBody = true

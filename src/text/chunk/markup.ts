@@ -1,0 +1,107 @@
+import { LineWalker } from "./lines.ts"
+import type { Block, Heading, MarkdownSink } from "./markdown.ts"
+import { columns } from "./markdownLine.ts"
+import { skipSpace, trimEnd } from "./space.ts"
+
+/** A line that is not blank, without the white space around it. */
+export interface Line {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+  /** Columns of white space before it. */
+  readonly indent: number
+  /** It opens a paragraph: what is above it is blank, a heading or the end of a block. */
+  readonly first: boolean
+}
+
+/** What a line is where nothing verbatim is open; undefined: the paragraph begins or goes on. */
+export type Sign =
+  | { readonly is: "heading"; readonly level: number; readonly title: readonly [start: number, end: number] }
+  /** A heading's second or third line: what is open is its title. */
+  | { readonly is: "underline"; readonly level: number; readonly title: readonly [start: number, end: number] }
+  | { readonly is: "item" }
+  /** What follows belongs together as lines, up to and with the line that `ends` tells. */
+  | { readonly is: "verbatim"; readonly ends: (line: Line) => "with" | "before" | undefined }
+
+export interface Markup {
+  /** `above` are the lines of the open paragraph. */
+  readonly sign: (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
+}
+
+/** Lines above that a sign may look at: a title with its overline. */
+const remembered = 3
+
+/** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and what is verbatim. */
+export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): void => {
+  const walker = new LineWalker(text, 0)
+  let kind: Block["kind"] = "paragraph"
+  let start = -1
+  let end = -1
+  let above: Array<Line> = []
+  let lines = 0
+  let ends: (Sign & { readonly is: "verbatim" })["ends"] | undefined
+
+  const close = () => {
+    if (start >= 0) sink.block({ kind, start, end, depth: 0 })
+    start = -1
+    above = []
+    lines = 0
+    ends = undefined
+  }
+  const take = (line: Line) => {
+    if (start < 0) start = line.start
+    end = line.end
+    if (++lines <= remembered) above.push(line)
+  }
+  const begin = (of: Block["kind"], line: Line) => {
+    close()
+    kind = of
+    take(line)
+  }
+  const head = (heading: Heading): boolean => {
+    start = -1
+    close()
+    return sink.heading(heading)
+  }
+
+  while (walker.next()) {
+    const at = skipSpace(text, walker.start, walker.end)
+    if (at === walker.end) {
+      if (ends === undefined) close()
+      continue
+    }
+    const to = trimEnd(text, at, walker.end)
+    const indent = columns(text, walker.start, at)
+    const line: Line = { text: text.slice(at, Math.min(to, at + 400)), start: at, end: to, indent, first: start < 0 }
+    if (ends !== undefined) {
+      const over = ends(line)
+      if (over !== "before") {
+        take(line)
+        if (over === "with") close()
+        continue
+      }
+      close()
+    }
+    const found = sign({ ...line, first: start < 0 }, lines <= remembered ? above : [])
+    if (found === undefined) {
+      if (start < 0) begin("paragraph", line)
+      else take(line)
+    } else if (found.is === "item") begin("item", line)
+    else if (found.is === "verbatim") {
+      begin("code", line)
+      ends = found.ends
+    } else {
+      const from = found.is === "underline" ? start : line.start
+      if (found.is === "heading") close()
+      if (head({ level: found.level, start: from, end: line.end, title: found.title })) return
+    }
+  }
+  close()
+}
+
+/** The character that a line repeats and nothing else, if it does so at least so often. */
+export const repeated = (line: string, least: number): string | undefined => {
+  if (line.length < least) return undefined
+  for (let i = 1; i < line.length; i++) if (line.charCodeAt(i) !== line.charCodeAt(0)) return undefined
+  return line.charAt(0)
+}
