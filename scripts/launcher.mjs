@@ -16,7 +16,41 @@ const bytecode = () => {
   }
 }
 
+/** Each WebAssembly memory takes 10 GB of addresses, unless Node is told to check bounds by itself, which is slower. */
+const boundsChecked = "--disable-wasm-trap-handler"
+
+/** Whether somebody limits the addresses that a process may take (ulimit -v). */
+const isTight = () => {
+  try {
+    const [, limit] = /^Max address space +(\S+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? []
+    return limit !== undefined && limit !== "unlimited"
+  } catch {
+    return false
+  }
+}
+
+const isTold = () =>
+  process.execArgv.includes(boundsChecked) || (process.env.NODE_OPTIONS ?? "").includes(boundsChecked)
+
+/** Runs the program in another process, which ends this one with its own code. */
+const relaunch = async () => {
+  const { spawn } = await import("node:child_process")
+  const { constants } = await import("node:os")
+  const child = spawn(process.execPath, [boundsChecked, ...process.execArgv, ...process.argv.slice(1)], {
+    stdio: "inherit"
+  })
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  // A terminal sends this one to both.
+  process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"))
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
 // Compiling takes half of a start. V8 takes the bytecode of the build if that was made by the same Node, and compiles anew otherwise.
 // The script is ASCII alone (scripts/ascii.mjs), so this reads it as it was written, a byte a character.
-const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
-program.runInThisContext()(createRequire(filename), filename)
+const run = () => {
+  const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
+  program.runInThisContext()(createRequire(filename), filename)
+}
+
+if (isTight() && !isTold()) await relaunch()
+else run()
