@@ -4,7 +4,7 @@ import { LlmConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
 import { type Generation, Llm, LlmUnavailable } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
-import type { SearchRequest } from "./model/Query.ts"
+import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
@@ -12,7 +12,7 @@ import { Store } from "./Store.ts"
 import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
 
-export interface AskRequest extends SearchRequest {
+export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined
   readonly temperature?: number | undefined
 }
@@ -71,7 +71,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       const { model, query, temperature } = request
       // What quotes reads no prompt, so that no window bounds it.
       const outcome = yield* prompt.run({ ...request, maxTokens: backend === "extractive" ? undefined : room })
-      const { degraded, fits, found, mode, prompt: text } = outcome
+      const { degraded, fits, found, fusion, mode, prompt: text } = outcome
       const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
       const quotes = isBare && (yield* llm.identity(model)).backend === "extractive"
       const hits = quotes ? found : outcome.hits
@@ -79,6 +79,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       return {
         hits,
         mode,
+        fusion,
         omitted,
         degraded,
         generation: isBare && !quotes ? crowded(omitted) : llm.answer({ query, hits, prompt: text, model, temperature })

@@ -100,6 +100,7 @@ const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service
     return Embedder.of({
       identity: Effect.flatMap(picked, ({ identity }) => identity),
       embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
+      knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
       embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts))
     })
   })

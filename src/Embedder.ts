@@ -23,8 +23,13 @@ export class Embedder extends Context.Tag("clew/Embedder")<
   {
     /** What the vectors are made by; may have to load or ask the model. */
     readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
-    /** None: the text has no known token, so it has no direction. */
+    /** None: the text has no known token but punctuation, so it has no direction. */
     readonly embedQuery: (text: string) => Effect.Effect<Option.Option<Vector>, EmbedderUnavailable>
+    /**
+     * The share of a query's letters that the model knows, 0 to 1, by which the vector leg counts less; an embedder
+     * without it knows all.
+     */
+    readonly knownShare?: (text: string) => Effect.Effect<number, EmbedderUnavailable>
     /** Order of results matches order of texts; vectors are L2-normalised. */
     readonly embedPassages: (
       texts: ReadonlyArray<string>

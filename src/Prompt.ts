@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import type { SearchRequest } from "./model/Query.ts"
+import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
 import { formatPrompt } from "./text/prompt.ts"
@@ -22,9 +22,7 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
     const tokenizer = yield* Tokenizer
 
     /** `maxTokens` bounds the whole prompt, in tokens of the built-in tokenizer. */
-    const run = Effect.fn("Prompt.run")(function* (
-      request: SearchRequest & { readonly maxTokens?: number | undefined }
-    ) {
+    const run = Effect.fn("Prompt.run")(function* (request: DoorRequest & { readonly maxTokens?: number | undefined }) {
       const outcome = yield* search.run(request)
       const { maxTokens } = request
       const budget = maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }

@@ -15,7 +15,7 @@ import {
 } from "./model/Collection.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
-import type { Fusion, Mode, SearchRequest } from "./model/Query.ts"
+import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked } from "./model/Stored.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
@@ -25,7 +25,9 @@ export interface SearchOutcome {
   readonly hits: ReadonlyArray<Hit>
   /** The legs that answered. */
   readonly mode: Mode
-  /** Why fewer legs answered than were asked for. */
+  /** How two legs were fused. */
+  readonly fusion?: Fusion | undefined
+  /** What the search did without, and why. */
   readonly degraded?: string | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
@@ -33,10 +35,10 @@ export interface SearchOutcome {
 }
 
 /** The weight of the vector leg that measured best, by how the legs are fused. */
-const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.5 }
+const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.45 }
 
-/** What the vector leg is asked, or why it is not. */
-type QueryVector = { readonly vector: Vector } | { readonly missing: string }
+/** What the vector leg is asked and how much of the query that says, 0 to 1, or why it is not asked. */
+type QueryVector = { readonly vector: Vector; readonly share: number } | { readonly missing: string }
 
 /** Finds passages by vector, keyword, or both fused. */
 export class Search extends Effect.Service<Search>()("clew/Search", {
@@ -57,10 +59,12 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             onTimeout: () =>
               new EmbedderUnavailable({ reason: `${describeEmbedder(collection.embedder)}: no answer within 5 s` })
           })
-      return Option.match(yield* embedder.embedQuery(query), {
-        onNone: (): QueryVector => ({ missing: "the query has no word that the embedding model knows" }),
-        onSome: (vector): QueryVector => ({ vector })
-      })
+      const vector = yield* embedder.embedQuery(query)
+      if (Option.isNone(vector)) {
+        return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector
+      }
+      const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
+      return { vector: vector.value, share } satisfies QueryVector
     })
 
     /** What the vector leg is asked of each collection, the embedder of several being asked once. */
@@ -90,10 +94,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
      * Without a collection's name all are searched together. Fails as the vector leg does when it alone was asked and
      * answers for no collection; hybrid goes on with the keyword leg.
      */
-    const run = Effect.fn("Search.run")(function* (request: SearchRequest) {
+    const run = Effect.fn("Search.run")(function* (request: DoorRequest) {
       const started = yield* Clock.currentTimeMillis
       const hybrid = request.hybrid ?? true
-      const fusion = request.fusion ?? config.fusion
+      const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
       const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
       const limit = request.topK ?? config.topK
       const filter = request.filter ?? emptyFilter
@@ -108,24 +112,36 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
           if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
         }
-        const asked = collections.map((collection, at) => {
+        const asked = collections.map((collection, at): Asked & { readonly share: number } => {
           const answer = embedded[at]?.answer
           const known = answer !== undefined && Either.isRight(answer) ? answer.right : undefined
-          return {
-            collection: collection.name,
-            vector: known !== undefined && "vector" in known ? known.vector : undefined
-          }
+          const vector = known !== undefined && "vector" in known ? known : undefined
+          return { collection: collection.name, vector: vector?.vector, share: vector?.share ?? 1 }
         })
         const isBlind = asked.every(({ vector }) => vector === undefined)
         const keyword = isBlind || alpha < 1 ? request.query : undefined
         const degraded = shortcomings(embedded, keyword === undefined)
-        const [{ collection, vector }, ...others] = asked as [Asked, ...Array<Asked>]
-        const hits = yield* store.rank({ collection, vector, others, keyword, alpha, fusion, filter, limit })
+        // What the model does not know of a query, words alone can find.
+        const weight = alpha * Math.min(...asked.map(({ share }) => share))
+        const { collection, vector } = asked[0]!
+        const others = asked.slice(1)
+        const hits = yield* store.rank({
+          collection,
+          vector,
+          others,
+          keyword,
+          alpha: weight,
+          fusion,
+          rrfK: config.rrfK,
+          filter,
+          limit
+        })
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
         const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
         return {
           hits,
           mode,
+          ...(mode === "hybrid" ? { fusion } : {}),
           ...(degraded === undefined ? {} : { degraded }),
           ...(hint === undefined ? {} : { hint })
         }
@@ -154,18 +170,32 @@ const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): 
     const reason = Either.match(answer, {
       onLeft: (failure) =>
         failure._tag === "EmbedderUnavailable" ? `embedder unavailable: ${failure.reason}` : failure.message,
-      onRight: (known) => ("missing" in known ? known.missing : undefined)
+      onRight: (known) => ("missing" in known ? known.missing : partly(known.share, vectorAlone))
     })
     if (reason !== undefined) reasons.set(reason, [...(reasons.get(reason) ?? []), collection.name])
   }
   if (reasons.size === 0) return undefined
-  const how = vectorAlone ? "not searched" : "searched by keywords alone"
+  const how = (reason: string) =>
+    reason.startsWith(knowsOnly) ? "" : vectorAlone ? " not searched" : " searched by keywords alone"
   return Array.from(reasons, ([reason, names]) =>
     names.length === embedded.length
       ? reason
-      : `${names.length === 1 ? "collection" : "collections"} ${names.join(", ")} ${how}: ${reason}`
+      : `${names.length === 1 ? "collection" : "collections"} ${names.join(", ")}${how(reason)}: ${reason}`
   ).join("; ")
 }
+
+const knowsOnly = "the embedding model knows only"
+
+/** What a model that knows but a share of the query's letters leaves out. */
+const partly = (share: number, vectorAlone: boolean): string | undefined =>
+  share === 1
+    ? undefined
+    : `${knowsOnly} ${Math.round(100 * share)} % of the query's letters` +
+      (vectorAlone ? "" : ", so meaning counts that much less")
+
+/** The same in a sentence for people, which says which search it was where one leg answered alone. */
+export const shortfall = ({ degraded, mode }: Pick<SearchOutcome, "degraded" | "mode">): string | undefined =>
+  degraded === undefined || mode === "hybrid" ? degraded : `answered by ${mode} search alone: ${degraded}`
 
 const modeOf = (hybrid: boolean, alpha: number): Mode =>
   !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"

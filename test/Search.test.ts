@@ -5,9 +5,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as TestClock from "effect/TestClock"
-import type { Embedder } from "../src/Embedder.ts"
+import { SearchConfig } from "../src/Config.ts"
+import { Embedder } from "../src/Embedder.ts"
+import * as Builtin from "../src/Embedder/Builtin.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
-import type { SearchRequest } from "../src/model/Query.ts"
+import type { DoorRequest, SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
@@ -145,5 +147,94 @@ it.scoped("waits five seconds for an embedder that does not say what it is, and 
     assert.strictEqual(mode, "keyword")
     assert.lengthOf(hits, 1)
     assert.include(degraded, "no answer within 5 s")
+  })
+)
+
+it.scoped("fuses scores, or what the door is used to, unless the request or the configuration says how", () =>
+  Effect.gen(function* () {
+    const { embedder, search, store } = yield* withDocuments
+    const fusionOf = (request: DoorRequest) => Effect.map(search.run(request), ({ fusion }) => fusion)
+    assert.strictEqual(yield* fusionOf(query("north wind")), "score")
+    assert.strictEqual(yield* fusionOf({ ...query("north wind"), usualFusion: "rrf" }), "rrf")
+    assert.strictEqual(yield* fusionOf({ ...query("north wind", { fusion: "score" }), usualFusion: "rrf" }), "score")
+    assert.isUndefined(yield* fusionOf(query("north wind", { alpha: 0 })))
+    const configured = yield* Effect.provide(
+      Search,
+      Search.Default.pipe(
+        Layer.provide(embeddersLayer(embedder)),
+        Layer.provide(Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, fusion: "score" })),
+        Layer.provide(Layer.succeed(Store, store))
+      )
+    )
+    const outcome = yield* configured.run({ ...query("north wind"), usualFusion: "rrf" })
+    assert.strictEqual(outcome.fusion, "score")
+  })
+)
+
+it.scoped("weighs the vector leg by how much of the query it knows, and says so", () =>
+  Effect.gen(function* () {
+    const { embedder, search, store } = yield* setUpWith({ knownShare: () => Effect.succeed(0.25) })
+    yield* store.createCollection(defaultCollection, compass)
+    for (const source of ["north", "wind"]) {
+      const [vector] = yield* embedder.embedPassages([source])
+      yield* store.put(defaultCollection, [document(source, { source, vectors: [Option.getOrUndefined(vector!)] })])
+    }
+    const whole = yield* search.run(query("north zephyr wind", { alpha: 0.8 }))
+    assert.strictEqual(whole.mode, "hybrid")
+    assert.strictEqual(
+      whole.degraded,
+      "the embedding model knows only 25 % of the query's letters, so meaning counts that much less"
+    )
+    const north = whole.hits.find(({ document }) => document.source === "north")!
+    assert.closeTo(
+      north.score,
+      0.2 + 0.8 * (north.keyword!.score / Math.max(...whole.hits.map((hit) => hit.keyword!.score))),
+      1e-9
+    )
+  })
+)
+
+const languages = {
+  en: ["What are the rules of ownership", "Each value has one owner at a time", "Tides follow the moon"],
+  zh: ["所有权的规则是什么", "所有权的规则：每个值都有一个所有者。", "潮汐是什么？月亮。！？！？"],
+  ru: ["Какие правила владения", "Правила владения: у каждого значения один владелец.", "Что такое прилив? Луна! ?!"],
+  ja: ["所有権の規則は何ですか", "所有権の規則：各値には所有者が一人います。", "潮の満ち引き？！月。"],
+  de: [
+    "Was sind die Regeln der Eigentümerschaft",
+    "Regeln der Eigentümerschaft: jeder Wert hat einen.",
+    "Gezeiten? Mond!"
+  ]
+}
+
+it.scoped("finds the same first, whatever punctuation a question ends in, in every language", () =>
+  Effect.gen(function* () {
+    const embedder = yield* Effect.provide(Embedder, Builtin.layer)
+    const { search, store } = yield* setUpWith(embedder)
+    yield* store.createCollection(defaultCollection, yield* embedder.identity)
+    const texts = [...Object.values(languages).flatMap(([, ...texts]) => texts), "？", "?!", "..."]
+    const vectors = yield* embedder.embedPassages(texts)
+    for (const [index, text] of texts.entries()) {
+      const vector = Option.getOrUndefined(vectors[index]!)
+      yield* store.put(defaultCollection, [document(text, { source: text, vectors: [vector] })])
+    }
+    for (const [question, answer] of Object.values(languages)) {
+      for (const fusion of ["score", "rrf"] as const) {
+        const plain = yield* search.run(query(question!, { fusion }))
+        assert.strictEqual(plain.hits[0]?.document.source, answer)
+        for (const mark of ["?", " ?", "？", "。", "!", "…", ' "', "?!»"]) {
+          const marked = yield* search.run(query(question + mark, { fusion }))
+          assert.deepStrictEqual(
+            marked.hits.map(({ document, score }) => [document.source, score]),
+            plain.hits.map(({ document, score }) => [document.source, score]),
+            question + mark
+          )
+        }
+      }
+    }
+    for (const mark of ["？", "?!", "…"]) {
+      const { degraded, hits } = yield* search.run(query(mark))
+      assert.deepStrictEqual(hits, [])
+      assert.include(degraded, "no word that the embedding model knows")
+    }
   })
 )

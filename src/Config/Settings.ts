@@ -90,9 +90,19 @@ const search = Schema.Struct({
   alpha: optionalKey(
     "alpha",
     finite(limits.alpha.min, limits.alpha.max),
-    "Weight of the vector leg in hybrid search; unset: 0.4 for rrf, 0.5 for score"
+    "Weight of the vector leg in hybrid search; unset: 0.4 for rrf, 0.45 for score"
   ),
-  fusion: key("fusion", oneOf(...Fusion.literals), "rrf", "Hybrid search fuses ranks (rrf) or scores (score)")
+  fusion: optionalKey(
+    "fusion",
+    oneOf(...Fusion.literals),
+    "Hybrid search fuses ranks (rrf) or scores (score); unset: ranks over HTTP and WebSocket, scores elsewhere"
+  ),
+  rrfK: key(
+    "rrf_k",
+    integer(1, 1000),
+    10,
+    "The constant of reciprocal rank fusion; the smaller, the more the first ranks count"
+  )
 })
 
 const vector = Schema.Struct({

@@ -85,6 +85,7 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
           ? Effect.succeed(identityOf(packagedModel, packagedDimensions))
           : Effect.map(loading, ({ model, name }) => identityOf(name, model.dimensions)),
       embedQuery: (text) => Effect.map(loading, ({ model }) => Option.fromNullable(model.embed(queryPrefix + text))),
+      knownShare: (text) => Effect.map(loading, ({ model }) => model.knownShare(text)),
       embedPassages: (texts) => Effect.flatMap(loading, ({ model }) => embedAll(model, passagePrefix, texts))
     }
   })

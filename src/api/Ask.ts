@@ -5,7 +5,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
-import { Mode, SearchRequest } from "../model/Query.ts"
+import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -82,9 +82,8 @@ export const CitationsEvent = Schema.Struct({
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
   ).annotations({ description: "Every mark of the answer, in order" }),
   mode: Mode,
-  degraded: Schema.optional(
-    Schema.String.annotations({ description: "Why fewer legs answered than were asked for; absent where all did" })
-  ),
+  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
+  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })
   ),
@@ -100,7 +99,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode (as mode of POST /query), x-clew-degraded (why fewer legs answered than were asked for) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
 })
 
 export class AskGroup extends HttpApiGroup.make("ask")

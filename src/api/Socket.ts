@@ -3,7 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Mode } from "../model/Query.ts"
+import { Fusion, Mode } from "../model/Query.ts"
 import { SearchResult } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
@@ -56,9 +56,8 @@ export const ServerMessage = Schema.Union(
       count: Schema.Int.annotations({ description: "Results sent, or passages in the prompt" }),
       query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
       mode: Mode,
-      degraded: Schema.optional(
-        Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })
-      ),
+      fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
+      degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))
     },
     "The end of an answer"

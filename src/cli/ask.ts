@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Answer } from "../Answer.ts"
+import { shortfall } from "../Search.ts"
 import type { LlmIdentity } from "../Llm.ts"
 import { SearchResult, toSearchResult } from "../model/SearchResult.ts"
 import * as asking from "./asking.ts"
@@ -70,7 +71,7 @@ export const ask = define(
           yield* note("clew: nothing found")
           return yield* stop(exitCode.nothingFound)
         }
-        if (degraded !== undefined && !globals.json) yield* note(`clew: found by ${mode} search alone: ${degraded}`)
+        if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         const { fragments, isCut, llm } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 

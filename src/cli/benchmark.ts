@@ -33,7 +33,7 @@ const quality = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, min
     }).pipe(Effect.provide(engine.open("temporary")))
   const evaluated = yield* Effect.forEach(datasets, evaluate)
 
-  const mode = hybridMode(evaluated[0]?.fusion ?? "rrf")
+  const mode = hybridMode(evaluated[0]?.fusion ?? "score")
   const report = benchmarkReport(
     evaluated.map(({ evaluation }) => evaluation),
     mode,

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
+import { shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -28,8 +29,9 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { degraded, found, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(Prompt, (prompt) =>
-        prompt.run({ ...request, maxTokens })
+      const { degraded, found, fusion, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(
+        Prompt,
+        (prompt) => prompt.run({ ...request, maxTokens })
       ).pipe(Effect.provide(engine.open("read")))
 
       if (globals.json) {
@@ -38,12 +40,13 @@ export const prompt = define(
           sources: hits.map(({ document }) => document.source),
           query_time_ms: queryTimeMs,
           mode,
+          ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(omitted === 0 ? {} : { omitted })
         })
       } else {
         yield* print(prompt)
-        if (degraded !== undefined) yield* note(`clew: answered by ${mode} search alone: ${degraded}`)
+        if (degraded !== undefined) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
       }
       if (found.length === 0) {

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
-import { Search } from "../Search.ts"
+import { Search, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -48,7 +48,7 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { degraded, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(Search, (search) =>
+      const { degraded, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(Search, (search) =>
         search.run(request)
       ).pipe(Effect.provide(engine.open("read")))
 
@@ -60,13 +60,14 @@ export const query = define(
           })),
           query_time_ms: queryTimeMs,
           mode,
+          ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(hint === undefined ? {} : { hint })
         })
       } else if (hits.length > 0) {
         yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text, flags.explain))
       }
-      if (degraded !== undefined && !globals.json) yield* note(`clew: answered by ${mode} search alone: ${degraded}`)
+      if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
       if (hits.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)

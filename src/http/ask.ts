@@ -9,10 +9,11 @@ import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import type { Mode } from "../model/Query.ts"
+import type { Fusion, Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
 import { errorOf, idOf, render, withoutPaths } from "./respond.ts"
+import { byContract } from "./search.ts"
 import * as sse from "./sse.ts"
 
 const source = ({ collection, document, passage, score }: Hit, position: number): string =>
@@ -30,12 +31,14 @@ const source = ({ collection, document, passage, score }: Hit, position: number)
 /** How the passages were found, which the contract's events do not tell. */
 interface Provenance {
   readonly mode: Mode
+  readonly fusion?: Fusion
   readonly degraded?: string
   readonly omitted?: number
 }
 
-const provenance = ({ degraded, mode, omitted }: Answering): Provenance => ({
+const provenance = ({ degraded, fusion, mode, omitted }: Answering): Provenance => ({
   mode,
+  ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) }),
   ...(omitted === 0 ? {} : { omitted })
 })
@@ -47,15 +50,16 @@ const inHeader = (text: string): string =>
     .replace(/[^\x20-\x7e]+/g, "?")
     .slice(0, 500)
 
-const headersOf = ({ degraded, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
+const headersOf = ({ degraded, fusion, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
+  ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
   ...(degraded === undefined ? {} : { "x-clew-degraded": inHeader(degraded) }),
   ...(omitted === undefined ? {} : { "x-clew-omitted": String(omitted) })
 })
 
 /** The same as comments, only where something is less than was asked for. */
 const commentsOf = ({ degraded, mode, omitted }: Provenance): string =>
-  (degraded === undefined ? "" : sse.comment(`${mode} search alone: ${degraded}`)) +
+  (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search alone: ${degraded}`)) +
   (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
 
 const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readonly cut: boolean }): string =>
@@ -120,7 +124,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
 
     return handlers.handle("ask", ({ payload, request }) =>
       // What fails before anything is sent is answered as by POST /query.
-      Effect.map(answer.ask(payload), (answering) =>
+      Effect.map(answer.ask({ ...payload, ...byContract }), (answering) =>
         sse.respond(write(answering, payload, idOf(request)), headersOf(provenance(answering)))
       )
     )

@@ -13,7 +13,7 @@ import { Search } from "../Search.ts"
 import { parseJson } from "./json.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render } from "./respond.ts"
-import { provenance } from "./search.ts"
+import { byContract, provenance } from "./search.ts"
 
 /** A message as it came: a string, or bytes that no message consists of. */
 export type Incoming = string | Uint8Array
@@ -77,7 +77,7 @@ export const makeAnswer = Effect.gen(function* () {
     let id: { readonly id?: MessageId } = {}
 
     const searched = Effect.fn("Socket.search")(function* (message: ClientMessage & { type: "search" }) {
-      const outcome = yield* search.run(Struct.omit(message, "id", "type"))
+      const outcome = yield* search.run({ ...Struct.omit(message, "id", "type"), ...byContract })
       for (const [index, hit] of outcome.hits.entries()) {
         yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
       }
@@ -85,7 +85,7 @@ export const makeAnswer = Effect.gen(function* () {
     })
 
     const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {
-      const outcome = yield* prompt.run(Struct.omit(message, "id", "type"))
+      const outcome = yield* prompt.run({ ...Struct.omit(message, "id", "type"), ...byContract })
       for (const text of fragments(outcome.prompt)) yield* send({ type: "prompt", ...id, text })
       const omitted = outcome.omitted === 0 ? {} : { omitted: outcome.omitted }
       yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome), ...omitted })

@@ -6,10 +6,14 @@ import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
 import { withoutPaths } from "./respond.ts"
 
+/** The contract names reciprocal ranks for these doors. */
+export const byContract = { usualFusion: "rrf" } as const
+
 /** How an answer came about, as every door over HTTP says it. */
-export const provenance = ({ degraded, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
+export const provenance = ({ degraded, fusion, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
   query_time_ms: queryTimeMs,
   mode,
+  ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) })
 })
 
@@ -31,7 +35,7 @@ export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
     const search = yield* Search
     const prompt = yield* Prompt
     return handlers
-      .handle("query", ({ payload }) => Effect.map(search.run(payload), toSearchResponse))
-      .handle("prompt", ({ payload }) => Effect.map(prompt.run(payload), toPromptResponse))
+      .handle("query", ({ payload }) => Effect.map(search.run({ ...payload, ...byContract }), toSearchResponse))
+      .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
   })
 )

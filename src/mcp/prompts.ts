@@ -6,6 +6,7 @@ import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
 import { Prompt } from "../Prompt.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
+import { shortfall } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { bounded, sourceCharacters } from "../text/prompt.ts"
 import { decoder } from "./decode.ts"
@@ -57,13 +58,13 @@ const asUser = (description: string, text: string): GetPromptResult => ({
 
 const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
   Effect.gen(function* () {
-    const { degraded, prompt } = yield* (yield* Prompt).run({
+    const { degraded, mode, prompt } = yield* (yield* Prompt).run({
       query,
       topK: topK ?? ragDefault,
       hybrid: true,
       maxTokens: defaultMaxTokens
     })
-    const note = degraded === undefined ? "" : `\n\n(Found by words alone: ${degraded}.)`
+    const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
     return asUser("The question with the passages found for it", prompt + note)
   })
 

@@ -86,3 +86,9 @@ export const SearchRequest = Schema.Struct({
   )
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type
+
+/** A request as a door hands it on. */
+export interface DoorRequest extends SearchRequest {
+  /** The fusion where neither the request nor the configuration names one; score unless given. */
+  readonly usualFusion?: Fusion | undefined
+}

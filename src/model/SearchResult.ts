@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
 import type { Passage } from "./Passage.ts"
-import { Mode } from "./Query.ts"
+import { Fusion, Mode } from "./Query.ts"
 
 /** A leg's place for a passage: rank from 1, and the leg's own score. */
 export interface LegPlace {
@@ -57,7 +57,8 @@ export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
   mode: Mode,
-  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
+  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
+  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   hint: Schema.optional(Schema.String.annotations({ description: "What may be why nothing was found" }))
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
@@ -67,7 +68,8 @@ export const PromptResponse = Schema.Struct({
   sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
   mode: Mode,
-  degraded: Schema.optional(Schema.String.annotations({ description: "Why fewer legs answered than were asked for" })),
+  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
+  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type

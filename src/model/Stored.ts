@@ -150,6 +150,8 @@ export interface RankRequest extends Asked {
   readonly keyword?: string | undefined
   readonly alpha: number
   readonly fusion: Fusion
+  /** The constant of reciprocal rank fusion, 10 unless given. */
+  readonly rrfK?: number | undefined
   readonly filter: Filter
   /** Hits wanted; if so many match, so many come. */
   readonly limit: number

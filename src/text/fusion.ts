@@ -16,9 +16,9 @@ export interface FusionOptions<K> {
   readonly alpha: number
   /** By reciprocal ranks, or by scores divided by their maximum. */
   readonly method: "rrf" | "score"
-  /** RRF's constant, 60 unless given. */
+  /** RRF's constant, 10 unless given. */
   readonly k?: number | undefined
-  /** Order of candidates with equal scores. */
+  /** Order of candidates with equal scores in both ways of fusing. */
   readonly tieOrder: (a: K, b: K) => number
 }
 
@@ -32,6 +32,8 @@ export interface Place {
 export interface Fused<K> {
   readonly key: K
   readonly score: number
+  /** Decides between equal scores: for reciprocal ranks the score fused of scores, as far as the legs' rankings tell. */
+  readonly second: number
   readonly vector: Place | undefined
   readonly keyword: Place | undefined
 }
@@ -70,19 +72,24 @@ export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k =
 /**
  * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), a leg
  * that did not rank it adding nothing, times k + 1, so that first in both is 1 (Cormack, Clarke and Büttcher 2009,
- * weighted). `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over all candidates.
+ * weighted); equal ones by the legs' scores. `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over
+ * all candidates.
  */
 export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<K>): ReadonlyArray<Fused<K>> => {
-  const { alpha, k = 60, method, tieOrder } = options
+  const { alpha, k = 10, method, tieOrder } = options
   const vectorPlaces = alpha > 0 ? placesOf(vector) : new Map<K, Place>()
   const keywordPlaces = alpha < 1 ? placesOf(keyword) : new Map<K, Place>()
   const keys = new Set([...vectorPlaces.keys(), ...keywordPlaces.keys()])
-  const vectorScore = method === "rrf" ? reciprocal(vectorPlaces, k) : normalised(vector, vectorPlaces, keys)
-  const keywordScore = method === "rrf" ? reciprocal(keywordPlaces, k) : normalised(keyword, keywordPlaces, keys)
-  return Array.from(keys, (key) => ({
-    key,
-    score: alpha * vectorScore(key) + (1 - alpha) * keywordScore(key),
-    vector: vectorPlaces.get(key),
-    keyword: keywordPlaces.get(key)
-  })).sort((a, b) => b.score - a.score || tieOrder(a.key, b.key))
+  const [vectorScore, keywordScore] = [normalised(vector, vectorPlaces, keys), normalised(keyword, keywordPlaces, keys)]
+  const [vectorRank, keywordRank] = [reciprocal(vectorPlaces, k), reciprocal(keywordPlaces, k)]
+  return Array.from(keys, (key) => {
+    const byScore = alpha * vectorScore(key) + (1 - alpha) * keywordScore(key)
+    return {
+      key,
+      score: method === "score" ? byScore : alpha * vectorRank(key) + (1 - alpha) * keywordRank(key),
+      second: byScore,
+      vector: vectorPlaces.get(key),
+      keyword: keywordPlaces.get(key)
+    }
+  }).sort((a, b) => b.score - a.score || b.second - a.second || tieOrder(a.key, b.key))
 }

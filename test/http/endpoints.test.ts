@@ -76,6 +76,7 @@ it.scopedLive("searches as the request says", () =>
     const query = (body: object) => Effect.map(ask(port, "POST", "/query", { body }), ({ json }) => json)
     const hybrid = yield* query({ query: "honey", hybrid: true })
     assert.strictEqual(hybrid.mode, "hybrid")
+    assert.strictEqual(hybrid.fusion, "rrf")
     assert.strictEqual(hybrid.results[0].metadata.doc_id, "bees")
     const keyword = yield* query({ query: "honey", hybrid: true, alpha: 0 })
     assert.strictEqual(keyword.mode, "keyword")

@@ -198,6 +198,7 @@ describe("search", () => {
     assert.include(content[0].text, first.text)
     assert.deepInclude(first.metadata, { source: "docs/sea.md", title: "Sea", year: 2020, start_line: 1, end_line: 7 })
     assert.strictEqual(structuredContent.mode, "hybrid")
+    assert.strictEqual(structuredContent.fusion, "score")
   })
 
   it("filters without thinning", async () => {

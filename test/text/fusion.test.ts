@@ -32,8 +32,14 @@ describe("fuse", () => {
     const fused = fuse({ ranked: ranked([1, 0.9], [2, 0.8]) }, { ranked: ranked([1, 12], [3, 9], [2, 4]) }, options())
     assert.deepStrictEqual(keysOf(fused), [1, 2, 3])
     assert.strictEqual(fused[0]?.score, 1)
-    assert.closeTo(fused[1]?.score ?? 0, 61 * (0.4 / 62 + 0.6 / 63), 1e-12)
-    assert.closeTo(fused[2]?.score ?? 0, 61 * (0.6 / 62), 1e-12)
+    assert.closeTo(fused[1]?.score ?? 0, 11 * (0.4 / 12 + 0.6 / 13), 1e-12)
+    assert.closeTo(fused[2]?.score ?? 0, 11 * (0.6 / 12), 1e-12)
+  })
+
+  it("breaks ties of ranks by the scores before it asks for the order", () => {
+    const vector: Leg<number> = { ranked: ranked([1, 0.9], [2, 0.2]) }
+    const keyword: Leg<number> = { ranked: ranked([2, 10], [1, 9]) }
+    assert.deepStrictEqual(keysOf(fuse(vector, keyword, options({ alpha: 0.5, tieOrder: (a, b) => b - a }))), [1, 2])
   })
 
   it("tells each leg's place, and none where the leg did not rank the candidate", () => {

@@ -9,10 +9,13 @@ import { describe, type Tensor } from "./safetensors.ts"
 export interface StaticModel {
   readonly dimensions: number
   /**
-   * Σ weight · row over the text's known tokens, L2-normalised (the mean of model2vec points the same way). Undefined
-   * when the text has no known token, or its tokens cancel out. Nothing is truncated, whatever max_length says.
+   * Σ weight · row over the text's known tokens, L2-normalised (the mean of model2vec points the same way), but for
+   * those of punctuation and symbols alone, which say nothing. Undefined when no token is left, or the tokens cancel
+   * out. Nothing is truncated, whatever max_length says.
    */
   readonly embed: (text: string) => Float32Array | undefined
+  /** The share of a text's letters and digits that stand in words with a known token, 0 to 1; 1 where it has none. */
+  readonly knownShare: (text: string) => number
 }
 
 interface Parts {
@@ -72,6 +75,10 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
   })
 }
 
+/** A word, or a letter of a script that writes no spaces between words. */
+const words =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}])[\p{L}\p{M}\p{N}])+/gu
+
 /** Left: what is wrong with the tensors. */
 export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>): Either.Either<StaticModel, string> =>
   Either.map(partsOf(tensors, tokenizer.vocabularySize), ({ dimensions, mapping, matrix, weights }) => {
@@ -79,6 +86,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
     const tokens = new TokenIds()
     const sums = new Float64Array(dimensions)
     const places = new Int32Array(tokenizer.vocabularySize)
+    const speaks = Uint8Array.from({ length: tokenizer.vocabularySize }, (_, id) => (tokenizer.isWordless(id) ? 0 : 1))
     let rows: Rows = { count: 0, offsets: new Int32Array(1024), weights: new Float64Array(1024) }
 
     /** Each token once, weighed by how often it comes: half of a passage's tokens come again. */
@@ -89,6 +97,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
       rows.count = 0
       for (let i = 0; i < tokens.length; i++) {
         const id = tokens.ids[i]!
+        if (speaks[id] === 0) continue
         const weight = weights === undefined ? 1 : weights[id]!
         let place = places[id]!
         if (place === 0) {
@@ -109,6 +118,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
         tokenizer.encodeInto(text, tokens)
         if (tokens.length === 0) return undefined
         gather()
+        if (rows.count === 0) return undefined
         pool(rows, sums)
         let square = 0
         for (const sum of sums) square += sum * sum
@@ -117,6 +127,15 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
         const vector = new Float32Array(dimensions)
         for (let d = 0; d < dimensions; d++) vector[d] = sums[d]! / norm
         return vector
+      },
+      knownShare: (text) => {
+        let all = 0
+        let known = 0
+        for (const [word] of text.matchAll(words)) {
+          all += word.length
+          if (tokenizer.encode(word).some((id) => speaks[id] === 1)) known += word.length
+        }
+        return all === 0 ? 1 : known / all
       }
     }
   })

@@ -92,10 +92,10 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   if (legs.length > 1) yield* ties.learn(tied(together, ranked))
   const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
   const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
-  const { alpha } = request
+  const { alpha, rrfK } = request
   const order = both
     ? yield* Effect.withSpan(
-        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, tieOrder: ties.compare })),
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, k: rrfK, tieOrder: ties.compare })),
         "Store.fuse"
       )
     : asks
@@ -163,6 +163,7 @@ const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fuse
   leg.ranked.map(({ key, score }, index) => ({
     key,
     score,
+    second: score,
     vector: undefined,
     keyword: undefined,
     [name]: { rank: index + 1, score }

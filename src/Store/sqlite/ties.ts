@@ -12,6 +12,8 @@ interface Place {
 interface Candidate {
   readonly key: number
   readonly score: number
+  /** Decides between equal scores, before the places do. */
+  readonly second?: number
 }
 
 /** Passages that share their score with a neighbour, out of a list by falling scores, as far as a run begins before `until`. */
@@ -19,12 +21,14 @@ export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyA
   const keys: Array<number> = []
   for (let from = 0; from < Math.min(until, sorted.length);) {
     let to = from + 1
-    while (to < sorted.length && sorted[to]!.score === sorted[from]!.score) to++
+    while (to < sorted.length && isTie(sorted[to]!, sorted[from]!)) to++
     if (to - from > 1) for (let i = from; i < to; i++) keys.push(sorted[i]!.key)
     from = to
   }
   return keys
 }
+
+const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -54,5 +58,6 @@ export class TieOrder {
     return byText(x.doc_id, y.doc_id) || byText(x.collection, y.collection) || x.ordinal - y.ordinal
   }
 
-  readonly best = (a: Candidate, b: Candidate): number => b.score - a.score || this.compare(a.key, b.key)
+  readonly best = (a: Candidate, b: Candidate): number =>
+    b.score - a.score || (b.second ?? 0) - (a.second ?? 0) || this.compare(a.key, b.key)
 }

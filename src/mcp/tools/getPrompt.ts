@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { PromptResponse } from "../../model/SearchResult.ts"
-import { Search } from "../../Search.ts"
+import { Search, shortfall } from "../../Search.ts"
 import { bounded, formatPrompt, sourceCharacters } from "../../text/prompt.ts"
 import { Tokenizer } from "../../Tokenizer.ts"
 import { make } from "../Tool.ts"
@@ -24,7 +24,7 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { degraded, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
+      const { degraded, fusion, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
         ...request,
         topK: request.topK ?? defaultTopK,
         hybrid: request.hybrid ?? true
@@ -36,7 +36,7 @@ export const getPrompt = make({
         const omitted = hits.length - included
         const notices = [
           ...nothing,
-          ...(degraded === undefined ? [] : [`Degraded: ${degraded}.`]),
+          ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
           ...(omitted === 0
             ? []
             : [
@@ -50,6 +50,7 @@ export const getPrompt = make({
             sources: hits.slice(0, included).map(({ document }) => bounded(document.source, sourceCharacters)),
             query_time_ms: queryTimeMs,
             mode,
+            ...optional("fusion", fusion),
             ...optional("degraded", degraded),
             ...optional("hint", hint),
             ...optional("omitted", omitted === 0 ? undefined : omitted),

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Hit, SearchResponse } from "../../model/SearchResult.ts"
-import { Search } from "../../Search.ts"
+import { Search, shortfall } from "../../Search.ts"
 import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
@@ -48,14 +48,14 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { degraded, hint, hits, mode, queryTimeMs } = found
+      const { degraded, fusion, hint, hits, mode, queryTimeMs } = found
       const entries = hits.map((hit, index) => entry(hit, index + 1))
       const results = hits.map(toQuoted)
       const opening =
         hits.length === 0
           ? `${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`
           : `${plural(hits.length, "passage")} for ${JSON.stringify(bounded(request.query, 200))}, best first (${mode} search). ${guard}`
-      const notices = degraded === undefined ? [opening] : [opening, `Degraded: ${degraded}.`]
+      const notices = degraded === undefined ? [opening] : [opening, `Degraded: ${shortfall({ degraded, mode })}.`]
       return yield* fitting(
         hits.map((_, index) => ({ structured: results[index], text: [entries[index]!] })),
         maxTokens,
@@ -68,6 +68,7 @@ export const search = make({
               results: results.slice(0, shown),
               query_time_ms: queryTimeMs,
               mode,
+              ...optional("fusion", fusion),
               ...optional("degraded", degraded),
               ...optional("hint", hint),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })

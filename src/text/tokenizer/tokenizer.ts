@@ -19,6 +19,8 @@ import { wordPiece } from "./wordPiece.ts"
 export interface Tokenizer {
   /** Ids run from 0 to one less than this. */
   readonly vocabularySize: number
+  /** Whether the token is punctuation and symbols alone. */
+  readonly isWordless: (id: number) => boolean
   readonly encode: (text: string) => Array<number>
   /** The same, appended to a list that is used again. */
   readonly encodeInto: (text: string, out: TokenIds) => void
@@ -66,6 +68,7 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary): Tokenizer => {
 
   return {
     vocabularySize: spec.added_tokens.reduce((size, token) => Math.max(size, token.id + 1), vocabulary.size),
+    isWordless: vocabulary.isWordless,
     encode: (text) => {
       const out = new TokenIds()
       run(text, 0, text.length, out)

@@ -12,6 +12,8 @@ export interface Vocabulary {
   /** The id of the token between two places of some UTF-8 that has this hash, -1 for none. */
   readonly find: (utf8: Uint8Array, start: number, end: number, hash: number) => number
   readonly idOf: (token: string) => number
+  /** Whether the token has neither a letter nor a digit: punctuation and symbols alone. */
+  readonly isWordless: (id: number) => boolean
   /** No token that starts with these two bytes has more bytes than this; 1 where only the first may be one. */
   readonly longest: (first: number, second: number) => number
 }
@@ -84,16 +86,33 @@ class TokenTable {
   }
 }
 
+const isAsciiLetterOrDigit = (byte: number): boolean =>
+  (byte >= 97 && byte <= 122) || (byte >= 48 && byte <= 57) || (byte >= 65 && byte <= 90)
+
+const letterOrDigit = /[\p{L}\p{N}]/u
+const utf8Decoder = new TextDecoder()
+
+const hasLetterOrDigit = (utf8: Uint8Array, start: number, end: number): boolean => {
+  let ascii = true
+  for (let i = start; i < end; i++) {
+    if (isAsciiLetterOrDigit(utf8[i]!)) return true
+    if (utf8[i]! >= 128) ascii = false
+  }
+  return !ascii && letterOrDigit.test(utf8Decoder.decode(utf8.subarray(start, end)))
+}
+
 const readAt = (json: Uint8Array, place: number): readonly [Vocabulary, number] => {
   const reader = new EntryReader(json, place)
   const table = new TokenTable(json)
   const scores: Array<number> = []
+  const wordless = new Set<number>()
   const longest = new Uint16Array(0x10000).fill(1)
   let size = 0
   while (reader.next()) {
     const { end, hash, number, start } = reader
     const id = reader.listed ? scores.push(number) - 1 : number
     table.add(start, end, hash, id)
+    if (!hasLetterOrDigit(json, start, end)) wordless.add(id)
     if (id >= size) size = id + 1
     const pair = (json[start]! << 8) | json[start + 1]!
     if (end - start > longest[pair]!) longest[pair] = end - start
@@ -107,6 +126,7 @@ const readAt = (json: Uint8Array, place: number): readonly [Vocabulary, number] 
       const utf8 = new TextEncoder().encode(token)
       return table.find(utf8, 0, utf8.length, utf8.reduce(hashStep, hashSeed))
     },
+    isWordless: (id) => wordless.has(id),
     longest: (first, second) => longest[(first << 8) | second]!
   }
   return [vocabulary, reader.at]

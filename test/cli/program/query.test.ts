@@ -37,8 +37,9 @@ describe("query", () => {
   })
 
   it("prints the body of POST /query with --json", async () => {
-    const { mode, results } = await box.json(SearchResponse, ["query", "lava", "--top-k", "2"])
+    const { fusion, mode, results } = await box.json(SearchResponse, ["query", "lava", "--top-k", "2"])
     assert.strictEqual(mode, "hybrid")
+    assert.strictEqual(fusion, "score")
     assert.strictEqual(results.length, 2)
     assert.strictEqual(results[0]?.metadata.title, "Volcano")
     assert.strictEqual(results[0]?.metadata.source, `${box.path("docs", "notes.jsonl")}#n1`)
