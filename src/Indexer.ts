@@ -7,6 +7,7 @@ import { derivedId, fingerprint } from "./Indexer/identity.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
 import type { FileChange } from "./model/File.ts"
+import { isWellFormed } from "./model/kinds.ts"
 import type { Passage } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
@@ -186,7 +187,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
 }) {}
 
 /** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
-const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")
+const wellFormed = (text: string): string => (isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd"))
 
 const isUnchanged = (next: Draft, stored: StoredRef) =>
   stored.fingerprint === next.fingerprint &&

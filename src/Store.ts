@@ -83,11 +83,21 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
 /** A doc_id and a source that name two different stored documents, or one document twice in a batch. */
 export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   "DocumentConflict",
-  { reason: Schema.String },
+  {
+    reason: Schema.String,
+    /** Places in the batch, from 0; two where one document stands twice. */
+    places: Schema.Array(Schema.Int)
+  },
   HttpApiSchema.annotations({ status: 400 })
 ) {
   override get message() {
     return this.reason
+  }
+  /** The places as a request's body has them. */
+  get errors() {
+    const [first, second] = this.places
+    const message = second === undefined ? this.reason : `is the same document as documents.${first}`
+    return first === undefined ? [] : [{ path: `documents.${second ?? first}`, message }]
   }
 }
 

@@ -3,6 +3,7 @@ import type { RejectedRecord } from "../Loader.ts"
 import type { Metadata } from "../model/Document.ts"
 import type { FrontMatter } from "../text/frontMatter.ts"
 import { lazily } from "./lazily.ts"
+import { metadataFault } from "../model/metadataFault.ts"
 import { toMetadata } from "./metadata.ts"
 
 export interface ReadFrontMatter {
@@ -74,6 +75,8 @@ const read = ({ problem, value }: Parsed): Omit<ReadFrontMatter, "problem"> & { 
     return { metadata: {}, problem: { line: 1, reason: "it holds no keys" } }
   }
   const { title, ...metadata } = toMetadata({ ...value })
+  const fault = metadataFault(metadata)
+  if (fault !== undefined) return { metadata: {}, problem: { line: 1, reason: fault.message } }
   if (title !== null && typeof title === "object") {
     return { metadata, problem: problem ?? { line: 1, reason: "title is not a text" } }
   }

@@ -1,4 +1,5 @@
 import type { Loaded } from "../Loader.ts"
+import { metadataFault } from "../model/metadataFault.ts"
 import { toMetadata, TooDeep, wellFormed } from "./metadata.ts"
 
 const idKeys = ["_id", "id", "doc_id"] as const
@@ -67,7 +68,10 @@ const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Lo
 
   const used = new Set<string | undefined>(["title", idKey, textKey])
   const rest = Object.fromEntries(Object.entries(all).filter(([key]) => !used.has(key)))
-  return { _tag: "Loaded", record: id, line, content, format: "text", title, metadata: toMetadata(rest) }
+  const metadata = toMetadata(rest)
+  const fault = metadataFault(metadata)
+  if (fault !== undefined) return new Refused([...fault.path, fault.message].join(": "))
+  return { _tag: "Loaded", record: id, line, content, format: "text", title, metadata }
 }
 
 const parse = (text: string): unknown | Refused => {

@@ -83,6 +83,9 @@ export const problemBody = (error: {
   ...(error.errors === undefined ? {} : { errors: error.errors })
 })
 
+/** The errors that say which fields of the request they are about. */
+const located: ReadonlySet<string> = new Set(["InvalidRequest", "DocumentConflict"])
+
 /**
  * Declares an error of an endpoint: a handler fails with any error of that name, the wire carries SPEC's problem object,
  * a client gets a `Problem`.
@@ -92,7 +95,7 @@ export const failure = <const Tag extends string>(tag: Tag, status: number, desc
     ...about,
     status: Schema.Literal(status).annotations({ description: "The HTTP status" }),
     _tag: Schema.Literal(tag).annotations({ description: "The error's name" }),
-    ...(tag === "InvalidRequest" ? { errors: ProblemBody.fields.errors } : {})
+    ...(located.has(tag) ? { errors: ProblemBody.fields.errors } : {})
   }).annotations({ identifier: tag, description }) as unknown as Schema.Schema<Wire<Tag>>
   const isFailure = (value: unknown): value is Failure<Tag> =>
     typeof value === "object" && value !== null && "_tag" in value && value._tag === tag

@@ -1,4 +1,5 @@
 import { InvalidRequest } from "./errors.ts"
+import { limits } from "../model/Limits.ts"
 import type { FieldError } from "./Problem.ts"
 
 const longest = 300
@@ -16,6 +17,7 @@ export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
   const errors = new Map<string, FieldError>()
   for (const { message, path } of telling.length > 0 ? telling : issues) {
     const name = path.map(String).join(".")
+    if (errors.size === limits.errors) break
     if (!errors.has(name)) errors.set(name, { path: name, message: short(message) })
   }
   return new InvalidRequest({ errors: [...errors.values()] })

@@ -43,6 +43,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
     return {
       publicStats,
       readOnly,
+      isKeyless: Option.isNone(key),
       authorize,
       /** The key of a WebSocket: in the header, or as a browser can send it, in a subprotocol. */
       authorizeSocket: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {

@@ -1,10 +1,19 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
-import { MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
+import { type InvalidRequest, MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { parseJson } from "./json.ts"
 
-type BodyError = MalformedBody | PayloadTooLarge | UnsupportedMediaType
+type BodyError = InvalidRequest | MalformedBody | PayloadTooLarge | UnsupportedMediaType
+
+export interface BodyRules {
+  /** Bytes. */
+  readonly limit: number
+  /** A POST has to say that it is JSON, which no web page can of another site's without asking first. */
+  readonly typed: boolean
+  /** What may be told of a body before it is decoded, at little cost. */
+  readonly check?: ((body: unknown) => InvalidRequest | undefined) | undefined
+}
 
 const checkType = (headers: HttpServerRequest.HttpServerRequest["headers"]) => {
   const refuse = (reason: string) => new UnsupportedMediaType({ reason })
@@ -49,19 +58,21 @@ const readAll = (request: HttpServerRequest.HttpServerRequest, limit: number): E
     })
   })
 
-const text = (request: HttpServerRequest.HttpServerRequest, limit: number): Effect.Effect<string, BodyError> => {
-  const { headers } = request
+const none = Buffer.alloc(0)
+
+const bytesOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  { limit, typed }: BodyRules
+): Effect.Effect<Buffer, BodyError> => {
+  const { headers, method } = request
   const declared = Number(headers["content-length"] ?? 0)
-  if (declared === 0 && headers["transfer-encoding"] === undefined) return Effect.succeed("")
+  if (declared === 0 && headers["transfer-encoding"] === undefined) return Effect.succeed(none)
+  if (typed && method === "POST" && headers["content-type"] === undefined) {
+    return new UnsupportedMediaType({ reason: "Send Content-Type: application/json" })
+  }
   const wrong = checkType(headers)
   if (wrong !== undefined) return wrong
-  if (declared > limit) return new PayloadTooLarge({ limit })
-  return Effect.flatMap(readAll(request, limit), (bytes) =>
-    Effect.try({
-      try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-      catch: () => new MalformedBody({ reason: "The body is not UTF-8" })
-    })
-  )
+  return declared > limit ? new PayloadTooLarge({ limit }) : readAll(request, limit)
 }
 
 /**
@@ -70,16 +81,20 @@ const text = (request: HttpServerRequest.HttpServerRequest, limit: number): Effe
  */
 export const withJsonBody = (
   request: HttpServerRequest.HttpServerRequest,
-  limit: number
+  rules: BodyRules
 ): HttpServerRequest.HttpServerRequest => {
-  const body = text(request, limit)
+  const body = bytesOf(request, rules)
   return Object.create(request, {
     // HttpApi would read other types in other ways; the true type is checked above.
     headers: { value: { ...request.headers, "content-type": "application/json" } },
-    text: { value: body },
     json: {
       value: Effect.flatMap(body, (content) => {
-        if (content !== "") return parseJson("The body", content)
+        if (content.length > 0) {
+          return Effect.flatMap(
+            parseJson("The body", content),
+            (value) => rules.check?.(value) ?? Effect.succeed(value)
+          )
+        }
         return request.method === "DELETE"
           ? Effect.succeed({})
           : new MalformedBody({ reason: "The body is empty; it must be JSON" })

@@ -36,10 +36,10 @@ const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => 
   return Effect.catchAll(decoded, (error) => Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), fromIssues))
 }
 
-const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody> =>
+const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | InvalidRequest> =>
   typeof incoming === "string"
     ? Effect.filterOrFail(
-        parseJson("The message", incoming),
+        parseJson("The message", Buffer.from(incoming)),
         Predicate.isRecord,
         () => new MalformedBody({ reason: "The message is not a JSON object" })
       )

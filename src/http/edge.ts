@@ -11,11 +11,12 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
 import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
-import { ServerConfig } from "../Config.ts"
+import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { Access } from "./Access.ts"
 import { makeAccount } from "./account.ts"
-import { withJsonBody } from "./body.ts"
+import { batchFault } from "./batch.ts"
+import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { addressOf, clientOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
@@ -52,12 +53,21 @@ const make = Effect.gen(function* () {
   const access = yield* Access
   const limiter = yield* RateLimiter
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
+  const { maxBatch } = yield* LimitsConfig
   const account = yield* makeAccount
+  const plain = { limit: maxBodyBytes, typed: access.isKeyless }
+  const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
+  const rulesOf = ({ template }: Route): BodyRules => (template === "/index" ? batch : plain)
   yield* metrics.begin
 
   const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
     Effect.zipRight(
-      route?.template === "/health" ? Effect.void : access.checkHost(request),
+      route?.template === "/health"
+        ? Effect.void
+        : Effect.zipRight(
+            access.checkHost(request),
+            request.method === "POST" ? access.checkOrigin(request) : Effect.void
+          ),
       route !== undefined && unlimited.has(route.template)
         ? Effect.void
         : Effect.tapError(limiter.take(clientKey(request, trustProxy)), () => metrics.rateLimited)
@@ -82,7 +92,7 @@ const make = Effect.gen(function* () {
       return new InvalidRequest({ errors: [{ path: malformed, message: "must be UTF-8, percent-encoded" }] })
     }
     return bodied.has(request.method)
-      ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, withJsonBody(request, maxBodyBytes))
+      ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, withJsonBody(request, rulesOf(route)))
       : app
   }
 

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { InvalidRequest } from "../api/errors.ts"
 import type { IndexRequest, IndexResponse } from "../api/Documents.ts"
 import { LimitsConfig } from "../Config.ts"
+import { nextTurn, turnMs } from "../EventLoop.ts"
 import { type Compared, Indexer } from "../Indexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import * as metrics from "./metrics.ts"
@@ -49,10 +50,15 @@ export class Indexing extends Effect.Service<Indexing>()("clew/http/Indexing", {
       }
       const started = yield* Clock.currentTimeMillis
       const collection = yield* indexer.open(name)
-      const drafts = documents.map(({ content, docId, metadata }) => {
+      const drafts: Array<ReturnType<typeof indexer.draft>> = []
+      let until = performance.now() + turnMs
+      for (const { content, docId, metadata } of documents) {
         const { source, title, ...own } = metadata ?? {}
-        return indexer.draft({ content, docId, source, title, metadata: own })
-      })
+        drafts.push(indexer.draft({ content, docId, source, title, metadata: own }))
+        if (performance.now() < until) continue
+        yield* nextTurn
+        until = performance.now() + turnMs
+      }
       const compared = yield* indexer.compare(name, drafts)
       const indexed = yield* Effect.forEach(slices(compared), (part) =>
         // The rest of the process gets its turn before each part, and between embedding and storing it.

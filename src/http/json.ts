@@ -1,31 +1,29 @@
 import * as Effect from "effect/Effect"
-import { MalformedBody } from "../api/errors.ts"
+import { InvalidRequest, MalformedBody } from "../api/errors.ts"
+import { nextTurn, turnMs } from "../EventLoop.ts"
+import { JsonFault, readJson } from "./readJson.ts"
 
-/** Deeper than anyone means it, and shallow enough for code that recurs. */
-const deepest = 100
+const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
+  path === undefined
+    ? new MalformedBody({ reason: `${what} ${reason}` })
+    : new InvalidRequest({ errors: [{ path: path.join("."), message: reason }] })
 
-/** What is wrong with a value, though it is JSON. */
-const fault = (value: unknown, left = deepest): string | undefined => {
-  if (typeof value !== "object" || value === null) return undefined
-  if (left === 0) return `is nested deeper than ${deepest} levels`
-  // Assigning to it sets an object's prototype: a filter would lose the key, and with it what it excludes.
-  if (Object.hasOwn(value, "__proto__")) return 'has a key "__proto__", which cannot be kept'
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
-    const found = fault(inner, left - 1)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-/** JSON as a caller may send it; `what` names it in the error, which does not repeat more than 200 characters of it. */
-export const parseJson = (what: string, text: string): Effect.Effect<unknown, MalformedBody> =>
+/** JSON as a caller may send it, read while others have their turns; `what` names it in the error. */
+export const parseJson = (what: string, bytes: Buffer): Effect.Effect<unknown, MalformedBody | InvalidRequest> =>
   Effect.suspend(() => {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      return new MalformedBody({ reason: `${what} is not JSON: ${(error as Error).message.slice(0, 200)}` })
+    const reading = readJson(bytes)
+    const go = (): Effect.Effect<unknown, MalformedBody | InvalidRequest> => {
+      const until = performance.now() + turnMs
+      try {
+        do {
+          const { done, value } = reading.next()
+          if (done === true) return Effect.succeed(value)
+        } while (performance.now() < until)
+      } catch (error) {
+        if (error instanceof JsonFault) return toError(what, error)
+        throw error
+      }
+      return Effect.flatMap(nextTurn, go)
     }
-    const wrong = fault(value)
-    return wrong === undefined ? Effect.succeed(value) : new MalformedBody({ reason: `${what} ${wrong}` })
+    return go()
   })

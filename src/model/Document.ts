@@ -1,25 +1,51 @@
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { mustBeObject, mustHaveLength } from "./kinds.ts"
+import { isLongerThan, isObject, isWellFormed, kindOf, mustBeObject, mustHaveLength, notWellFormed } from "./kinds.ts"
+import { limits } from "./Limits.ts"
+import { metadataFault } from "./metadataFault.ts"
+
+/** Path segments that every client takes out of a URL before it is sent. */
+const isDots = (id: string): boolean => id === "." || id === ".."
+
+const longestId = 1000
+const longestSource = 4096
 
 /** Identifies a document within its collection. */
-export const DocumentId = Schema.NonEmptyTrimmedString.pipe(
-  Schema.maxLength(1000),
+export const DocumentId = Schema.String.pipe(
+  Schema.filter(
+    (id) => id !== "" && id.trim() === id && !isLongerThan(id, longestId) && isWellFormed(id) && !isDots(id)
+  ),
   Schema.brand("DocumentId"),
   Schema.annotations({
     identifier: "DocumentId",
     description: "Identifies a document within its collection",
-    message: mustHaveLength("doc_id", 1000, " without blanks around them")
+    jsonSchema: {
+      type: "string",
+      minLength: 1,
+      maxLength: longestId,
+      // No lookahead: many validators have none.
+      pattern: "^\\S([\\s\\S]*\\S)?$",
+      not: { enum: [".", ".."] },
+      description: "Identifies a document within its collection; without blanks around it, and neither . nor .."
+    },
+    message: (issue) =>
+      typeof issue.actual === "string" && isDots(issue.actual)
+        ? { message: `doc_id must not be ${issue.actual}, which no URL can carry`, override: true }
+        : mustHaveLength("doc_id", longestId, " without blanks around them")(issue)
   })
 )
 export type DocumentId = typeof DocumentId.Type
 
 /** Path or label a document came from; unique in its collection. */
 export const Source = Schema.NonEmptyString.pipe(
-  Schema.maxLength(4096),
+  Schema.filter((source) => !isLongerThan(source, longestSource) && isWellFormed(source), {
+    jsonSchema: { maxLength: longestSource }
+  }),
   Schema.annotations({
     identifier: "Source",
     description: "Path or label of the document's origin",
-    message: mustHaveLength("source", 4096)
+    message: mustHaveLength("source", longestSource)
   })
 )
 export type Source = typeof Source.Type
@@ -28,23 +54,68 @@ export type Source = typeof Source.Type
 export type Metadata = Readonly<Record<string, unknown>>
 
 /** Free-form metadata, of which `source` and `title` mean something to the service. */
-export const DocumentMetadata = Schema.Struct(
+export interface DocumentMetadata extends Metadata {
+  readonly source?: string | undefined
+  readonly title?: string | undefined
+}
+
+const decodeSource = ParseResult.decodeUnknownEither(Source)
+
+const fromUnknown = (input: unknown, ast: ParseResult.Type["ast"]) => {
+  const wrong = (message: string, path: ReadonlyArray<string | number> = []) => {
+    const [first, ...rest] = path
+    const issue = new ParseResult.Type(ast, input, message)
+    return Either.left(first === undefined ? issue : new ParseResult.Pointer([first, ...rest], input, issue))
+  }
+  if (!isObject(input)) return wrong(`metadata must be a JSON object, not ${kindOf(input)}`)
+  const fault = metadataFault(input)
+  if (fault !== undefined) return wrong(fault.message, fault.path)
+  const { source, title } = input
+  if (title !== undefined && typeof title !== "string")
+    return wrong(`title must be a string, not ${kindOf(title)}`, ["title"])
+  const faulty = source === undefined ? undefined : Either.getLeft(decodeSource(source))
+  if (faulty?._tag === "Some") return Either.left(new ParseResult.Pointer("source", input, faulty.value))
+  return Either.right(input as DocumentMetadata)
+}
+
+const about = `Free-form keys and values kept with the document, at most ${limits.metadata.keys} keys and ${limits.metadata.bytes} bytes as JSON`
+
+// Declared by hand: to decode a record key by key takes seconds where there are many.
+export const DocumentMetadata: Schema.Schema<DocumentMetadata> = Schema.declare(
+  [],
   {
-    source: Schema.optional(Source),
-    title: Schema.optional(
-      Schema.String.annotations({ description: "Title, searched as a field of its own and shown with results" })
-    )
+    decode: () => (input, _, ast) => fromUnknown(input, ast),
+    encode: () => (input, _, ast) => fromUnknown(input, ast)
   },
-  { key: Schema.String, value: Schema.Unknown }
-).annotations({
-  identifier: "DocumentMetadata",
-  description: "Free-form keys and values kept with the document",
-  message: mustBeObject("metadata")
-})
+  {
+    identifier: "DocumentMetadata",
+    description: about,
+    jsonSchema: {
+      type: "object",
+      description: about,
+      properties: {
+        source: {
+          type: "string",
+          minLength: 1,
+          maxLength: longestSource,
+          description: "Path or label of the document's origin"
+        },
+        title: { type: "string", description: "Title, searched as a field of its own and shown with results" }
+      },
+      maxProperties: limits.metadata.keys,
+      additionalProperties: {}
+    }
+  }
+)
+
+const Content = Schema.String.pipe(
+  Schema.filter((content) => isWellFormed(content) || notWellFormed("content")),
+  Schema.annotations({ jsonSchema: { type: "string", description: "The document's text" } })
+)
 
 /** What a caller indexes. */
 export const DocumentInput = Schema.Struct({
-  content: Schema.String.annotations({ description: "The document's text" }),
+  content: Content,
   metadata: Schema.optional(DocumentMetadata),
   docId: Schema.optional(DocumentId).pipe(Schema.fromKey("doc_id"))
 }).annotations({ identifier: "Document", description: "A document to index", message: mustBeObject("a document") })

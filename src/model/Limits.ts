@@ -5,6 +5,12 @@ export const limits = {
   alpha: { min: 0, max: 1 },
   temperature: { min: 0, max: 2 },
   filter: { keys: 50, values: 1000, characters: 4096, depth: 4 },
+  /** Of a body or message in JSON: levels, values of any kind in all, and keys in one object. */
+  json: { depth: 100, values: 200_000, keys: 1000 },
+  /** Keys at all levels, and bytes of its JSON in UTF-8. */
+  metadata: { keys: 1000, bytes: 65_536, depth: 64 },
+  /** Errors told of one request. */
+  errors: 20,
   maxTokens: { min: 1, max: 1_000_000 },
   /** Candidates each leg hands to the fusion, whatever `top_k` is. */
   legDepth: 200

@@ -1,23 +1,17 @@
 import * as Schema from "effect/Schema"
 import { CollectionName } from "./Collection.ts"
 import { Filter } from "./Filter.ts"
-import { mustBeWithin } from "./kinds.ts"
+import { codePoints, isLongerThan, isWellFormed, mustBeWithin, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
-
-const codePoints = (text: string): number => {
-  let n = 0
-  for (const _ of text) n++
-  return n
-}
 
 /** 1 to 10,000 characters (code points), not blank. */
 export const QueryText = Schema.String.pipe(
   Schema.filter((text) =>
     text.trim() === ""
       ? "query must not be empty"
-      : text.length > limits.queryCharacters && codePoints(text) > limits.queryCharacters
+      : isLongerThan(text, limits.queryCharacters)
         ? `query must be at most ${limits.queryCharacters} characters, got ${codePoints(text)}`
-        : true
+        : isWellFormed(text) || notWellFormed("query")
   ),
   Schema.annotations({
     identifier: "QueryText",

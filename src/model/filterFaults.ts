@@ -1,4 +1,4 @@
-import { isObject, kindOf } from "./kinds.ts"
+import { codePoints, isLongerThan, isObject, isWellFormed, kindOf, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 const { characters, depth: deepest, keys: mostKeys, values: mostValues } = limits.filter
@@ -17,9 +17,13 @@ const isScalar = (value: unknown): boolean =>
   typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)
 
 const tooLong = (value: unknown): string | undefined =>
-  typeof value === "string" && value.length > characters
-    ? `a string in a filter must be at most ${characters} characters, got ${value.length}`
-    : undefined
+  typeof value !== "string"
+    ? undefined
+    : isLongerThan(value, characters)
+      ? `a string in a filter must be at most ${characters} characters, got ${codePoints(value)}`
+      : isWellFormed(value)
+        ? undefined
+        : notWellFormed("a string in a filter")
 
 const listFault = (list: ReadonlyArray<unknown>): string | undefined =>
   list.length > mostValues
@@ -95,10 +99,10 @@ export const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
     keys += Math.max(1, names.length)
     // Told once, of the whole.
     if (keys > mostKeys) return
-    const long = names.find((name) => name.length > characters)
-    if (long !== undefined) add(`a key in a filter must be at most ${characters} characters, got ${long.length}`)
+    const long = names.find((name) => isLongerThan(name, characters))
+    if (long !== undefined) add(`a key in a filter must be at most ${characters} characters, got ${codePoints(long)}`)
     for (const [key, condition] of Object.entries(filter)) {
-      if (key === "__proto__") add('filter has a key "__proto__", which no metadata can have')
+      if (key === "__proto__") add('filter has a key "__proto__", which cannot be filtered by')
       else if ((key === "or" || key === "and") && Array.isArray(condition) && condition.some(isObject)) {
         if (left === 0) add(`or and and must not nest deeper than ${deepest} levels`, key)
         else

@@ -14,7 +14,7 @@ const longest = 60
 /** A value as an error repeats it: a long string by its length. */
 export const shown = (value: unknown): string => {
   if (typeof value === "number") return String(value)
-  const text = typeof value === "string" ? JSON.stringify(value) : kindOf(value)
+  const text = typeof value === "string" ? JSON.stringify(value.slice(0, longest + 1)) : kindOf(value)
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
@@ -26,13 +26,39 @@ export const mustBeObject =
     override: !isObject(actual)
   })
 
+/** Characters as JSON Schema counts them: code points. */
+export const codePoints = (text: string): number => {
+  let count = text.length
+  for (let i = 1; i < text.length; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xdc00 && (text.charCodeAt(i - 1) & 0xfc00) === 0xd800) count--
+  }
+  return count
+}
+
+/** Whether a text has more code points than `most`. */
+export const isLongerThan = (text: string, most: number): boolean =>
+  text.length > most && (text.length > most * 2 || codePoints(text) > most)
+
+/** No half of a surrogate pair stands alone: such a text has no form in UTF-8. */
+export const isWellFormed = (text: string): boolean =>
+  // Known to Node 20 and browsers, not yet to the types.
+  (text as string & { isWellFormed(): boolean }).isWellFormed()
+
+/** What is wrong with a text that no length is: half a surrogate pair. */
+export const notWellFormed = (name: string): string => `${name} must not contain half a surrogate pair`
+
 /** The message for a string that is none, or whose length is not from 1 to `most`; `also` says what else it must be. */
 export const mustHaveLength =
   (name: string, most: number, also = ""): MessageAnnotation =>
   ({ actual }) => ({
-    message: `${name} must be ${typeof actual === "string" ? "" : "a string of "}1 to ${most} characters${also}, got ${
-      typeof actual === "string" && (actual === "" || actual.length > most) ? actual.length : shown(actual)
-    }`,
+    message:
+      typeof actual === "string" && !isWellFormed(actual)
+        ? notWellFormed(name)
+        : `${name} must be ${typeof actual === "string" ? "" : "a string of "}1 to ${most} characters${also}, got ${
+            typeof actual === "string" && (actual === "" || isLongerThan(actual, most))
+              ? codePoints(actual)
+              : shown(actual)
+          }`,
     override: true
   })
 

@@ -248,11 +248,16 @@ it.scopedLive("lets no other site's page write when there is no key", () =>
     assert.strictEqual(yield* remove(port, { origin: "http://localhost:3000" }), 403)
     assert.strictEqual(yield* remove(port, { origin: `http://127.0.0.1:${port}` }), 200)
     assert.strictEqual(yield* remove(port, {}), 200)
-    const reading = yield* ask(port, "POST", "/query", {
-      body: { query: "x" },
-      headers: { origin: "https://evil.com" }
-    })
-    assert.strictEqual(reading.status, 200)
+    for (const path of ["/query", "/prompt", "/ask", "/index"]) {
+      const post = (origin: string) => ask(port, "POST", path, { body: { query: "x" }, headers: { origin } })
+      assert.strictEqual((yield* post("https://evil.com")).status, 403, path)
+      assert.notStrictEqual((yield* post(`http://127.0.0.1:${port}`)).status, 403, path)
+      // A page of another site sends a body without a type, or of a simple one, with nobody asked first.
+      const untyped = yield* ask(port, "POST", path, {
+        body: '{"query":"x"}'
+      })
+      assert.strictEqual(untyped.status, 415, path)
+    }
     const listed = yield* start({ settings: { server: { cors_origins: ["https://app.example.com"] } } })
     assert.strictEqual(yield* remove(listed.port, { origin: "https://app.example.com" }), 200)
     assert.strictEqual(yield* remove(listed.port, { origin: "https://evil.com" }), 403)

@@ -243,6 +243,9 @@ it.scopedLive("stores nothing of a batch that contradicts itself", () =>
     })
     assert.strictEqual(twice.status, 400)
     assert.strictEqual(twice.json._tag, "DocumentConflict")
+    assert.deepStrictEqual(twice.json.errors, [
+      { path: "documents.100", message: "is the same document as documents.0" }
+    ])
     assert.strictEqual((yield* ask(port, "GET", "/stats")).json.documents, 0)
   })
 )

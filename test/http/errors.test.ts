@@ -595,7 +595,7 @@ it.scopedLive("does not wait for ever for a request to arrive", () =>
     const { port } = yield* start({ arrival: { head: 100, whole: 200, checked: 20 } })
     for (const part of [
       "GET /health HTTP/1.1\r\nhost:",
-      "POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{"
+      "POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"
     ]) {
       assert.deepStrictEqual(problemIn(yield* raw(port, part)), [408, "RequestTimeout"])
     }

@@ -36,7 +36,7 @@ const known = (row: Row): Known => ({
 const nameOf = (ref: DocumentRef): string =>
   ref.docId !== undefined ? `doc_id ${ref.docId}` : ref.source !== undefined ? `source ${ref.source}` : "content"
 
-const conflict = (reason: string) => new DocumentConflict({ reason })
+const conflict = (reason: string, places: ReadonlyArray<number>) => new DocumentConflict({ reason, places })
 
 /** The id a ref's document has once stored. */
 export const storedId = (ref: DocumentRef, found: Option.Option<Known>): DocumentId =>
@@ -58,22 +58,26 @@ export const resolve = Effect.fnUntraced(function* (
   const byId = new Map(rows.map((row) => [row.doc_id, known(row)]))
   const bySource = new Map(rows.flatMap((row) => (row.source === null ? [] : [[row.source, known(row)] as const])))
 
-  const taken = new Map<string, DocumentRef>()
-  return yield* Effect.forEach(refs, (ref): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
+  const taken = new Map<string, number>()
+  return yield* Effect.forEach(refs, (ref, place): Effect.Effect<Option.Option<Known>, DocumentConflict> => {
     const named = byId.get(ref.docId ?? ref.derivedId)
     const sourced = ref.source === undefined ? undefined : bySource.get(ref.source)
     if (named !== undefined && sourced !== undefined && named.id !== sourced.id && ref.docId !== undefined) {
       return Effect.fail(
         conflict(
           `doc_id ${ref.docId} and source ${ref.source} name two different documents; ` +
-            `delete one of them, or give the doc_id ${sourced.docId}`
+            `delete one of them, or give the doc_id ${sourced.docId}`,
+          [place]
         )
       )
     }
     // An id made from a source that has since been given to another document.
     if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
       return Effect.fail(
-        conflict(`source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`)
+        conflict(
+          `source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`,
+          [place]
+        )
       )
     }
     const found = Option.fromNullable(sourced ?? named)
@@ -86,9 +90,10 @@ export const resolve = Effect.fnUntraced(function* (
     for (const key of keys) {
       const other = taken.get(key)
       if (other !== undefined) {
-        return Effect.fail(conflict(`The same document stands twice in the batch: ${nameOf(other)} and ${nameOf(ref)}`))
+        const names = [refs[other]!, ref].map(nameOf).join(" and ")
+        return Effect.fail(conflict(`The same document stands twice in the batch: ${names}`, [other, place]))
       }
-      taken.set(key, ref)
+      taken.set(key, place)
     }
     return Effect.succeed(found)
   })
