@@ -1,0 +1,98 @@
+import { execFileSync, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import { createRequire } from "node:module"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { ended, program, Sandbox } from "./sandbox.ts"
+
+const canMount = (() => {
+  try {
+    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+/** Posts documents until the disk is full for good, and writes down what was acknowledged. */
+const poster = `
+import { appendFileSync } from "node:fs"
+const [url, acknowledged] = process.argv.slice(2)
+let refused = 0
+for (let n = 0; refused < 4 && n < 4000; n++) {
+  const content = Array.from({ length: 40 }, (_, line) => "Line " + line + " of document " + n + " on words" + n * 7 + line).join("\\n\\n")
+  const response = await fetch(url + "/index", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ documents: [{ doc_id: "d" + n, content }] })
+  })
+  if (response.status === 200) appendFileSync(acknowledged, "d" + n + "\\n")
+  else {
+    refused++
+    const { detail } = await response.json()
+    if (response.status !== 503 || !/disk is full|I\\/O error/.test(detail)) throw new Error(response.status + " " + detail)
+  }
+}
+if (refused === 0) throw new Error("the disk was never full")
+const found = await (await fetch(url + "/query", {
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ query: "line of document", hybrid: true })
+})).json()
+if (found.results.length === 0) throw new Error("nothing is found on the full disk")
+`
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox({ "poster.mjs": poster, acknowledged: "" })
+  fs.mkdirSync(box.path("data"))
+})
+afterEach(() => box.remove())
+
+const sqlite = createRequire(import.meta.url).resolve("better-sqlite3")
+
+/** A server on a disk of so many megabytes, filled, killed, and looked at after there is room again. */
+const filled = (mebibytes: number) => `
+  mount -t tmpfs -o size=${mebibytes}m none $box/data
+  $clew serve --port 0 --db $box/data/index.db 2>$box/log & server=$!
+  for i in $(seq 200); do url=$(grep -om1 "http://[0-9.:]*" $box/log || true); [ -n "$url" ] && break; sleep 0.05; done
+  ${process.execPath} $box/poster.mjs $url $box/acknowledged
+  kill -9 $server; wait $server || true
+  $clew query "line of document" --db $box/data/index.db >$box/found || { cat $box/log; exit 8; }
+  mount -o remount,size=64m $box/data
+  $clew info --db $box/data/index.db
+  ${process.execPath} -e '
+    const db = new (require(process.argv[2]))(process.argv[1])
+    console.log(JSON.stringify({ check: db.pragma("integrity_check"), stored: db.prepare("SELECT doc_id FROM documents").pluck().all() }))
+  ' $box/data/index.db ${sqlite} >$box/state`
+
+describe("a disk that fills up", () => {
+  for (const mebibytes of [1, 2, 5]) {
+    it.skipIf(!canMount)(`at ${mebibytes} MB loses nothing that was acknowledged`, async () => {
+      const child = spawn("unshare", ["-m", "bash", "-euc", filled(mebibytes)], {
+        cwd: box.folder,
+        env: {
+          PATH: process.env["PATH"],
+          HOME: box.path("home"),
+          CLEW_EMBEDDING_BACKEND: "builtin",
+          clew: `${process.execPath} ${program}`,
+          box: box.folder
+        }
+      })
+      child.stdin.end()
+      const { code, stderr, stdout } = await ended(child)
+      assert.strictEqual(code, 0, `${stderr}\n${stdout}\n${fs.readFileSync(box.path("log"), "utf8").slice(-2000)}`)
+      const acknowledged = fs.readFileSync(box.path("acknowledged"), "utf8").split("\n").slice(0, -1)
+      const { check, stored } = JSON.parse(fs.readFileSync(box.path("state"), "utf8")) as {
+        readonly check: unknown
+        readonly stored: ReadonlyArray<string>
+      }
+      assert.isAbove(acknowledged.length, 5)
+      assert.deepStrictEqual(check, [{ integrity_check: "ok" }])
+      const kept = new Set(stored)
+      assert.deepStrictEqual(
+        acknowledged.filter((id) => !kept.has(id)),
+        []
+      )
+    })
+  }
+})
