@@ -102,6 +102,20 @@ const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotati
     "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
 })
 
+const header = (description: string, type = "string") => ({ description, schema: { type } })
+
+const provenance = {
+  "X-Clew-Mode": header("As mode of POST /query"),
+  "X-Clew-Fusion": header("As fusion of POST /query"),
+  "X-Clew-Degraded": header("What the search did without, and why"),
+  "X-Clew-Omitted": header("How many passages the model's window had no room for", "integer")
+}
+
+const withHeaders = (responses: Record<string, object>) => ({
+  ...responses,
+  200: { ...responses[200], headers: provenance }
+})
+
 export class AskGroup extends HttpApiGroup.make("ask")
   .add(
     HttpApiEndpoint.post("ask", "/ask")
@@ -111,7 +125,8 @@ export class AskGroup extends HttpApiGroup.make("ask")
         OpenApi.annotations({
           summary: "Ask",
           description:
-            "Answers a question from the index, streamed: the passages found, then the answer, which cites them by number."
+            "Answers a question from the index, streamed: the passages found, then the answer, which cites them by number.",
+          transform: (operation) => ({ ...operation, responses: withHeaders(operation["responses"]) })
         })
       )
   )

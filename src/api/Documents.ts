@@ -121,7 +121,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
         OpenApi.annotations({
           summary: "Index documents",
           description:
-            "Adds documents, or replaces those whose source or doc_id is there already. Each document is replaced at once: a search sees its old passages or its new ones. What did not change is not embedded again. The collection is made if it is not there."
+            "Adds documents, or replaces those whose source or doc_id is there already. Each document is replaced at once: a search sees its old passages or its new ones. What did not change is not embedded again. A collection that is not there is made, also where its name is mistyped: GET /collections lists those there are."
         })
       )
   )

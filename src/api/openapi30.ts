@@ -29,6 +29,12 @@ const alternatives = (key: "anyOf" | "oneOf", members: ReadonlyArray<Json>): Jso
   return { [key]: rest, ...nullable }
 }
 
+/** Refinements of one type in one schema, which generators of code and of data understand. */
+const together = (members: ReadonlyArray<Json>): Json =>
+  members.some((member) => "$ref" in member || "allOf" in member || "anyOf" in member)
+    ? { allOf: members }
+    : Object.assign({}, ...members)
+
 const types = (type: unknown): Json => {
   if (type === "null") return { nullable: true, enum: [null] }
   if (!Array.isArray(type)) return { type }
@@ -73,7 +79,7 @@ export const schema30 = (schema: any): Json => {
     else if (key === "patternProperties") out["additionalProperties"] = schema30(Object.values(value)[0])
     else if (key === "items" || key === "not") out[key] = schema30(value)
     else if (key === "additionalProperties") out[key] = isObject(value) ? schema30(value) : value
-    else if (key === "allOf") out["allOf"] = value.map(schema30)
+    else if (key === "allOf") Object.assign(out, together(value.map(schema30)))
     else if (key === "anyOf" || key === "oneOf") Object.assign(out, alternatives(key, value))
     else if (key !== "required" || value.length > 0) out[key] = value
   }
@@ -95,20 +101,63 @@ const problem = (response: Json): Json => {
   return { content: { [problemType]: { schema } } }
 }
 
+const text = (description: string): Json => ({ description, schema: { type: "string" } })
+const retryAfter = { description: "Seconds to wait", schema: { type: "integer", minimum: 1 } }
+
 const headers: Readonly<Record<string, Json>> = {
-  "401": { "WWW-Authenticate": { description: "Always Bearer", schema: { type: "string" } } },
-  "429": { "Retry-After": { description: "Seconds to wait", schema: { type: "integer", minimum: 1 } } }
+  "401": { "WWW-Authenticate": text("Always Bearer") },
+  "426": { Upgrade: text("Always websocket") },
+  "429": { "Retry-After": retryAfter },
+  "503": { "Retry-After": retryAfter }
+}
+
+/** What every answer carries. */
+const everywhere = { "X-Request-Id": text("Names the request in the server's log; a request may bring its own") }
+
+/** What HTTP itself can go wrong with, whatever is asked. */
+const otherwise = {
+  description:
+    "Any other error: MalformedRequest (400), RouteNotFound (404), MethodNotAllowed (405), RequestTimeout (408), ExpectationFailed (417), HeadersTooLarge (431)",
+  content: { [problemType]: { schema: { $ref: ref("Problem") } } }
+}
+
+/** Allows a client's schema what a later server may add to its answers. */
+const opened = (schema: any): any =>
+  Array.isArray(schema)
+    ? schema.map(opened)
+    : isObject(schema)
+      ? mapValues(
+          schema["additionalProperties"] === false
+            ? Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "additionalProperties"))
+            : schema,
+          opened
+        )
+      : schema
+
+/** Names of the schemas that a part of the document needs. */
+const neededBy = (part: unknown, schemas: Json, found: Set<string> = new Set()): Set<string> => {
+  for (const [, name] of JSON.stringify(part ?? null).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    if (name === undefined || found.has(name)) continue
+    found.add(name)
+    neededBy(schemas[name], schemas, found)
+  }
+  return found
 }
 
 const describe = (status: string, response: Json, schemas: Json): Json => {
   const isProblem = Number(status) >= 400 && !JSON.stringify(response).includes("#/components/schemas/NotReady")
   if (!isProblem) {
-    return { ...response, ...(response["content"] ? { content: mapValues(response["content"], content) } : {}) }
+    const { content: contents, headers: own } = response
+    return {
+      ...response,
+      headers: { ...own, ...everywhere },
+      ...(contents ? { content: mapValues(contents, (value) => opened(content(value))) } : {})
+    }
   }
   const { content: contents } = problem(response)
   const names = members(contents[problemType].schema).map((schema) => String(schema["$ref"]).split("/").at(-1) ?? "")
   const description = names.map((name) => `${name}: ${schemas[name]?.description ?? ""}`).join(". ")
-  return { description, ...(headers[status] ? { headers: headers[status] } : {}), content: contents }
+  return { description, headers: { ...headers[status], ...everywhere }, content: contents }
 }
 
 const content = (value: Json): Json => ({ ...value, schema: schema30(value["schema"]) })
@@ -138,7 +187,10 @@ const operation30 = (operation: Json, schemas: Json): Json => {
     security,
     ...(parameters.length > 0 ? { parameters: parameters.map((it: Json) => parameter30(it, schemas)) } : {}),
     ...(requestBody ? { requestBody: { ...requestBody, content: mapValues(requestBody.content, content) } } : {}),
-    responses: Object.fromEntries(answers.map(([status, response]) => [status, describe(status, response, schemas)]))
+    responses: {
+      ...Object.fromEntries(answers.map(([status, response]) => [status, describe(status, response, schemas)])),
+      default: { ...otherwise, headers: everywhere }
+    }
   }
 }
 
@@ -150,11 +202,19 @@ export const toOpenApi30 = (spec: Json): Json => {
   for (const [name, schema] of Object.entries<Json>(spec["components"].schemas)) {
     if (!internal.has(name)) schemas[name] = schema30(schema)
   }
+  const paths = mapValues(spec["paths"], (item: Json) =>
+    mapValues(item, (operation) => operation30(operation, schemas))
+  )
+  const operations: ReadonlyArray<Json> = Object.values<Json>(paths).flatMap((item) => Object.values<Json>(item))
+  const strict = neededBy([{ $ref: ref("ClientMessage") }, operations.map(({ requestBody }) => requestBody)], schemas)
   return {
     ...rest,
     openapi: "3.0.3",
     info,
-    paths: mapValues(spec["paths"], (item: Json) => mapValues(item, (operation) => operation30(operation, schemas))),
-    components: { ...spec["components"], schemas }
+    paths,
+    components: {
+      ...spec["components"],
+      schemas: mapValues(schemas, (schema, name) => (strict.has(name) ? schema : opened(schema)))
+    }
   }
 }

@@ -9,6 +9,7 @@ import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
 import { defaultCollection } from "../model/Collection.ts"
+import { LlmUnavailable } from "../Llm.ts"
 import type { Fusion, Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
@@ -100,8 +101,11 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
   Effect.gen(function* () {
     const answer = yield* Answer
     const { closing, grace } = yield* Listener
-    /** A little before connections are cut, so that `done` gets through. */
-    const late = Effect.zipRight(Deferred.await(closing), Effect.sleep(Duration.times(grace, 0.8)))
+    /** A little before connections are cut, so that the stream's end gets through. */
+    const late = Deferred.await(closing).pipe(
+      Effect.zipRight(Effect.sleep(Duration.times(grace, 0.8))),
+      Effect.zipRight(new LlmUnavailable({ reason: "The server shuts down; the answer is not whole" }))
+    )
 
     const write =
       (answering: Answering, request: AskRequest, id: string) => (emit: (text: string) => Effect.Effect<void>) =>

@@ -7,6 +7,7 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
@@ -21,7 +22,7 @@ import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { addressOf, clientOf } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render, respond } from "./respond.ts"
-import { malformedParameter, type Route, routeOf } from "./routes.ts"
+import { makeRouteOf, malformedParameter, type Route } from "./routes.ts"
 
 /** What monitors ask for however often they like. */
 const unlimited = new Set(["/health", "/ready"])
@@ -55,6 +56,10 @@ const make = Effect.gen(function* () {
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
   const { maxBatch } = yield* LimitsConfig
   const account = yield* makeAccount
+  const router = yield* HttpApiBuilder.Router
+  let routeOf: ReturnType<typeof makeRouteOf> | undefined
+  /** Of what is mounted by the time of the first request, which is everything. */
+  const findRoute = (url: string) => Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes))(url))
   const plain = { limit: maxBodyBytes, typed: access.isKeyless }
   const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
   const rulesOf = ({ template }: Route): BodyRules => (template === "/index" ? batch : plain)
@@ -97,12 +102,13 @@ const make = Effect.gen(function* () {
   }
 
   return (app: HttpApp.Default<unknown>): HttpApp.Default =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
       const started = performance.now()
       const id = requestId(request)
       // For who logs under it later on.
       NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
-      const route = routeOf(request.url)
+      const route = yield* findRoute(request.url)
       const cors = corsHeaders(corsOrigins, request.headers)
 
       const finished = (status: number) =>
@@ -135,10 +141,10 @@ const make = Effect.gen(function* () {
         return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
       }
 
-      return (checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))).pipe(
+      return yield* (checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))).pipe(
         Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
       )
     })
 })
 
-export const layer = HttpApiBuilder.middleware(make)
+export const layer = Layer.provide(HttpApiBuilder.middleware(make), HttpApiBuilder.Router.Live)

@@ -334,14 +334,14 @@ it.scopedLive("a reader that does not read holds the model back", () =>
   })
 )
 
-it.scopedLive("ends what is under way with done when the server shuts down", () =>
+it.scopedLive("ends what is under way with an error when the server shuts down: the answer is not whole", () =>
   Effect.gen(function* () {
     const llm = saying(Stream.concat(Stream.succeed("begun"), Stream.never))
     const { port, stop } = yield* filled({ llm, grace: Duration.millis(500) })
     const stream = yield* Effect.fork(asked(port, { top_k: 1 }))
     yield* Effect.sleep("150 millis")
     yield* Effect.fork(stop)
-    assert.deepStrictEqual((yield* Fiber.join(stream)).names, ["source", "token", "done"])
+    assert.deepStrictEqual((yield* Fiber.join(stream)).names, ["source", "token", "error"])
   })
 )
 

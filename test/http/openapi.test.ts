@@ -47,7 +47,11 @@ it("uses no word that 3.0 does not have", () => {
 })
 
 it("leaves defaults to the descriptions, since client generators make a field with one required", () => {
-  assert.notInclude(JSON.stringify(spec), '"default":')
+  assert.notInclude(
+    JSON.stringify([spec.components, operations.map(({ operation }) => operation.requestBody)]),
+    '"default":'
+  )
+  assert.notInclude(JSON.stringify(operations.map(({ operation }) => operation.parameters)), '"default":')
 })
 
 it("describes every operation, parameter and field", () => {
@@ -73,7 +77,12 @@ it("describes every operation, parameter and field", () => {
 
 it("lists what each operation can answer", () => {
   const statuses = Object.fromEntries(
-    operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(" ")])
+    operations.map(({ name, operation }) => [
+      name,
+      Object.keys(operation.responses)
+        .filter((status) => status !== "default")
+        .join(" ")
+    ])
   )
   assert.deepStrictEqual(statuses, {
     "post /query": "200 400 401 403 404 409 413 415 429 500 503",
@@ -98,6 +107,41 @@ it("lists what each operation can answer", () => {
       if (isProblem) assert.hasAllKeys(response.content, ["application/problem+json"], `${name} ${status}`)
     }
   }
+})
+
+it("declares the headers that answers carry, and what HTTP itself can go wrong with", () => {
+  for (const { name, operation } of operations) {
+    assert.property(operation.responses, "default", name)
+    for (const [status, { headers }] of Object.entries<any>(operation.responses)) {
+      assert.property(headers, "X-Request-Id", `${name} ${status}`)
+    }
+  }
+  assert.hasAllKeys(spec.paths["/ask"].post.responses["200"].headers, [
+    "X-Request-Id",
+    "X-Clew-Mode",
+    "X-Clew-Fusion",
+    "X-Clew-Degraded",
+    "X-Clew-Omitted"
+  ])
+  assert.property(spec.paths["/query"].post.responses["503"].headers, "Retry-After")
+})
+
+it("leaves answers open for fields to come, and requests closed", () => {
+  const { schemas } = spec.components
+  for (const name of ["SearchResponse", "IndexResponse", "Stats", "InvalidRequest", "ServerMessage", "Problem"]) {
+    assert.notInclude(JSON.stringify(schemas[name]), '"additionalProperties":false', name)
+  }
+  for (const name of ["QueryRequest", "IndexRequest", "Document", "DeleteRequest"]) {
+    assert.isFalse(schemas[name].additionalProperties, name)
+  }
+})
+
+it("has numbers that generators can make: bounds beside their type", () => {
+  assert.deepInclude(spec.components.schemas.PromptRequest.properties.max_tokens, {
+    type: "integer",
+    minimum: 1,
+    maximum: 1_000_000
+  })
 })
 
 it("declares each error with the status that it goes out with", () => {
