@@ -173,12 +173,12 @@ interface Opening {
 }
 
 const database = (
-  { store: { path: filename, synchronous }, vector: vectors }: Settings,
+  { graph: { enabled: graph }, store: { path: filename, synchronous }, vector: vectors }: Settings,
   mode: Sqlite.DatabaseOptions["mode"] | "memory",
   { pooled = false }: Opening
 ) => {
-  if (mode === "memory") return Sqlite.layerMemory
-  const options = { filename, mode, synchronous, vectors }
+  if (mode === "memory") return Sqlite.layer({ filename: ":memory:", mode: "create", graph })
+  const options = { filename, mode, synchronous, vectors, graph }
   if (pooled) {
     const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
     return SqliteThreaded.layerPooled({ ...options, readers })

@@ -12,7 +12,7 @@ import type { Fusion, SearchRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search } from "./Search.ts"
 import { parseJudgements, parseQueries } from "./text/beir.ts"
-import { type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "./text/metrics.ts"
+import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "./text/metrics.ts"
 
 /** A folder is no dataset in BEIR layout; the reason says what is wrong where. */
 export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {
@@ -78,7 +78,7 @@ export const readDataset = Effect.fn("Benchmark.readDataset")(function* (folder:
 })
 
 /** A way to search that is measured. */
-export const modes = ["keyword", "vector", "hybrid rrf", "hybrid score"] as const
+export const modes = ["keyword", "vector", "hybrid rrf", "hybrid score", "score + graph", "score + auto"] as const
 export type BenchmarkMode = (typeof modes)[number]
 
 /** The mode that hybrid search runs in with this fusion. */
@@ -87,6 +87,9 @@ export const hybridMode = (fusion: Fusion): BenchmarkMode => `hybrid ${fusion}`
 /** Means over the judged queries, 0 to 1, and latencies of a search for the best 10, in milliseconds. */
 export interface Quality {
   readonly ndcg10: number
+  readonly recall10: number
+  /** The share of queries all of whose relevant documents are among the best 10. */
+  readonly allEvidence10: number
   readonly recall100: number
   readonly mrr10: number
   readonly p50Ms: number
@@ -105,10 +108,12 @@ export interface Evaluation {
 }
 
 const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
-  keyword: { hybrid: true, alpha: 0 },
-  vector: { hybrid: false },
-  "hybrid rrf": { hybrid: true, fusion: "rrf" },
-  "hybrid score": { hybrid: true, fusion: "score" }
+  keyword: { hybrid: true, alpha: 0, graph: false },
+  vector: { hybrid: false, graph: false },
+  "hybrid rrf": { hybrid: true, fusion: "rrf", graph: false },
+  "hybrid score": { hybrid: true, fusion: "score", graph: false },
+  "score + graph": { hybrid: true, fusion: "score", graph: true },
+  "score + auto": { hybrid: true, fusion: "score", graph: "auto" }
 }
 
 /** Passages asked for, so that their documents are at least the 100 that recall is measured in. */
@@ -151,22 +156,26 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
       // The first queries load the model and fill SQLite's cache, which a running program has behind it.
       for (const { text } of queries.slice(0, 5)) yield* run(text, 10)
       const milliseconds: Array<number> = []
-      const scores: Array<readonly [ndcg: number, recall: number, reciprocal: number]> = []
+      const scores: Array<Omit<Quality, "p50Ms" | "p95Ms">> = []
       for (const { judgements, text } of queries) {
         const before = yield* Clock.currentTimeNanos
         yield* run(text, 10)
         milliseconds.push(Number((yield* Clock.currentTimeNanos) - before) / 1e6)
         const ranking = documentsOf((yield* run(text, depth)).hits, corpus)
-        scores.push([
-          ndcgAt(10, ranking, judgements),
-          recallAt(100, ranking, judgements),
-          reciprocalRankAt(10, ranking, judgements)
-        ])
+        scores.push({
+          ndcg10: ndcgAt(10, ranking, judgements),
+          recall10: recallAt(10, ranking, judgements),
+          allEvidence10: allFoundAt(10, ranking, judgements),
+          recall100: recallAt(100, ranking, judgements),
+          mrr10: reciprocalRankAt(10, ranking, judgements)
+        })
       }
       return {
-        ndcg10: mean(scores.map(([ndcg]) => ndcg)),
-        recall100: mean(scores.map(([, recall]) => recall)),
-        mrr10: mean(scores.map(([, , reciprocal]) => reciprocal)),
+        ndcg10: mean(scores.map(({ ndcg10 }) => ndcg10)),
+        recall10: mean(scores.map(({ recall10 }) => recall10)),
+        allEvidence10: mean(scores.map(({ allEvidence10 }) => allEvidence10)),
+        recall100: mean(scores.map(({ recall100 }) => recall100)),
+        mrr10: mean(scores.map(({ mrr10 }) => mrr10)),
         p50Ms: percentile(milliseconds, 0.5),
         p95Ms: percentile(milliseconds, 0.95)
       } satisfies Quality
@@ -180,7 +189,9 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
           keyword: yield* measure(dataset, "keyword"),
           vector: yield* measure(dataset, "vector"),
           "hybrid rrf": yield* measure(dataset, "hybrid rrf"),
-          "hybrid score": yield* measure(dataset, "hybrid score")
+          "hybrid score": yield* measure(dataset, "hybrid score"),
+          "score + graph": yield* measure(dataset, "score + graph"),
+          "score + auto": yield* measure(dataset, "score + auto")
         }
         return { dataset: dataset.name, queries: dataset.queries.length, ...indexed, quality } satisfies Evaluation
       })

@@ -125,6 +125,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
         const { collection, vector } = asked[0]!
         const others = asked.slice(1)
+        const use = request.graph ?? config.graph
         const hits = yield* store.rank({
           collection,
           vector,
@@ -134,6 +135,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           fusion,
           rrfK: config.rrfK,
           filter,
+          graph: use === false ? undefined : { question: request.query, auto: use === "auto" },
           limit
         })
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"

@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
 import { Fusion } from "../model/Query.ts"
 import { givenKey, key, optionalKey } from "./Key.ts"
-import { address, autoOrInteger, finite, flag, integer, name, oneOf, origins, path, text } from "./Value.ts"
+import { address, autoOrFlag, autoOrInteger, finite, flag, integer, name, oneOf, origins, path, text } from "./Value.ts"
 
 const ollama = "http://127.0.0.1:11434"
 const mebibyte = 1024 * 1024
@@ -102,7 +102,17 @@ const search = Schema.Struct({
     integer(1, 1000),
     10,
     "The constant of reciprocal rank fusion; the smaller, the more the first ranks count"
+  ),
+  graph: key(
+    "graph",
+    autoOrFlag,
+    "auto",
+    "From the sixth place on, passages that the graph joins to the best; auto: where documents name each other and the query names something"
   )
+})
+
+const graph = Schema.Struct({
+  enabled: key("enabled", flag, true, "Keep the knowledge graph in step with every document that is indexed")
 })
 
 const vector = Schema.Struct({
@@ -173,6 +183,7 @@ export const fields = {
     llm: llm.fields,
     pipeline: pipeline.fields,
     search: search.fields,
+    graph: graph.fields,
     vector: vector.fields,
     store: store.fields,
     server: server.fields,
@@ -203,6 +214,7 @@ export const Settings = Schema.Struct({
     {}
   ),
   search: section(search, {}),
+  graph: section(graph, {}),
   vector: section(vector, {}),
   store,
   server: section(server, {}),

@@ -38,6 +38,10 @@ export const autoOrInteger = (min: number, max: number) =>
     value("number", `"auto" or a whole number from ${min} to ${max}`)
   )
 
+export const autoOrFlag = Schema.Union(Schema.Literal("auto"), Schema.Boolean).pipe(
+  value("boolean", 'true, false or "auto"')
+)
+
 export const finite = (min: number, max: number) =>
   Schema.Finite.pipe(Schema.between(min, max), value("number", `a number from ${min} to ${max}`))
 

@@ -26,7 +26,7 @@ import * as runs from "./sqlite/runs.ts"
 
 const make = Effect.gen(function* () {
   const database = yield* Database.Database
-  const { read, searching, sql, write } = database
+  const { graph: inGraph, read, searching, sql, write } = database
   const merge = yield* stepsInBackground(write(keyword.mergeStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), merge)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
             if (configured !== undefined && !sameEmbedder(recorded, configured)) {
               return yield* new EmbedderMismatch({ collection: name, recorded, configured })
             }
-            return yield* documents.put(sql, collection, prepared, now, options)
+            return yield* documents.put(sql, collection, prepared, now, { ...options, inGraph })
           })
         )
       )

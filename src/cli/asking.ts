@@ -22,6 +22,7 @@ export const flags = {
   hybrid: options.hybrid,
   alpha: options.alpha,
   fusion: options.fusion,
+  graph: options.graph,
   filter: options.filter,
   collection: options.searchedCollection
 } as const
@@ -31,6 +32,7 @@ interface Given {
   readonly hybrid: boolean | undefined
   readonly alpha: number | undefined
   readonly fusion: Fusion | undefined
+  readonly graph: "true" | "false" | "auto" | undefined
   readonly filter: ReadonlyArray<string>
   readonly collection: CollectionName | undefined
 }
@@ -48,5 +50,6 @@ export const requestOf = Effect.fnUntraced(function* (command: string, given: Gi
     wrong(query.trim() === "" ? "TEXT must not be empty" : `TEXT must be at most ${limits.queryCharacters} characters`)
   )
   const filter = yield* Either.mapLeft(parseFilter(given.filter, cwd), wrong)
-  return { query, topK, hybrid, alpha, fusion, filter, collection } satisfies SearchRequest
+  const graph = given.graph === undefined || given.graph === "auto" ? given.graph : given.graph === "true"
+  return { query, topK, hybrid, alpha, fusion, filter, graph, collection } satisfies SearchRequest
 })

@@ -27,7 +27,7 @@ const quality = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, min
   )
   const evaluate = (dataset: (typeof datasets)[number]) =>
     Effect.gen(function* () {
-      yield* note(`clew: ${dataset.name}: indexing, then ${dataset.queries.length} queries in four modes`)
+      yield* note(`clew: ${dataset.name}: indexing, then ${dataset.queries.length} queries in six modes`)
       const evaluation = yield* Effect.flatMap(Benchmark, (each) => each.evaluate(dataset))
       return { evaluation, fusion: (yield* SearchConfig).fusion }
     }).pipe(Effect.provide(engine.open("temporary")))

@@ -8,6 +8,10 @@ import { Terminal } from "./terminal.ts"
 
 const Scores = Schema.Struct({
   ndcg_at_10: Schema.Finite,
+  recall_at_10: Schema.Finite,
+  all_evidence_at_10: Schema.Finite.annotations({
+    description: "Share of queries all of whose relevant documents are among the best 10"
+  }),
   recall_at_100: Schema.Finite,
   mrr_at_10: Schema.Finite,
   p50_ms: Schema.Finite.annotations({ description: "Median time of a search for the best 10" }),
@@ -37,8 +41,10 @@ export const BenchmarkReport = Schema.Struct({
 }).annotations({ identifier: "BenchmarkReport" })
 export type BenchmarkReport = typeof BenchmarkReport.Type
 
-const toScores = ({ mrr10, ndcg10, p50Ms, p95Ms, recall100 }: Quality): Scores => ({
+const toScores = ({ allEvidence10, mrr10, ndcg10, p50Ms, p95Ms, recall10, recall100 }: Quality): Scores => ({
   ndcg_at_10: ndcg10,
+  recall_at_10: recall10,
+  all_evidence_at_10: allEvidence10,
   recall_at_100: recall100,
   mrr_at_10: mrr10,
   p50_ms: p50Ms,
@@ -49,7 +55,9 @@ const everyMode = (scores: (mode: BenchmarkMode) => Scores): Readonly<Record<Ben
   keyword: scores("keyword"),
   vector: scores("vector"),
   "hybrid rrf": scores("hybrid rrf"),
-  "hybrid score": scores("hybrid score")
+  "hybrid score": scores("hybrid score"),
+  "score + graph": scores("score + graph"),
+  "score + auto": scores("score + auto")
 })
 
 export const benchmarkReport = (
@@ -70,6 +78,8 @@ export const benchmarkReport = (
   const average = (mode: BenchmarkMode, key: keyof Scores) => mean(datasets.map(({ modes }) => modes[mode][key]))
   const means = everyMode((mode) => ({
     ndcg_at_10: average(mode, "ndcg_at_10"),
+    recall_at_10: average(mode, "recall_at_10"),
+    all_evidence_at_10: average(mode, "all_evidence_at_10"),
     recall_at_100: average(mode, "recall_at_100"),
     mrr_at_10: average(mode, "mrr_at_10"),
     p50_ms: average(mode, "p50_ms"),
@@ -89,20 +99,22 @@ export const renderBenchmark = (report: BenchmarkReport) =>
     const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
     const { colors } = (yield* Terminal).out
     const table = new Table({
-      head: ["dataset", "mode", "nDCG@10", "recall@100", "MRR@10", "p50 ms", "p95 ms"],
-      colAligns: ["left", "left", "right", "right", "right", "right", "right"],
+      head: ["dataset", "mode", "nDCG@10", "recall@10", "all@10", "recall@100", "MRR@10", "p50 ms", "p95 ms"],
+      colAligns: ["left", "left", "right", "right", "right", "right", "right", "right", "right"],
       chars: plain,
       style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }
     })
     const all = [...report.datasets, ...(report.mean === undefined ? [] : [{ dataset: "mean", ...report.mean }])]
     for (const { dataset, modes: scores } of all) {
       for (const mode of modes) {
-        const { mrr_at_10, ndcg_at_10, p50_ms, p95_ms, recall_at_100 } = scores[mode]
+        const { all_evidence_at_10, mrr_at_10, ndcg_at_10, p50_ms, p95_ms, recall_at_10, recall_at_100 } = scores[mode]
         const ndcg = ndcg_at_10.toFixed(4)
         table.push([
           dataset,
           mode,
           mode === report.configured ? colors.bold(ndcg) : ndcg,
+          recall_at_10.toFixed(4),
+          all_evidence_at_10.toFixed(4),
           recall_at_100.toFixed(4),
           mrr_at_10.toFixed(4),
           p50_ms.toFixed(1),

@@ -47,6 +47,10 @@ export const renderFiles = (hits: ReadonlyArray<Hit>) =>
     [...new Set(hits.map(({ document }) => oneLine(shown(cwd, document.source))))].join("\n")
   )
 
+/** The names that joined one passage to the next, from the query or a passage on. */
+const way = (via: NonNullable<Hit["via"]>): string =>
+  via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
+
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */
 export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boolean) =>
   Effect.gen(function* () {
@@ -56,7 +60,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
     const gutter = " ".repeat(String(hits.length).length + 2)
     const fit = (line: string) => (isTerminal ? wrapLine(line, Math.max(20, columns - gutter.length)) : [line])
     return hits
-      .map(({ collection, document, keyword, passage, score, vector }, index) => {
+      .map(({ collection, document, keyword, passage, score, vector, via }, index) => {
         const spans = find(passage.text)
         const excerpt = bestExcerpt(passage.text, spans, excerptCharacters)
         const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < passage.text.length ? " …" : ""] as const
@@ -74,6 +78,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
         return [
           `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`).join(`\n${gutter}`)}`,
           ...(explain ? [colors.dim(`${leg("vector", vector)}, ${leg("keyword", keyword)}`)] : []),
+          ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
           ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),
           ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit)
         ].join(`\n${gutter}`)

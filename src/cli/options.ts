@@ -82,6 +82,13 @@ export const fusion = Flag.choice("fusion", {
   summary: "Fuse the ranks of both ways of searching (rrf) or their scores (score)"
 })
 
+/** Whether a search goes on along the graph. */
+export const graph = Flag.choice("graph", {
+  choices: ["true", "false", "auto"],
+  summary:
+    "From the sixth place on, show what the knowledge graph joins to the best (default: search.graph, which is auto)"
+})
+
 export const filter = Flag.repeated("filter", {
   alias: "f",
   value: "KEY=VALUE",

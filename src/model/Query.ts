@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { CollectionName } from "./Collection.ts"
 import { Filter } from "./Filter.ts"
+import { GraphUse } from "./Graph.ts"
 import { codePoints, isLongerThan, isWellFormed, mustBeWithin, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
@@ -75,6 +76,7 @@ export const SearchRequest = Schema.Struct({
   alpha: Schema.optional(Alpha),
   fusion: Schema.optional(Fusion),
   filter: Schema.optional(Filter),
+  graph: Schema.optional(GraphUse),
   collection: Schema.optional(
     CollectionName.annotations({ description: "The collection to search; all of them unless given" })
   )

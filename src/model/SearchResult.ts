@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
+import { ViaStep } from "./Graph.ts"
 import type { Passage } from "./Passage.ts"
 import { Fusion, Mode } from "./Query.ts"
 
@@ -15,6 +16,8 @@ export interface Hit {
   readonly score: number
   readonly vector?: LegPlace | undefined
   readonly keyword?: LegPlace | undefined
+  /** The way by which the graph led here, where it did. */
+  readonly via?: ReadonlyArray<ViaStep> | undefined
   readonly passage: Passage & { readonly ordinal: number }
   readonly collection: CollectionName
   readonly document: {
@@ -49,7 +52,12 @@ export const ResultMetadata = Schema.Struct(
 export const SearchResult = Schema.Struct({
   text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
-  metadata: ResultMetadata
+  metadata: ResultMetadata,
+  via: Schema.optional(
+    Schema.Array(ViaStep).annotations({
+      description: "The way by which the knowledge graph led here; absent where the ranking did"
+    })
+  )
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
@@ -86,7 +94,7 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
 })
 
 /** The service's own keys win over a document's of the same name. */
-export const toSearchResult = ({ collection, document, passage, score }: Hit): SearchResult => ({
+export const toSearchResult = ({ collection, document, passage, score, via }: Hit): SearchResult => ({
   text: passage.text,
   score,
   metadata: {
@@ -96,5 +104,6 @@ export const toSearchResult = ({ collection, document, passage, score }: Hit): S
     ...(document.title === undefined ? {} : { title: document.title }),
     collection,
     ...placeOf(passage)
-  }
+  },
+  ...(via === undefined ? {} : { via })
 })

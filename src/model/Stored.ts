@@ -153,6 +153,8 @@ export interface RankRequest extends Asked {
   /** The constant of reciprocal rank fusion, 10 unless given. */
   readonly rrfK?: number | undefined
   readonly filter: Filter
+  /** The question, where the graph may lead on from the best hits; `auto`: only where it promises to help. */
+  readonly graph?: { readonly question: string; readonly auto: boolean } | undefined
   /** Hits wanted; if so many match, so many come. */
   readonly limit: number
 }

@@ -29,6 +29,10 @@ export const recallAt = (k: number, ranking: ReadonlyArray<string>, judgements: 
   return all === 0 ? 0 : ranking.slice(0, k).filter((document) => gain(judgements, document) > 0).length / all
 }
 
+/** 1 where all relevant documents are among the best k, else 0. Its mean is the share of queries with all their evidence. */
+export const allFoundAt = (k: number, ranking: ReadonlyArray<string>, judgements: Judgements): number =>
+  recallAt(k, ranking, judgements) === 1 ? 1 : 0
+
 /** 1 over the rank of the first relevant document among the best k, else 0. Its mean over queries is MRR@k. */
 export const reciprocalRankAt = (k: number, ranking: ReadonlyArray<string>, judgements: Judgements): number => {
   const at = ranking.slice(0, k).findIndex((document) => gain(judgements, document) > 0)

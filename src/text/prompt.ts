@@ -47,6 +47,7 @@ export const entry = (hit: Hit, number: number): string => {
     `source: ${citation(hit)}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
+    ...(hit.via === undefined ? [] : [`via: ${bounded(hit.via.map(({ entity }) => entity).join(", "))}`]),
     "",
     hit.passage.text
   ].join("\n")

@@ -6,6 +6,7 @@ import runs from "./0004_runs.ts"
 import fileMark from "./0005_file_mark.ts"
 import rebuilds from "./0006_rebuilds.ts"
 import files from "./0007_files.ts"
+import graph from "./0008_graph.ts"
 
 const migrations = {
   "0001_index": index,
@@ -14,7 +15,8 @@ const migrations = {
   "0004_runs": runs,
   "0005_file_mark": fileMark,
   "0006_rebuilds": rebuilds,
-  "0007_files": files
+  "0007_files": files,
+  "0008_graph": graph
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -10,6 +10,7 @@ import { type DatabaseOptions, open, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/guard.ts"
 import { eraOf } from "./file/place.ts"
+import { Linkages } from "./graph/linkage.ts"
 import { Masks } from "./masks.ts"
 import { transaction } from "./transaction.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
@@ -19,6 +20,7 @@ import { walKeeper } from "./walKeeper.ts"
 export interface Searching {
   readonly codes: Codes
   readonly masks: Masks
+  readonly linkages: Linkages
   readonly vectors: VectorOptions
 }
 
@@ -28,6 +30,8 @@ export class Database extends Context.Tag("clew/Store/Database")<
   {
     readonly sql: SqlClient.SqlClient
     readonly searching: Searching
+    /** Whether passages come into the graph as they are stored. */
+    readonly graph: boolean
     /** Runs in one snapshot. */
     readonly read: <A, E, R>(
       effect: Effect.Effect<A, E | SqlError, R>
@@ -58,9 +62,11 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
       const immediate = transaction(sql, "BEGIN IMMEDIATE")
       return Database.of({
         sql,
+        graph: options.graph ?? true,
         searching: {
           codes: new Codes(options.arena, file === undefined ? 0 : eraOf(filename)),
           masks: new Masks(),
+          linkages: new Linkages(),
           vectors: options.vectors ?? defaults
         },
         typed: (effect) => turn(typed(filename)(effect)),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import type { Deleted } from "../../model/Stored.ts"
 import { CollectionNotFound } from "../../Store.ts"
+import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
 import * as vectors from "./vectors.ts"
 
@@ -81,6 +82,7 @@ export const create = Effect.fnUntraced(function* (
 export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
   yield* keyword.drop(sql, id)
+  yield* graph.drop(sql, id)
   yield* vectors.drop(sql, id)
   yield* vectors.drop(sql, id, "next")
   yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [id])

@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   /** `full`: what was acknowledged outlives a power cut; `normal`, the default: only the death of the process. */
   readonly synchronous?: "normal" | "full" | undefined
   readonly vectors?: VectorOptions | undefined
+  /** Whether passages come into the graph as they are stored; unset: they do. */
+  readonly graph?: boolean | undefined
   /** Where the codes of the vectors are kept in memory; unset: in an arena of this connection's own. */
   readonly arena?: ArenaHandle | undefined
 }

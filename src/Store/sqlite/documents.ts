@@ -11,6 +11,7 @@ import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
 import * as files from "./files.ts"
 import { metadataRows } from "./filter.ts"
+import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
 import * as reindex from "./reindex.ts"
@@ -45,6 +46,7 @@ export const remove = Effect.fnUntraced(function* (
   yield* keyword.remove(sql, collection, passages)
   yield* vectors.remove(sql, collection, passages)
   yield* reindex.forget(sql, collection, passages)
+  yield* graph.remove(sql, collection, passages)
   const origins = yield* sql.unsafe<{ readonly origin: string }>(
     `SELECT DISTINCT origin FROM documents WHERE origin IS NOT NULL AND id ${inList}`,
     [list(ids)]
@@ -65,8 +67,14 @@ export const put = Effect.fnUntraced(function* (
   indexedAt: number,
   {
     files: changes = [],
+    inGraph = true,
     seenBy
-  }: { readonly seenBy?: number | undefined; readonly files?: ReadonlyArray<FileChange> | undefined } = {}
+  }: {
+    readonly seenBy?: number | undefined
+    readonly files?: ReadonlyArray<FileChange> | undefined
+    /** Whether the passages come into the graph. */
+    readonly inGraph?: boolean | undefined
+  } = {}
 ) {
   const found = yield* resolve(sql, collection.id, documents)
   yield* remove(
@@ -84,6 +92,7 @@ export const put = Effect.fnUntraced(function* (
   const passageRows: Array<ReadonlyArray<unknown>> = []
   const metadata: Array<ReadonlyArray<unknown>> = []
   const keywordRows: Array<keyword.KeywordRow> = []
+  const graphRows: Array<graph.GraphRow> = []
   const vectorRows: Array<{ readonly id: number; readonly vector: Float32Array }> = []
   const outcomes: Array<PutOutcome> = []
   for (const [index, document] of documents.entries()) {
@@ -122,6 +131,8 @@ export const put = Effect.fnUntraced(function* (
         passage.endLine
       ])
       keywordRows.push({ id: passageId, title, heading: headingPath(passage.heading), text: passage.text })
+      const { heading, text } = passage
+      graphRows.push({ id: passageId, ordinal, text, heading, title: document.title, source: document.source })
       if (Option.isSome(passage.vector)) vectorRows.push({ id: passageId, vector: passage.vector.value })
       passageId++
     }
@@ -137,6 +148,7 @@ export const put = Effect.fnUntraced(function* (
   yield* insertRows(sql, "passages", passageColumns, passageRows)
   yield* keyword.insert(sql, collection.id, keywordRows)
   yield* vectors.insert(sql, collection.id, vectorRows)
+  if (inGraph) yield* graph.insert(sql, collection.id, graphRows)
   yield* collections.count(sql, collection.id, { documents: documentRows.length, passages: passageRows.length })
   const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
   for (const { path } of changes) origins.delete(path)

@@ -9,6 +9,7 @@ import { byRank, fuse, type Fused, type Leg, type Ranked } from "../../text/fusi
 import { parsed, present } from "../damage.ts"
 import { byEmbedder, searched, type Searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
+import { along } from "./graph/along.ts"
 import * as keyword from "./keyword.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
@@ -101,10 +102,9 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
     : asks
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
-  const best = ((yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order).slice(
-    0,
-    request.limit
-  )
+  const complete = (yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order
+  const led = yield* Effect.withSpan(along(sql, searching.linkages, asked, request, complete), "Store.graph")
+  const best = led.order.slice(0, request.limit)
 
   const rows = yield* sql.unsafe<HitRow>(
     `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line,
@@ -114,10 +114,11 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   )
   const found = new Map(rows.map((row) => [row.id, row]))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
-  return best.map((hit) => {
+  return best.map((hit): Hit => {
     const row = present(found.get(hit.key), () => `passage ${hit.key}, or its document,`)
     const name = present(names.get(row.collection_id), () => `the collection of passage ${hit.key}`)
-    return toHit(row, name, hit)
+    const via = led.ways.get(hit.key)
+    return via === undefined ? toHit(row, name, hit) : { ...toHit(row, name, hit), via }
   })
 })
 

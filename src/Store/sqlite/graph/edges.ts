@@ -1,0 +1,108 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
+import { relations } from "../../../text/graph/mention.ts"
+import { pack, unpack } from "../../../text/graph/pack.ts"
+import { inList, insertRows, list } from "../rows.ts"
+
+/** A passage that comes into the graph. */
+export interface GraphRow extends Text {
+  readonly id: number
+}
+
+/** Adds passages' mentions; to be called in the transaction that adds the passages. */
+export const insert = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: ReadonlyArray<GraphRow>
+) {
+  const packed: Array<ReadonlyArray<unknown>> = []
+  const edges: Array<ReadonlyArray<number>> = []
+  for (const row of rows) {
+    const bytes = pack(mentionsOf(row))
+    packed.push([row.id, Buffer.from(bytes)])
+    for (const { entity, relation } of unpack(bytes)) {
+      edges.push([collection, entity, relations.indexOf(relation), row.id, row.ordinal])
+    }
+  }
+  yield* insertRows(sql, "graph_passages", ["passage_id", "mentions"], packed)
+  // In the order of the table, so that neighbours are written while their page is at hand.
+  edges.sort((a, b) => a[1]! - b[1]! || a[2]! - b[2]! || a[3]! - b[3]!)
+  yield* insertRows(sql, "graph_mentions", edgeColumns, edges)
+})
+
+const edgeColumns = ["collection_id", "entity", "relation", "passage_id", "ordinal"]
+
+/** The mentions of passages, by their ids, as they are stored; a passage that was never looked at has none. */
+export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<number>) =>
+  Effect.map(
+    sql.unsafe<{ readonly id: number; readonly mentions: Uint8Array }>(
+      `SELECT passage_id AS id, mentions FROM graph_passages WHERE passage_id ${inList}`,
+      [list(passages)]
+    ),
+    (rows) => new Map(rows.map(({ id, mentions }) => [id, unpack(mentions)]))
+  )
+
+/** Takes passages out; to be called in the transaction that takes them out of everything else. */
+export const remove = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passages: ReadonlyArray<number>
+) {
+  if (passages.length === 0) return
+  const edges = [...(yield* mentionsIn(sql, passages))].flatMap(([id, mentions]) =>
+    mentions.map(({ entity, relation }) => [entity, relations.indexOf(relation), id])
+  )
+  yield* sql.unsafe(
+    `DELETE FROM graph_mentions WHERE (collection_id, entity, relation, passage_id) IN
+       (SELECT ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`,
+    [collection, JSON.stringify(edges)]
+  )
+  yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
+})
+
+/** Takes a collection's edges out; its passages' rows go with them. */
+export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [collection])
+
+/**
+ * Adds those of the next passages after an id that are not in the graph yet; says how many it added, and the last id it
+ * looked at, undefined when it came to the end.
+ */
+export const extend = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  after: number,
+  limit: number
+) {
+  const rows = yield* sql.unsafe<{
+    readonly id: number
+    readonly ordinal: number
+    readonly text: string
+    readonly heading: string
+    readonly title: string | null
+    readonly source: string | null
+    readonly known: number | null
+  }>(
+    `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.passage_id AS known
+     FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+       LEFT JOIN graph_passages AS g ON g.passage_id = p.id
+     WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
+    [collection, after, limit]
+  )
+  const missing = rows.filter(({ known }) => known === null)
+  yield* insert(
+    sql,
+    collection,
+    missing.map((row) => ({
+      id: row.id,
+      ordinal: row.ordinal,
+      text: row.text,
+      heading: JSON.parse(row.heading) as ReadonlyArray<string>,
+      title: row.title ?? undefined,
+      source: row.source ?? undefined
+    }))
+  )
+  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id }
+})

@@ -1,0 +1,17 @@
+import type { PackedMention } from "../../../text/graph/pack.ts"
+
+/** What of a passage may name an entity. */
+interface Naming {
+  readonly text: string
+  /** The heading path, as JSON. */
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string
+}
+
+/** The words with which a passage names an entity: its text's, else its last heading, else its document's title or source. */
+export const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
+  if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
+  if (relation === "heads") return (JSON.parse(heading) as ReadonlyArray<string>).at(-1) ?? ""
+  return title ?? source
+}

@@ -1,0 +1,110 @@
+import { functionWords } from "../terms/functionWords.ts"
+import { keyOf } from "./key.ts"
+import { links } from "./links.ts"
+import type { Mention, Span } from "./mention.ts"
+import { names } from "./names.ts"
+import { pathKeys, stemOf } from "./paths.ts"
+import { symbols } from "./symbols.ts"
+
+/** A passage, and what of its document the rules need. */
+export interface Text {
+  readonly text: string
+  /** Headings above it, outermost first. */
+  readonly heading: ReadonlyArray<string>
+  /** Its place in the document, from 0. */
+  readonly ordinal: number
+  readonly title?: string | undefined
+  readonly source?: string | undefined
+}
+
+/** More in one passage is a list or a table of names, which joins nothing. */
+export const mostMentions = 48
+
+const longestName = 120
+
+/** Whether a key can name something: no letter or function word alone, no number, not a sentence. */
+export const tellsSomething = (key: string): boolean =>
+  key.length >= (/[^\p{ASCII}]/u.test(key) ? 2 : 3) &&
+  key.length <= longestName &&
+  /\p{L}/u.test(key) &&
+  !functionWords.has(key) &&
+  key.split(" ").length <= 10
+
+/** "BLAS" of "Basic Linear Algebra Subprograms (BLAS)": what the words' first letters spell. */
+const spells = (short: string, long: string): boolean =>
+  short.length > 1 &&
+  [...long.matchAll(/[\p{L}\p{N}]+/gu)]
+    .map(([word]) => word)
+    .filter((word) => /^\p{Lu}/u.test(word))
+    .map((word) => word[0])
+    .join("")
+    .startsWith(short.toUpperCase())
+
+/** What a title is known by: itself, without a qualifier in brackets, an acronym that stands beside it. */
+export const titleKeys = (title: string, text = ""): ReadonlyArray<string> => {
+  if (title.length > 2 * longestName) return []
+  const keys = [keyOf(title)]
+  const qualified = /^(.*\S)\s*\(([^()]*)\)\s*$/su.exec(title)
+  const bare = qualified?.[1] ?? title
+  keys.push(keyOf(bare))
+  if (qualified?.[2] !== undefined && spells(qualified[2], bare)) keys.push(keyOf(qualified[2]))
+  const at = text.indexOf(`${bare} (`)
+  const beside =
+    at < 0 ? undefined : /^([\p{Lu}\p{N}]{2,8})\)/u.exec(text.slice(at + bare.length + 2, at + bare.length + 12))?.[1]
+  if (beside !== undefined && spells(beside, bare)) keys.push(keyOf(beside))
+  return [...new Set(keys)].filter(tellsSomething)
+}
+
+/**
+ * Everything that a passage has to do with entities, each key and relation once, where it stands first. A function of the
+ * passage alone, so that a graph kept in step is the graph made anew.
+ */
+export const mentionsOf = ({ heading, ordinal, source, text, title }: Text): ReadonlyArray<Mention> => {
+  const found = new Map<string, Mention>()
+  const add = (mention: Mention): void => {
+    const id = `${mention.relation} ${mention.key}`
+    if (found.size < mostMentions && !found.has(id)) found.set(id, mention)
+  }
+  const nowhere: Span = { start: 0, end: 0 }
+  if (ordinal === 0) {
+    for (const key of title === undefined ? [] : titleKeys(title, text)) add({ ...nowhere, key, relation: "defines" })
+    if (source !== undefined) {
+      const stem = keyOf(stemOf(source) ?? "")
+      if (tellsSomething(stem)) add({ ...nowhere, key: stem, relation: "defines" })
+      for (const key of pathKeys(source)) add({ ...nowhere, key, relation: "defines" })
+    }
+  }
+  const under = keyOf(heading.at(-1) ?? "")
+  if (tellsSomething(under)) add({ ...nowhere, key: under, relation: "heads" })
+  if (source !== undefined) for (const link of links(text, source)) add(link)
+  for (const span of [...names(text), ...symbols(text)]) {
+    const key = keyOf(text.slice(span.start, span.end))
+    if (tellsSomething(key)) add({ ...span, key, relation: "mentions" })
+  }
+  return [...found.values()]
+}
+
+/** Words of a question beyond these are not looked at for names. */
+const mostWords = 64
+
+/**
+ * The keys that a question may name something by: `names` by the rules for names, `phrases` of two to six words that could
+ * be a title's, written in any way.
+ */
+export const namedIn = (
+  question: string
+): { readonly names: ReadonlyArray<string>; readonly phrases: ReadonlyArray<string> } => {
+  // A question's first word may well be a name, and its sentence's start says nothing then.
+  const text = `x ${question}`
+  const spans = [...names(text), ...symbols(text)].map(({ end, start }) => keyOf(text.slice(start, end)))
+  const words = [...question.matchAll(/[\p{L}\p{N}+#]+(?:['’.-][\p{L}\p{N}+#]+)*/gu)].slice(0, mostWords)
+  const phrases = new Set<string>()
+  for (const [from, first] of words.entries()) {
+    if (functionWords.has(first[0].toLowerCase())) continue
+    for (const last of words.slice(from + 1, from + 6)) {
+      if (functionWords.has(last[0].toLowerCase())) continue
+      phrases.add(keyOf(question.slice(first.index, last.index + last[0].length)))
+    }
+  }
+  return { names: [...new Set(spans)].filter(tellsSomething), phrases: [...phrases].filter(tellsSomething) }
+}

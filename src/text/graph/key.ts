@@ -1,0 +1,38 @@
+const spelling = /[^\p{L}\p{N}+#]+/gu
+
+/**
+ * What a name is known by: spellings that differ in case, accents, punctuation, a leading article, or the possessive or
+ * plural of the last word have the same key. Empty where the name has neither letter nor digit.
+ */
+export const keyOf = (name: string): string => {
+  const folded = name
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+  return singular(
+    folded
+      .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
+      .replace(spelling, " ")
+      .trim()
+      .replace(/^(?:the|an|a) (?=.)/u, "")
+  )
+}
+
+/** Without the plural's s: "shells" as "shell"; "glass", "virus" and "series" stay. */
+const singular = (key: string): string =>
+  key.length > 4 && key.endsWith("s") && !/(?:[sui]s|ies|[xz]es|[cs]hes)$/u.test(key) ? key.slice(0, -1) : key
+
+/** A key as a number of 47 bits, which SQLite keeps in six bytes: among ten million keys about one pair meets. */
+export const hashOf = (key: string): number => {
+  let a = 0x811c9dc5
+  let b = 0x9e3779b9
+  for (let i = 0; i < key.length; i++) {
+    const unit = key.charCodeAt(i)
+    a = Math.imul(a ^ unit, 0x01000193)
+    b = Math.imul(b ^ unit, 0x85ebca6b)
+    b ^= b >>> 13
+  }
+  a = Math.imul(a ^ (a >>> 15), 0x2c1b3c6d)
+  b = Math.imul(b ^ (b >>> 16), 0xc2b2ae35)
+  return ((a ^ (a >>> 12)) >>> 0) * 0x8000 + ((b ^ (b >>> 15)) >>> 17)
+}

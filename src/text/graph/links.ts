@@ -1,0 +1,44 @@
+import { keyOf } from "./key.ts"
+import type { Mention, Relation } from "./mention.ts"
+import { targetKey } from "./paths.ts"
+
+interface Rule {
+  readonly relation: Relation
+  /** Its first group is the target. Bounded repeats keep it linear on any text. */
+  readonly pattern: RegExp
+  readonly key: (source: string, target: string) => string | undefined
+}
+
+const byName = (_source: string, target: string) => keyOf(target)
+const relative = (source: string, target: string) =>
+  /^\.{1,2}\//u.test(target) ? targetKey(source, target) : undefined
+
+const rules: ReadonlyArray<Rule> = [
+  // Markdown: [text](target "title")
+  { relation: "links", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
+  // Markdown: [label]: target
+  { relation: "links", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
+  { relation: "links", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
+  // Wiki: [[Page#section|label]]
+  { relation: "links", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
+  // AsciiDoc
+  { relation: "links", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
+  { relation: "links", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
+  // JavaScript and TypeScript
+  { relation: "imports", pattern: /\b(?:from|import|require\()\s{0,4}["']([^"'\n]{1,300})["']/gu, key: relative },
+  // C
+  { relation: "imports", pattern: /^[ \t]{0,8}#[ \t]{0,8}include[ \t]{0,8}"([^"\n]{1,300})"/gmu, key: targetKey }
+]
+
+/** A document's links and imports, by the rules of the formats that have any. */
+export const links = (text: string, source: string): ReadonlyArray<Mention> => {
+  const found: Array<Mention> = []
+  for (const { key, pattern, relation } of rules) {
+    for (const match of text.matchAll(pattern)) {
+      const known = key(source, match[1]!)
+      if (known === undefined || known === "") continue
+      found.push({ key: known, relation, start: match.index, end: match.index + match[0].length })
+    }
+  }
+  return found
+}

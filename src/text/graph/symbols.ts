@@ -1,0 +1,33 @@
+import type { Span } from "./mention.ts"
+
+/** What a text sets as code, on one line. */
+const spans = /`([^`\n]{3,60})`/gu
+
+/** A name in a span of code: one to three words, without arguments. */
+const name = /^[\p{L}_$@.<-][\p{L}\p{N}_$.:#-]{0,60}(?: [\p{L}\p{N}_.-]{1,60}){0,2}(?:\(\)|>)?$/u
+
+const words = /(?:--)?[A-Za-z_]\w*(?:(?:::|[.-])\w+)*/gu
+
+/** Shaped as code is: an option, snake_case, camelCase, PascalCase of two humps, a path of names that is called. */
+const isCode = (word: string, next: string | undefined): boolean => {
+  if (word.startsWith("--")) return word.length >= 4
+  if (word.includes("-")) return false
+  if (/[a-z0-9]_[a-z0-9]/iu.test(word) || /[a-z0-9][A-Z][a-z0-9]/u.test(word)) return true
+  return next === "(" && /[:.]/u.test(word)
+}
+
+/** Symbols, options and commands that a text names. */
+export const symbols = (text: string): ReadonlyArray<Span> => {
+  const found: Array<Span> = []
+  if (text.includes("`")) {
+    for (const { 1: inside, index } of text.matchAll(spans)) {
+      if (name.test(inside!)) found.push({ start: index + 1, end: index + 1 + inside!.length })
+    }
+  }
+  for (const { 0: word, index } of text.matchAll(words)) {
+    if (word.length >= 4 && word.length <= 80 && isCode(word, text[index + word.length])) {
+      found.push({ start: index, end: index + word.length })
+    }
+  }
+  return found
+}
