@@ -1,5 +1,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 import { Embedder, type EmbedderUnavailable } from "./Embedder.ts"
@@ -36,11 +37,11 @@ export const layer = (options: {
       const configured = yield* Embedder
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
-      // A caller that goes away while it waits would take the turn of all others along.
+      // In a fiber of its own: a caller that goes away while it waits would take the turn of all others along.
       const reopen = Effect.fnUntraced(function* (recorded: EmbedderIdentity) {
         const known = yield* SynchronizedRef.get(opened)
         const found = known.find(([identity]) => sameEmbedder(identity, recorded))
-        return found === undefined ? yield* Effect.uninterruptible(opening(recorded)) : found[1]
+        return found === undefined ? yield* Fiber.join(yield* Effect.forkDaemon(opening(recorded))) : found[1]
       })
       const opening = (recorded: EmbedderIdentity) =>
         SynchronizedRef.modifyEffect(opened, (known) => {

@@ -63,7 +63,9 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
 
     /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
     const asking = yield* Effect.cachedWithTTL(
-      Effect.forkDaemon(Effect.all({ store: check(store.stats()), embedder: check(embedder) }, { concurrency: 2 })),
+      Effect.forkDaemon(
+        Effect.interruptible(Effect.all({ store: check(store.stats()), embedder: check(embedder) }, { concurrency: 2 }))
+      ),
       "1 second"
     )
 

@@ -2,6 +2,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -36,10 +37,11 @@ export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
         onNone: () => Effect.map(build, (context) => [context, Option.some(context)] as const)
       })
     )
-    // One caller that goes away while it waits would take the turn of all others along.
+    // In a fiber of its own: a caller that goes away while it waits would take the turn of all others along.
+    const opened = Effect.flatMap(Effect.forkIn(Effect.interruptible(opening), scope), Fiber.join)
     const context = Effect.flatMap(
       SynchronizedRef.get(built),
-      Option.match({ onSome: Effect.succeed, onNone: () => Effect.disconnect(Effect.uninterruptible(opening)) })
+      Option.match({ onSome: Effect.succeed, onNone: () => opened })
     )
     return <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
       Effect.flatMap(context, (services) => Effect.provide(effect, services))

@@ -2,6 +2,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as ClientLog from "./ClientLog.ts"
 import { type Engine, lazily } from "./Engine.ts"
@@ -11,31 +12,35 @@ import { type Configured, make, type Use } from "./Server.ts"
 import { StdioTransport } from "./Stdio.ts"
 import { takeStdout } from "./stdout.ts"
 
-/** Together under the second in which the process has to be gone. */
-const grace = { answers: Duration.millis(500), output: Duration.millis(200), exit: 900 }
+/**
+ * How long what was read before the end of input may take to be answered and to leave, and what follows that; with
+ * nothing open, the process is gone within a second.
+ */
+const grace = { answers: Duration.seconds(30), exit: 900 }
 
 /** How often it is looked whether the process that started this one is still there. */
 const parentPoll = Duration.millis(250)
 
-/** Ends when nobody is there to talk to: input over, output broken, parent gone. */
+/** When no more is asked, and when nobody listens any more: output broken, parent gone. */
 const farewell = Effect.gen(function* () {
+  const over = yield* Deferred.make<void>()
   const gone = yield* Deferred.make<void>()
-  const leave = () => Deferred.unsafeDone(gone, Effect.void)
+  const end = () => Deferred.unsafeDone(over, Effect.void)
   const { ppid, stdin, stdout } = process
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      for (const event of ["end", "close", "error"]) stdin.once(event, leave)
+      for (const event of ["end", "close", "error"]) stdin.once(event, end)
       // Stays for good: output that breaks during the farewell must not bring the process down.
-      stdout.on("error", leave)
+      stdout.on("error", () => Deferred.unsafeDone(gone, Effect.void))
     }),
-    () => Effect.sync(() => ["end", "close", "error"].forEach((event) => stdin.off(event, leave)))
+    () => Effect.sync(() => ["end", "close", "error"].forEach((event) => stdin.off(event, end)))
   )
   const orphaned = Effect.repeat(
     Effect.suspend(() => (process.ppid === ppid ? Effect.void : Deferred.succeed(gone, undefined))),
     Schedule.spaced(parentPoll)
   )
   yield* Effect.forkScoped(orphaned)
-  yield* Deferred.await(gone)
+  return { over: Deferred.await(over), gone: Deferred.await(gone) }
 })
 
 /**
@@ -75,20 +80,18 @@ export const serve = <E>(options: {
         "This is an MCP server: it speaks JSON-RPC on standard input and output, and is meant to be started by an MCP client. `clew mcp install --client NAME` sets one up; Ctrl-D ends it"
       )
     }
-    yield* farewell
+    const { gone, over } = yield* farewell
+    yield* Effect.raceFirst(over, gone)
+    // A pipe that is full holds what was answered until it is read.
+    const written = Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void)))
+    const settled = Effect.promise(() => transport.settled())
+    const done = yield* Effect.timeoutOption(Effect.raceFirst(Effect.zipRight(settled, written), gone), grace.answers)
     // Whatever hangs from here on, nobody waits for it.
     yield* Effect.sync(() => setTimeout(() => process.exit(0), grace.exit).unref())
-    yield* Effect.timeoutOption(
-      Effect.promise(() => transport.settled()),
-      grace.answers
-    )
-    yield* Effect.sync(() =>
+    if (Option.isNone(done)) {
       transport.abandon("The server is ending, and this is not done; what was indexed so far stays")
-    )
-    yield* Effect.timeoutOption(
-      Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void))),
-      grace.output
-    )
+      yield* Effect.timeoutOption(written, grace.exit / 4)
+    }
     yield* Effect.sync(() => process.stdin.destroy())
   }).pipe(Effect.scoped, Effect.provide(log.layer))
 }

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -128,22 +129,67 @@ describe("the end", () => {
     assert.isBelow(at - sent, 1000)
   })
 
-  it("comes within a second while a long document is cut, and other questions are answered meanwhile", async () => {
+  it("comes within a second of SIGTERM while a long document is cut, and others are answered meanwhile", async () => {
     const content = "Some words of a long document stand here, one after the other. ".repeat(160_000)
-    for (const end of [(client: Client) => client.end(), terminated]) {
-      const client = await connectWith([sea])
-      client.send({
-        jsonrpc: "2.0",
-        id: "long",
-        method: "tools/call",
-        params: { name: "index_documents", arguments: { documents: [{ content }] } }
-      })
-      await client.result("ping")
-      await new Promise((resolve) => setTimeout(resolve, 300))
-      await client.result("ping")
-      const { ms } = await end(client)
-      assert.isBelow(ms, 1500)
-    }
+    const client = await connectWith([sea])
+    client.send({
+      jsonrpc: "2.0",
+      id: "long",
+      method: "tools/call",
+      params: { name: "index_documents", arguments: { documents: [{ content }] } }
+    })
+    await client.result("ping")
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await client.result("ping")
+    const { ms } = await terminated(client)
+    assert.isBelow(ms, 1500)
+  })
+
+  it("comes after all that was piped in is answered, however slowly that is read", async () => {
+    const folder = temporaryFolder()
+    const filler = sea.content.repeat(300)
+    await connectWith(
+      Array.from({ length: 20 }, (_, n) => ({ content: `${n} ${filler}` })),
+      { folder }
+    )
+    const client = new Client({ folder })
+    client.child.stdout.pause()
+    const request = (id: number, method: string, params: object) =>
+      `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
+    const initialize = request(0, "initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "printf", version: "1" }
+    })
+    const searches = Array.from({ length: 40 }, (_, n) =>
+      request(n + 1, "tools/call", { name: "search", arguments: { query: "tides", top_k: 100 } })
+    )
+    client.child.stdin.end(initialize + searches.join(""))
+    await new Promise((resolve) => setTimeout(resolve, 3000))
+    client.child.stdout.resume()
+    const { code } = await client.exited
+    assert.strictEqual(code, 0)
+    assert.lengthOf(client.lines, 41)
+    assert.isTrue(client.lines.every((line) => "result" in JSON.parse(line)))
+  })
+
+  it("comes in order while another process holds the index's lock", async () => {
+    const client = await connectWith([sea])
+    const holder = new Database(join(client.folder, "index.db"))
+    holder.exec("BEGIN IMMEDIATE")
+    client.send({
+      jsonrpc: "2.0",
+      id: "locked",
+      method: "tools/call",
+      params: { name: "index_documents", arguments: { documents: [{ content: "Neap tides are low." }] } }
+    })
+    const ended = client.end()
+    await new Promise((resolve) => setTimeout(resolve, 3000))
+    holder.exec("COMMIT")
+    holder.close()
+    const { code } = await ended
+    assert.strictEqual(code, 0)
+    assert.include(client.lines.at(-1)!.slice(0, 400), "Indexed 1 document", client.lines.at(-1))
   })
 
   it("comes when the client has gone without closing anything", async () => {

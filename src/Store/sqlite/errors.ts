@@ -30,9 +30,9 @@ export const isBusy = (error: unknown): boolean => error instanceof SqlError && 
 /** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchIf(effect, isBusy, (first) =>
-    Effect.flatMap(Schedule.driver(patience), ({ next }) => {
+    Effect.flatMap(Schedule.driver(patience), (driver) => {
       const again = (error: E): Effect.Effect<A, E, R> =>
-        Effect.matchEffect(Effect.interruptible(next(undefined)), {
+        Effect.matchEffect(Effect.interruptible(driver.next(undefined)), {
           onFailure: () => Effect.fail(error),
           onSuccess: () => Effect.catchIf(effect, isBusy, again)
         })
