@@ -31,12 +31,10 @@ export const walKeeper = Effect.fnUntraced(function* (
       Effect.ignore(sql.unsafe(`PRAGMA busy_timeout = ${timeout}`))
     )
   })
-  yield* Queue.take(wanted).pipe(
-    Effect.zipRight(Effect.ignore(turn(giveBack))),
-    Effect.zipRight(isLarge),
-    Effect.repeat({ while: (large) => large, schedule: Schedule.spaced(pause) }),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  const untilSmall = Effect.repeat(Effect.zipRight(Effect.ignore(turn(giveBack)), isLarge), {
+    while: (large) => large,
+    schedule: Schedule.spaced(pause)
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Queue.take(wanted), untilSmall)))
   return Effect.flatMap(isLarge, (large) => (large ? Queue.offer(wanted, true) : Effect.void))
 })
