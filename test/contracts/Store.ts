@@ -272,6 +272,8 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
           passages: [{ ...plain!, heading: ["A", "Narwhal"] }]
         })
         assert.deepStrictEqual(yield* sources({ keyword: "walrus" }), ["title"])
+        yield* put(document("nothing here", { source: "/docs/sea-cucumber.md" }))
+        assert.deepStrictEqual(yield* sources({ keyword: "cucumber" }), ["/docs/sea-cucumber.md"])
         assert.deepStrictEqual(yield* sources({ keyword: "narwhals" }), ["heading"])
       })
     )

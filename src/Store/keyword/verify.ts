@@ -7,6 +7,7 @@ import { ByteReader } from "./bytes.ts"
 import type { Head } from "./head.ts"
 import { forEachPosting } from "./postings.ts"
 import { heads, isDead, live, readBlock, type Segment, tombstones } from "./segments.ts"
+import { searchedTitle } from "../../text/naming.ts"
 
 /** Disagreements that are told at most. */
 const most = 100
@@ -59,6 +60,7 @@ const derive = (rows: ReadonlyArray<KeywordRow>) => {
 interface Row {
   readonly id: number
   readonly title: string | null
+  readonly source: string | null
   readonly heading: string
   readonly text: string
 }
@@ -133,16 +135,16 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* (sql: SqlClient
   let held: Held | undefined
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, d.title, p.heading, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+      `SELECT p.id, d.title, d.source, p.heading, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
       [collection, after]
     )
     if (rows.length === 0) break
     after = rows.at(-1)!.id
     const derived = derive(
-      rows.map(({ heading, id, text, title }) => ({
+      rows.map(({ heading, id, source, text, title }) => ({
         id,
-        title: title ?? "",
+        title: searchedTitle(title, source),
         heading: headingPath(JSON.parse(heading) as ReadonlyArray<string>),
         text
       }))

@@ -17,6 +17,7 @@ import { type Known, resolve, storedId } from "./references.ts"
 import * as reindex from "./reindex.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
+import { searchedTitle } from "../../text/naming.ts"
 
 /** Bitmaps and codes name passages by numbers of 32 bits. */
 const mostPassages = 2 ** 32
@@ -99,7 +100,7 @@ export const put = Effect.fnUntraced(function* (
     const stored = found[index] ?? Option.none()
     const docId = storedId(document, stored)
     const { leads, tail } = cut(document.content, document.passages)
-    const title = document.title ?? ""
+    const title = searchedTitle(document.title, document.source)
     documentRows.push([
       documentId,
       collection.id,

@@ -6,6 +6,7 @@ import { State } from "../keyword/segments.ts"
 import { addSegment } from "./keyword.ts"
 import { headingOf } from "./passage.ts"
 import type { Position } from "./rebuild.ts"
+import { searchedTitle } from "../../text/naming.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
@@ -13,6 +14,7 @@ const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
 interface Row {
   readonly id: number
   readonly title: string | null
+  readonly source: string | null
   readonly heading: string
   readonly text: string
 }
@@ -30,7 +32,7 @@ export const rowsAfter = (
 ) =>
   Effect.map(
     sql.unsafe<Row>(
-      `SELECT p.id, d.title, p.heading, p.text
+      `SELECT p.id, d.title, d.source, p.heading, p.text
        FROM documents AS d INDEXED BY documents_passages
        CROSS JOIN passages AS p ON p.id >= max(d.first_passage, ?) AND p.id < d.first_passage + d.passages
        WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
@@ -41,9 +43,9 @@ export const rowsAfter = (
       [after + 1, collection, until, collection, after + 1, until, limit]
     ),
     (rows) =>
-      rows.map(({ heading, id, text, title }): KeywordRow => ({
+      rows.map(({ heading, id, source, text, title }): KeywordRow => ({
         id,
-        title: title ?? "",
+        title: searchedTitle(title, source),
         heading: headingPath(headingOf(heading)),
         text
       }))
