@@ -7,6 +7,7 @@ import fileMark from "./0005_file_mark.ts"
 import rebuilds from "./0006_rebuilds.ts"
 import files from "./0007_files.ts"
 import graph from "./0008_graph.ts"
+import names from "./0009_names.ts"
 
 const migrations = {
   "0001_index": index,
@@ -16,7 +17,8 @@ const migrations = {
   "0005_file_mark": fileMark,
   "0006_rebuilds": rebuilds,
   "0007_files": files,
-  "0008_graph": graph
+  "0008_graph": graph,
+  "0009_names": names
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -152,7 +152,7 @@ const rowsWithKey = (key: string): Where => ({
 })
 
 /** What is compared with the key `source`: a document without one goes by its doc_id. */
-const source = "coalesce(d.source, d.doc_id)"
+const source = "d.name"
 
 /** The columns that a filter knows as keys. */
 const columns: ReadonlyMap<string, { readonly compared: string; readonly stored: string; readonly glob: boolean }> =
@@ -202,7 +202,7 @@ export const documentsWhere = (collection: number, filter: Filter): Where =>
 
 /**
  * SELECTs of the rows of documents of which a clause holds, its negation aside, together; they may name documents of
- * other collections, and one twice. All but one on the title are answered by an index alone.
+ * other collections, and one twice. Each is answered by an index alone.
  */
 export const documentsOf = (collection: number, key: string, clause: Clause): ReadonlyArray<Where> => {
   const select = (from: string, where: Where): Where => ({

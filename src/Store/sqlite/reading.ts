@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type { Filter } from "../../model/Filter.ts"
+import { type Filter, isEmptyFilter } from "../../model/Filter.ts"
 import type { DocumentSummary, RecentDocument, SampledPassage, StoredDocument } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
 import { damaged, parsed } from "../damage.ts"
@@ -62,7 +62,10 @@ const toSummary = (row: SummaryRow): DocumentSummary => ({
   passages: row.passages
 })
 
-const order = "coalesce(d.source, d.doc_id), d.doc_id"
+/** So many matches of a filter are put in order outright. */
+const fewMatch = 1000
+
+const order = "d.name, d.doc_id"
 
 /** A page of documents by source, else doc_id. */
 export const page = Effect.fnUntraced(function* (
@@ -71,13 +74,29 @@ export const page = Effect.fnUntraced(function* (
   options: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
 ) {
   const where = documentsWhere(collection, options.filter ?? {})
-  const after =
+  const [last] =
     options.after === undefined
-      ? ""
-      : ` AND (${order}) > (SELECT ${order} FROM documents AS d WHERE d.collection_id = ? AND d.doc_id = ?)`
+      ? []
+      : yield* sql.unsafe<{ readonly name: string }>(
+          "SELECT name FROM documents WHERE collection_id = ? AND doc_id = ?",
+          [collection, options.after]
+        )
+  if (options.after !== undefined && last === undefined) return []
+  // Given as values, both are found in the index; a subquery's row would only bound the first.
+  const after = last === undefined ? [] : [last.name, options.after!]
+  const filtered = options.filter !== undefined && !isEmptyFilter(options.filter)
+  const [matching] = filtered
+    ? yield* sql.unsafe<{ readonly count: number }>(
+        `SELECT count(*) AS count FROM (SELECT 1 FROM documents AS d WHERE ${where.sql} LIMIT ${fewMatch})`,
+        where.params
+      )
+    : []
+  // Few that match are found by what they match and put in order; of many the page is met soon on the way through all.
+  const sorted = matching !== undefined && matching.count < fewMatch ? "+d.name, d.doc_id" : order
   const rows = yield* sql.unsafe<SummaryRow>(
-    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d WHERE ${where.sql}${after} ORDER BY ${order} LIMIT ?`,
-    [...where.params, ...(options.after === undefined ? [] : [collection, options.after]), options.limit]
+    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d
+     WHERE ${where.sql}${after.length === 0 ? "" : ` AND (${sorted}) > (?, ?)`} ORDER BY ${sorted} LIMIT ?`,
+    [...where.params, ...after, options.limit]
   )
   return rows.map(toSummary)
 })
@@ -119,14 +138,15 @@ export const sample = Effect.fnUntraced(function* (
   collection: number,
   places: ReadonlyArray<number>
 ) {
-  const bound = (which: "min" | "max") =>
-    `(SELECT ${which}(id) FROM passages WHERE document_id = (SELECT ${which}(id) FROM documents WHERE collection_id = ? AND passages > 0))`
-  const [range] = yield* sql.unsafe<{ readonly first: number | null; readonly last: number | null }>(
-    `SELECT ${bound("min")} AS first, ${bound("max")} AS last`,
-    [collection, collection]
-  )
-  const { first, last } = range!
-  if (first === null || last === null) return []
+  const end = (direction: "ASC" | "DESC") =>
+    sql.unsafe<{ readonly first: number; readonly last: number }>(
+      `SELECT first_passage AS first, first_passage + passages - 1 AS last FROM documents
+       WHERE collection_id = ? AND first_passage > 0 ORDER BY first_passage ${direction} LIMIT 1`,
+      [collection]
+    )
+  const first = (yield* end("ASC"))[0]?.first
+  const last = (yield* end("DESC"))[0]?.last
+  if (first === undefined || last === undefined) return []
   const ids = places.map((place) => Math.round(first + place * (last - first)))
   const rows = yield* sql.unsafe<Pick<SummaryRow, "doc_id" | "source" | "title"> & { readonly text: string }>(
     `SELECT d.doc_id, d.source, d.title, p.text FROM (

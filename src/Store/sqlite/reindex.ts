@@ -11,6 +11,7 @@ import * as vectors from "./vectors.ts"
 
 interface Row extends EmbedderRow {
   readonly through: number
+  readonly done: number
 }
 
 const find = (sql: SqlClient.SqlClient, collection: number) =>
@@ -34,9 +35,6 @@ const through = Effect.fnUntraced(function* (
   return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
 })
 
-/** CROSS JOIN keeps SQLite to the passages' order, in which a page is found at once. */
-const below = "FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?"
-
 /** Starts a change of embedder, or goes on with one that was broken off; one to yet another embedder starts anew. */
 export const begin = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -53,13 +51,16 @@ export const begin = Effect.fnUntraced(function* (
     )
     yield* vectors.create(sql, collection.id, "next")
   }
-  const reached = Option.match(yield* find(sql, collection.id), { onNone: () => 0, onSome: (row) => row.through })
-  const [counts] = yield* sql.unsafe<ReindexState>(
-    `SELECT count(*) AS total, coalesce(sum(p.id <= ?), 0) AS done ${below}`,
-    [reached, collection.id]
-  )
-  return counts!
+  const done = Option.match(yield* find(sql, collection.id), { onNone: () => 0, onSome: (row) => row.done })
+  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection.id
+  ])
+  return { done, total: row?.passages ?? 0 } satisfies ReindexState
 })
+
+/** The document that a position falls in, or the last one before it. */
+const around = `coalesce((SELECT first_passage FROM documents INDEXED BY documents_passages
+  WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)`
 
 /** The next passages without a new vector, in order. */
 export const pending = Effect.fnUntraced(function* (
@@ -74,11 +75,13 @@ export const pending = Effect.fnUntraced(function* (
     readonly title: string | null
     readonly heading: string
     readonly text: string
-  }>(`SELECT p.id, d.title, p.heading, p.text ${below} AND p.id > ? ORDER BY p.id LIMIT ?`, [
-    collection.id,
-    position.through,
-    limit
-  ])
+  }>(
+    // By documents, whose passages have ids in a row: other collections' passages lie between.
+    `SELECT p.id, d.title, p.heading, p.text FROM documents AS d INDEXED BY documents_passages
+     CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages
+     WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
+    [collection.id, collection.id, position.through, position.through, limit]
+  )
   const passages = rows.map((row): Unembedded => ({
     id: row.id,
     title: row.title ?? undefined,
@@ -94,7 +97,11 @@ export const forget = Effect.fnUntraced(function* (
   collection: number,
   passages: ReadonlyArray<number>
 ) {
-  if (Option.isSome(yield* find(sql, collection))) yield* vectors.remove(sql, collection, passages, "next")
+  const row = Option.getOrUndefined(yield* find(sql, collection))
+  if (row === undefined) return
+  yield* vectors.remove(sql, collection, passages, "next")
+  const done = passages.filter((id) => id <= row.through).length
+  yield* sql.unsafe("UPDATE reindexes SET done = done - ? WHERE collection_id = ?", [done, collection])
 })
 
 /** Keeps new vectors of passages after the position, which must still be the change's; all up to the last of them are then done. */
@@ -119,7 +126,11 @@ export const add = Effect.fnUntraced(function* (
     there.has(id) && Option.isSome(vector) ? [{ id, vector: vector.value }] : []
   )
   yield* vectors.insert(sql, collection.id, rows, "next")
-  yield* sql.unsafe("UPDATE reindexes SET through = max(through, ?) WHERE collection_id = ?", [last.id, collection.id])
+  yield* sql.unsafe("UPDATE reindexes SET through = max(through, ?), done = done + ? WHERE collection_id = ?", [
+    last.id,
+    there.size,
+    collection.id
+  ])
 })
 
 /** Changes over, unless passages have come in that have no new vector yet; says whether it did, and how many there are. */
