@@ -99,7 +99,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const hybrid = request.hybrid ?? true
       const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
       const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
-      const limit = request.topK ?? config.topK
+      const offset = request.offset ?? 0
+      const limit = (request.topK ?? config.topK) + offset
       const filter = request.filter ?? emptyFilter
 
       const outcome = Effect.gen(function* () {
@@ -153,7 +154,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const found = yield* request.collection === undefined
         ? Effect.retry(outcome, { times: 2, while: ({ _tag }) => _tag === "CollectionNotFound" })
         : outcome
-      return { ...found, queryTimeMs: (yield* Clock.currentTimeMillis) - started } satisfies SearchOutcome
+      return {
+        ...found,
+        hits: found.hits.slice(offset),
+        queryTimeMs: (yield* Clock.currentTimeMillis) - started
+      } satisfies SearchOutcome
     })
 
     return { run }

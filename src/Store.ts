@@ -300,6 +300,12 @@ export class Store extends Context.Tag("clew/Store")<
       collection: CollectionName,
       docId: DocumentId
     ) => Effect.Effect<Deleted, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+    /** At most `limit` of the documents that match, in one transaction; none deleted means that none match any more. */
+    readonly deleteMatching: (
+      collection: CollectionName,
+      filter: Filter,
+      limit: number
+    ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
     /** Exact match; deleting nothing is not an error. */
     readonly deleteSource: (
       collection: CollectionName,

@@ -147,6 +147,10 @@ const make = Effect.gen(function* () {
       )
     ),
 
+    deleteMatching: Effect.fn("Store.deleteMatching")((name, filter, limit) =>
+      change(within(name, ({ id }) => documents.removeMatching(sql, id, filter, limit)))
+    ),
+
     deleteSource: Effect.fn("Store.deleteSource")((name, source) =>
       change(within(name, ({ id }) => documents.removeWhere(sql, id, "source", source)))
     ),

@@ -5,7 +5,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
-import { kindOf } from "../model/kinds.ts"
+import { Filter } from "../model/Filter.ts"
+import { kindOf, shown } from "../model/kinds.ts"
 import { place } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization, Writing } from "./Middleware.ts"
@@ -64,15 +65,60 @@ const bySource = {
   collection: Schema.optional(CollectionName)
 }
 
-export const DeleteBody = Schema.Struct(bySource).annotations({
+export const DeleteBody = Schema.Struct({
+  ...bySource,
+  filter: Schema.optional(
+    Filter.annotations({ description: "Deletes every document that matches, in place of source; not empty" })
+  )
+}).annotations({
   ...strict,
   identifier: "DeleteRequest",
-  title: "Delete by source",
+  title: "Delete by source or filter",
   description: "Which documents to delete; either here or in the query string",
   examples: [{ source: "docs/old.md" }]
 })
 
 export const DeleteParams = Schema.Struct(bySource).annotations(strict)
+
+const Limit = Schema.NumberFromString.pipe(
+  Schema.int(),
+  Schema.between(1, 1000),
+  Schema.annotations({
+    jsonSchema: { type: "integer", minimum: 1, maximum: 1000, description: "Documents on a page; 100 unless given" },
+    message: ({ actual }) => ({
+      message: `limit must be an integer from 1 to 1000, got ${shown(actual)}`,
+      override: true
+    })
+  })
+)
+
+export const ListParams = Schema.Struct({
+  filter: Schema.optional(
+    Schema.parseJson(Filter).annotations({
+      jsonSchema: { type: "string", description: "A filter as POST /query takes it, as JSON" }
+    })
+  ),
+  limit: Schema.optional(Limit),
+  cursor: Schema.optional(
+    Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the page before" })
+  ),
+  collection: Schema.optional(CollectionName)
+}).annotations(strict)
+
+export const ListResponse = Schema.Struct({
+  documents: Schema.Array(
+    Schema.Struct({
+      doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
+      source: Schema.optional(Schema.String.annotations({ description: "The document's source, if it has one" })),
+      title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
+      chunks: count("Its passages")
+    }).annotations({ identifier: "ListedDocument", description: "A document without its text" })
+  ).annotations({ description: "By source, else doc_id" }),
+  next_cursor: Schema.optional(
+    Schema.String.annotations({ description: "There is more: the next page's cursor, which means nothing else" })
+  )
+}).annotations({ identifier: "ListResponse", description: "A page of documents" })
+export type ListResponse = typeof ListResponse.Type
 
 /** A document's id as a path segment: the router decodes it, so only a client has to encode it. */
 const DocumentPath = Schema.transform(Schema.String, Schema.typeSchema(DocumentId), {
@@ -126,6 +172,18 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       )
   )
   .add(
+    HttpApiEndpoint.get("listDocuments", "/documents")
+      .setUrlParams(ListParams)
+      .addSuccess(ListResponse)
+      .addError(failures.InvalidRequest)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "List documents",
+          description: "The documents of a collection, a page at a time, all or those that a filter matches."
+        })
+      )
+  )
+  .add(
     HttpApiEndpoint.del("deleteBySource", "/documents")
       .setPayload(DeleteBody)
       .setUrlParams(DeleteParams)
@@ -137,9 +195,9 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .middleware(Writing)
       .annotateContext(
         OpenApi.annotations({
-          summary: "Delete documents by source",
+          summary: "Delete documents by source or filter",
           description:
-            "Deletes what came from a source, named in the body or in the query string. Deleting nothing is not an error.",
+            "Deletes what came from a source, named in the body or in the query string, or what a filter in the body matches, some hundred documents at once. Deleting nothing is not an error.",
           transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
         })
       )

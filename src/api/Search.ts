@@ -2,7 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { MaxTokens, SearchRequest } from "../model/Query.ts"
+import { MaxTokens, Offset, SearchRequest } from "../model/Query.ts"
 import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
@@ -19,7 +19,7 @@ const fields = {
   )
 }
 
-export const QueryRequest = Schema.Struct(fields).annotations({
+export const QueryRequest = Schema.Struct({ ...fields, offset: Schema.optional(Offset) }).annotations({
   ...strict,
   identifier: "QueryRequest",
   title: "Query",

@@ -1,11 +1,14 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { Api } from "../api/Api.ts"
-import type { DeleteResponse, DocumentResponse } from "../api/Documents.ts"
+import type { DeleteResponse, DocumentResponse, ListParams, ListResponse } from "../api/Documents.ts"
 import { InvalidRequest } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
-import type { DocumentId } from "../model/Document.ts"
+import { DocumentId } from "../model/Document.ts"
+import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { placeOf } from "../model/SearchResult.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
@@ -31,27 +34,56 @@ const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
 
 interface BySource {
   readonly source?: string | undefined
+  readonly filter?: Filter | undefined
   readonly collection?: CollectionName | undefined
 }
+
+/** Documents deleted in one transaction. */
+const step = 200
+
+const defaultLimit = 100
+
+/** A page's end, as the next page is asked for by it. */
+const cursorOf = (docId: DocumentId): string => Buffer.from(JSON.stringify([docId])).toString("base64url")
+
+const decodeCursor = Schema.decodeUnknownOption(Schema.parseJson(Schema.Tuple(DocumentId)))
+
+const badField = (path: string, message: string) => new InvalidRequest({ errors: [{ path, message }] })
+
+const docIdOf = (cursor: string): Effect.Effect<DocumentId, InvalidRequest> =>
+  Option.match(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), {
+    onNone: () => badField("cursor", "is none that this server gave; start again without it"),
+    onSome: ([docId]) => Effect.succeed(docId)
+  })
 
 /** What body and query string say together; each thing once, or the same twice. */
 const merge = (
   body: BySource,
   params: BySource
-): Effect.Effect<BySource & { readonly source: string }, InvalidRequest> => {
+): Effect.Effect<
+  { readonly what: string | Filter; readonly collection?: CollectionName | undefined },
+  InvalidRequest
+> => {
   const errors: Array<FieldError> = (["source", "collection"] as const)
     .filter((key) => body[key] !== undefined && params[key] !== undefined && body[key] !== params[key])
     .map((path) => ({ path, message: "the body and the query string say different things" }))
   const source = body.source ?? params.source
-  if (source === undefined) {
+  const { filter } = body
+  if (source === undefined && filter === undefined) {
     errors.push({
       path: "source",
-      message: "which source to delete is missing, in the body as well as in the query string"
+      message: "which source to delete is missing, in the body as well as in the query string; or give a filter"
     })
+  }
+  if (source !== undefined && filter !== undefined) {
+    errors.push({ path: "filter", message: "give source or filter, not both" })
+  }
+  if (filter !== undefined && isEmptyFilter(filter)) {
+    errors.push({ path: "filter", message: "must not be empty, which would delete everything" })
   }
   return errors.length > 0
     ? new InvalidRequest({ errors })
-    : Effect.succeed({ source: source!, collection: body.collection ?? params.collection })
+    : Effect.succeed({ what: (source ?? filter)!, collection: body.collection ?? params.collection })
 }
 
 const counted = <E>(deleting: Effect.Effect<Deleted, E>): Effect.Effect<Deleted, E> =>
@@ -72,11 +104,59 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     const store = yield* Store
     const indexing = yield* Indexing
 
+    /** Step by step, so that others can write meanwhile; what comes in meanwhile and matches goes as well. */
+    const deleteMatching = Effect.fnUntraced(function* (collection: CollectionName, filter: Filter) {
+      let all: Deleted = { documents: 0, passages: 0 }
+      for (;;) {
+        const { documents, passages } = yield* store.deleteMatching(collection, filter, step)
+        if (documents === 0) return all
+        all = { documents: all.documents + documents, passages: all.passages + passages }
+      }
+    })
+
+    const list = Effect.fnUntraced(function* ({
+      collection = defaultCollection,
+      cursor,
+      filter,
+      limit = defaultLimit
+    }: typeof ListParams.Type) {
+      const after = cursor === undefined ? undefined : yield* docIdOf(cursor)
+      if (after !== undefined) {
+        const [known] = yield* store.lookup(collection, [{ docId: after, derivedId: after }])
+        if (known === undefined || Option.isNone(known)) {
+          return yield* badField("cursor", "stands at a document that is gone; start again without it")
+        }
+      }
+      const found = yield* store.list(collection, { limit: limit + 1, after, filter })
+      const documents = found.slice(0, limit)
+      const last = documents.at(-1)
+      return {
+        documents: documents.map(({ docId, passages, source, title }) => ({
+          doc_id: docId,
+          ...(source === undefined ? {} : { source }),
+          ...(title === undefined ? {} : { title }),
+          chunks: passages
+        })),
+        ...(found.length > limit && last !== undefined ? { next_cursor: cursorOf(last.docId) } : {})
+      } satisfies ListResponse
+    })
+
     return handlers
+      .handle("listDocuments", ({ urlParams }) =>
+        list(urlParams).pipe(
+          Effect.catchTag("DocumentConflict", (error) => Effect.die(error)),
+          Effect.catchIf(
+            (error) => error._tag === "CollectionNotFound" && error.name === defaultCollection,
+            () => Effect.succeed<ListResponse>({ documents: [] })
+          )
+        )
+      )
       .handle("index", ({ payload }) => indexing.run(payload))
       .handle("deleteBySource", ({ payload, urlParams }) =>
-        Effect.flatMap(merge(payload, urlParams), ({ collection = defaultCollection, source }) => {
-          const deleted = counted(store.deleteSource(collection, source))
+        Effect.flatMap(merge(payload, urlParams), ({ collection = defaultCollection, what }) => {
+          const deleted = counted(
+            typeof what === "string" ? store.deleteSource(collection, what) : deleteMatching(collection, what)
+          )
           const found =
             collection === defaultCollection
               ? Effect.catchTag(deleted, "CollectionNotFound", () =>

@@ -2,6 +2,8 @@
 export const limits = {
   queryCharacters: 10_000,
   topK: { min: 1, max: 100 },
+  /** With the largest `top_k`, no more than a leg ranks. */
+  offset: { min: 0, max: 100 },
   alpha: { min: 0, max: 1 },
   temperature: { min: 0, max: 2 },
   filter: { keys: 50, values: 1000, characters: 4096, depth: 4 },

@@ -35,6 +35,16 @@ export const TopK = Schema.Int.pipe(
   })
 )
 
+/** For the next page of the same question. */
+export const Offset = Schema.Int.pipe(
+  Schema.between(limits.offset.min, limits.offset.max),
+  Schema.annotations({
+    identifier: "Offset",
+    description: "How many of the best passages to pass over; 0 unless given",
+    message: mustBeWithin("offset", limits.offset, "integer")
+  })
+)
+
 export const Alpha = Schema.Finite.pipe(
   Schema.between(limits.alpha.min, limits.alpha.max),
   Schema.annotations({
@@ -85,6 +95,8 @@ export type SearchRequest = typeof SearchRequest.Type
 
 /** A request as a door hands it on. */
 export interface DoorRequest extends SearchRequest {
+  /** Hits to pass over, the best first. */
+  readonly offset?: number | undefined
   /** The fusion where neither the request nor the configuration names one; score unless given. */
   readonly usualFusion?: Fusion | undefined
 }

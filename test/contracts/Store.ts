@@ -336,6 +336,20 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       })
     )
 
+    it.effect("deletes what a filter matches, so many at once", () =>
+      Effect.gen(function* () {
+        const store = yield* Store
+        const { name, put, sources } = yield* fresh
+        yield* put(
+          ...["a", "b", "c", "d"].map((source) => document("w", { source, metadata: { kept: source === "d" } }))
+        )
+        const step = store.deleteMatching(name, { kept: false }, 2)
+        const steps = [yield* step, yield* step, yield* step].map(({ documents }) => documents)
+        assert.deepStrictEqual(steps, [2, 1, 0])
+        assert.deepStrictEqual(yield* sources({ keyword: "w" }), ["d"])
+      })
+    )
+
     it.effect("filters as SPEC says, on both legs", () =>
       Effect.gen(function* () {
         const { put, sources } = yield* fresh

@@ -89,6 +89,7 @@ it("lists what each operation can answer", () => {
     "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
     "post /index": "200 400 401 403 404 409 413 415 429 500 503",
+    "get /documents": "200 400 401 403 404 429 500 503",
     "delete /documents": "200 400 401 403 404 413 415 429 500 503",
     "get /documents/{doc_id}": "200 400 401 403 404 429 500 503",
     "delete /documents/{doc_id}": "200 400 401 403 404 429 500 503",

@@ -5,12 +5,13 @@ import * as Option from "effect/Option"
 import type { Collection } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange } from "../../model/File.ts"
+import type { Filter } from "../../model/Filter.ts"
 import { headingPath } from "../../model/SearchResult.ts"
 import type { Deleted, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
 import * as files from "./files.ts"
-import { metadataRows } from "./filter.ts"
+import { documentsWhere, metadataRows } from "./filter.ts"
 import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
@@ -215,6 +216,25 @@ export const touch = (
       collection
     ]
   )
+
+/** Takes out some of the documents that a filter matches, at most `limit`. */
+export const removeMatching = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  filter: Filter,
+  limit: number
+) {
+  const { params, sql: where } = documentsWhere(collection, filter)
+  const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT d.id FROM documents AS d WHERE ${where} LIMIT ?`, [
+    ...params,
+    limit
+  ])
+  return yield* remove(
+    sql,
+    collection,
+    rows.map((row) => row.id)
+  )
+})
 
 /** Takes out the documents whose `doc_id` or `source` is exactly the value. */
 export const removeWhere = Effect.fnUntraced(function* (

@@ -27,6 +27,7 @@ export const writes = [
   "finishReindex",
   "rebuildStep",
   "deleteDocument",
+  "deleteMatching",
   "deleteSource",
   "settle",
   "compact"

@@ -1,0 +1,84 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { type Answer, ask, start } from "./server.ts"
+
+const indexed = Effect.gen(function* () {
+  const { port } = yield* start()
+  const documents = Array.from({ length: 25 }, (_, n) => ({
+    content: `tide number ${n}`,
+    metadata: { source: `docs/${String(n).padStart(2, "0")}.md`, title: `T${n}`, even: n % 2 === 0 }
+  }))
+  assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+  return port
+})
+
+const sources = ({ json }: Answer): ReadonlyArray<string> =>
+  json.documents.map(({ source }: { source: string }) => source)
+
+it.scopedLive("lists documents page by page", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const seen: Array<string> = []
+    let cursor = ""
+    for (let pages = 1; ; pages++) {
+      const page = yield* ask(port, "GET", `/documents?limit=10${cursor}`)
+      assert.strictEqual(page.status, 200, page.text)
+      seen.push(...sources(page))
+      if (page.json.next_cursor === undefined) {
+        assert.strictEqual(pages, 3)
+        break
+      }
+      cursor = `&cursor=${encodeURIComponent(page.json.next_cursor)}`
+    }
+    assert.deepStrictEqual(
+      seen,
+      Array.from({ length: 25 }, (_, n) => `docs/${String(n).padStart(2, "0")}.md`)
+    )
+    const filtered = yield* ask(port, "GET", `/documents?filter=${encodeURIComponent('{"even":false}')}`)
+    assert.lengthOf(sources(filtered), 12)
+    assert.deepInclude(filtered.json.documents[0], { source: "docs/01.md", title: "T1", chunks: 1 })
+    for (const wrong of ["limit=0", "limit=x", "limit=1001", "cursor=nope", "filter=x", 'filter={"a":{"in":1}}']) {
+      const answer = yield* ask(port, "GET", `/documents?${encodeURI(wrong)}`)
+      assert.strictEqual(answer.status, 400, wrong)
+      assert.include(answer.json.errors[0].path, wrong.split("=")[0])
+    }
+    assert.strictEqual((yield* ask(port, "GET", "/documents?collection=nope")).status, 404)
+  })
+)
+
+it.scopedLive("lists nothing where nothing was indexed", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    assert.deepStrictEqual((yield* ask(port, "GET", "/documents")).json, { documents: [] })
+  })
+)
+
+it.scopedLive("deletes what a filter matches, and never all by an empty one", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const remove = (body: object) => ask(port, "DELETE", "/documents", { body })
+    assert.strictEqual((yield* remove({ filter: {} })).status, 400)
+    assert.strictEqual((yield* remove({ filter: { even: true }, source: "x" })).status, 400)
+    assert.strictEqual((yield* remove({})).status, 400)
+    const some = yield* remove({ filter: { even: true, source: { not: "docs/00.md" } } })
+    assert.deepStrictEqual(some.json, { deleted_documents: 12, deleted_chunks: 12 })
+    assert.lengthOf(sources(yield* ask(port, "GET", "/documents")), 13)
+    assert.strictEqual((yield* remove({ filter: { nobody: 1 } })).json.deleted_documents, 0)
+  })
+)
+
+it.scopedLive("goes on where the page before of a question ended", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const found = (body: object) =>
+      Effect.map(ask(port, "POST", "/query", { body: { query: "tide number", hybrid: true, ...body } }), ({ json }) =>
+        json.results.map(({ metadata }: { metadata: { source: string } }) => metadata.source)
+      )
+    const all = yield* found({ top_k: 25 })
+    assert.lengthOf(all, 25)
+    assert.deepStrictEqual(yield* found({ top_k: 10, offset: 10 }), all.slice(10, 20))
+    assert.deepStrictEqual(yield* found({ top_k: 10, offset: 20 }), all.slice(20))
+    assert.deepStrictEqual(yield* found({ top_k: 10, offset: 100 }), [])
+    assert.strictEqual((yield* ask(port, "POST", "/query", { body: { query: "x", offset: 101 } })).status, 400)
+  })
+)
