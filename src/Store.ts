@@ -20,6 +20,7 @@ import type {
   Deleted,
   DocumentRef,
   DocumentSummary,
+  ListedDocument,
   ExportedDocument,
   PreparedDocument,
   PrunePosition,
@@ -273,7 +274,7 @@ export class Store extends Context.Tag("clew/Store")<
     readonly list: (
       collection: CollectionName,
       page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
-    ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
+    ) => Effect.Effect<ReadonlyArray<ListedDocument>, CollectionNotFound | StoreUnavailable>
     /** The documents that came in or changed last, of all collections, the newest first. */
     readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
     /**

@@ -27,6 +27,8 @@ import { help } from "./help.ts"
 import { importIndex } from "./import.ts"
 import { indexPaths } from "./indexPaths.ts"
 import { info } from "./info.ts"
+import { init } from "./init.ts"
+import { list } from "./list.ts"
 import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
 import { printJson } from "./output.ts"
@@ -37,14 +39,19 @@ import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
 import { restore } from "./restore.ts"
 import { serve } from "./serve.ts"
+import { show } from "./show.ts"
 import * as Terminal from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
+import { why } from "./why.ts"
 
 const { command, spec } = group(
   define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
   [
     indexPaths,
     query,
+    list,
+    show,
+    why,
     ask,
     prompt,
     info,
@@ -58,7 +65,8 @@ const { command, spec } = group(
     reindex,
     serve,
     mcp,
-    benchmark
+    benchmark,
+    init
   ]
 )
 

@@ -73,6 +73,14 @@ export interface DocumentSummary {
   readonly passages: number
 }
 
+/** A document of a list, with what there is to know without reading it. */
+export interface ListedDocument extends DocumentSummary {
+  /** UTF-16 units up to the end of its last passage. */
+  readonly characters: number
+  /** Milliseconds since the epoch. */
+  readonly indexedAt: number
+}
+
 /** A document by its collection. */
 export interface RecentDocument extends DocumentSummary {
   readonly collection: CollectionName

@@ -3,7 +3,13 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../../model/Filter.ts"
-import type { DocumentSummary, RecentDocument, SampledPassage, StoredDocument } from "../../model/Stored.ts"
+import type {
+  DocumentSummary,
+  ListedDocument,
+  RecentDocument,
+  SampledPassage,
+  StoredDocument
+} from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
 import { damaged, parsed } from "../damage.ts"
 import { join } from "./content.ts"
@@ -93,12 +99,17 @@ export const page = Effect.fnUntraced(function* (
     : []
   // Few that match are found by what they match and put in order; of many the page is met soon on the way through all.
   const sorted = matching !== undefined && matching.count < fewMatch ? "+d.name, d.doc_id" : order
-  const rows = yield* sql.unsafe<SummaryRow>(
-    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages FROM documents AS d
-     WHERE ${where.sql}${after.length === 0 ? "" : ` AND (${sorted}) > (?, ?)`} ORDER BY ${sorted} LIMIT ?`,
+  const rows = yield* sql.unsafe<SummaryRow & { readonly indexed_at: number; readonly characters: number }>(
+    `SELECT d.doc_id, d.source, d.origin, d.title, d.passages, d.indexed_at,
+            coalesce((SELECT p."end" FROM passages AS p WHERE p.document_id = d.id ORDER BY p.ordinal DESC LIMIT 1), 0) AS characters
+     FROM documents AS d WHERE ${where.sql}${after.length === 0 ? "" : ` AND (${sorted}) > (?, ?)`} ORDER BY ${sorted} LIMIT ?`,
     [...where.params, ...after, options.limit]
   )
-  return rows.map(toSummary)
+  return rows.map((row): ListedDocument => ({
+    ...toSummary(row),
+    characters: row.characters,
+    indexedAt: row.indexed_at
+  }))
 })
 
 /** The documents of one file, in the order of their rows. */

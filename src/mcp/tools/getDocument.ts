@@ -9,7 +9,7 @@ import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { findCited } from "./document.ts"
-import { type Lines, linesOf } from "./lines.ts"
+import { type Lines, linesOf } from "../../text/documentLines.ts"
 import { boundedMetadata, guard, Notice, quote } from "./quoted.ts"
 import { described, maxTokens, optional } from "./request.ts"
 

@@ -1,4 +1,4 @@
-import type { StoredDocument } from "../../model/Stored.ts"
+import type { StoredDocument } from "../model/Stored.ts"
 
 /** A document's text with its lines addressed as search results address them: from 1, in the original. */
 export interface Lines {

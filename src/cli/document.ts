@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as path from "node:path"
+import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { DocumentId } from "../model/Document.ts"
+import { Store } from "../Store.ts"
+import { exitCode, stop } from "./exit.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+
+/** Documents that are named where several are meant. */
+const named = 5
+
+const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
+
+/** The collections that a command looks into: the named one, else the default one and then the others. */
+export const collectionsOf = (name: CollectionName | undefined) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    if (name !== undefined) return [yield* store.collection(name)]
+    const all = yield* store.collections
+    return [
+      ...all.filter((collection) => collection.name === defaultCollection),
+      ...all.filter((collection) => collection.name !== defaultCollection)
+    ]
+  })
+
+/** The document of a source, as a path from where you stand or as it is stored, of an id, or of the end of a source. */
+export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
+  const store = yield* Store
+  const { cwd } = yield* Place
+  const collections = yield* collectionsOf(collection)
+  const names = [...new Set([path.resolve(cwd, source), source])]
+  for (const { name } of collections) {
+    const refs = names.map((each) => ({
+      source: each,
+      derivedId: DocumentId.make(each.trim().slice(0, 1000).trim() || "-")
+    }))
+    for (const ref of refs) {
+      // One by one: two names of one document in a batch would be a conflict.
+      const [found = Option.none()] = yield* store.lookup(name, [ref])
+      if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
+    }
+  }
+  const found = yield* Effect.forEach(collections, ({ name }) =>
+    Effect.map(store.list(name, { limit: named + 1, filter: { source: `*${literal(source)}` } }), (documents) =>
+      documents.map((document) => ({
+        collection: name,
+        docId: document.docId,
+        source: document.source ?? document.docId
+      }))
+    )
+  )
+  return found.flat()
+})
+
+/** The one document that is meant; where there is none or more than one, says so and ends with 3. */
+export const theDocument = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
+  const found = yield* lookFor(source, collection)
+  const [only] = found
+  if (found.length === 1 && only !== undefined) return only
+  const { cwd } = yield* Place
+  const { note } = yield* Terminal
+  yield* note(
+    found.length === 0
+      ? `clew: no document ${JSON.stringify(source)}; clew list names those there are`
+      : `clew: several documents end in ${JSON.stringify(source)}: ${found
+          .slice(0, named)
+          .map((each) => `${shown(cwd, each.source)} (${each.collection})`)
+          .join(", ")}`
+  )
+  return yield* stop(exitCode.nothingFound)
+})

@@ -1,0 +1,55 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { packagedConfig } from "../packagedConfig.ts"
+import { define } from "./command.ts"
+import * as Flag from "./flag.ts"
+import { printResult } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { UsageError } from "./UsageError.ts"
+
+/** What `init --json` prints. */
+export const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
+
+const head = `# Clew's configuration, read by every command in this folder. Each key stands here with its default: take the # away and
+# change what you want. An address (embedding.url, llm.url, telemetry.otlp_endpoint) counts only in a file that is named
+# by --config, or in ~/.config/clew/config.toml. docs/configuration.md says more.
+`
+
+/** The reference with every key commented out, under a head for who edits it. */
+export const commented = (reference: string): string => {
+  const body = reference.replace(/^(?:#.*\n)+/, "")
+  return head + body.replace(/^(?![#[\s])(.+)$/gm, "# $1")
+}
+
+export const init = define(
+  {
+    name: "init",
+    summary: "Write a clew.toml with every key, its default and what it does",
+    positional: { name: "FILE", summary: "File to write (default: clew.toml)", min: 0, max: 1, paths: true },
+    flags: { force: Flag.toggle("force", { summary: "Write it also where there is one already" }) },
+    examples: ["clew init", "clew init ~/.config/clew/config.toml"]
+  },
+  ({ force }, [given = "clew.toml"]) =>
+    Effect.gen(function* () {
+      const { cwd } = yield* Place
+      const file = path.resolve(cwd, given)
+      const wrong = (detail: string) => new UsageError({ command: "clew init", detail })
+      yield* Effect.try({
+        try: () =>
+          fs.writeFileSync(file, commented(fs.readFileSync(packagedConfig, "utf8")), { flag: force ? "w" : "wx" }),
+        catch: (error) =>
+          wrong(
+            (error as NodeJS.ErrnoException).code === "EEXIST"
+              ? `${shown(cwd, file)} is there already; --force writes over it`
+              : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
+          )
+      })
+      yield* printResult(
+        InitReport,
+        { file },
+        Effect.succeed(`Wrote ${shown(cwd, file)}; every key in it is commented out`)
+      )
+    })
+)

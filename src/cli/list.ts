@@ -1,0 +1,142 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as path from "node:path"
+import type { CollectionName } from "../model/Collection.ts"
+import type { DocumentId } from "../model/Document.ts"
+import type { ListedDocument } from "../model/Stored.ts"
+import { Store } from "../Store.ts"
+import { extension } from "../text/format.ts"
+import { define } from "./command.ts"
+import { collectionsOf } from "./document.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import * as Flag from "./flag.ts"
+import * as options from "./options.ts"
+import { numberText, printJson } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+
+/** What `list --json` prints. */
+export const ListReport = Schema.Struct({
+  documents: Schema.Array(
+    Schema.Struct({
+      source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+      doc_id: Schema.String,
+      title: Schema.optional(Schema.String),
+      collection: Schema.String,
+      chunks: Schema.Int,
+      characters: Schema.Int.annotations({ description: "UTF-16 units up to the end of the last passage" }),
+      format: Schema.String.annotations({ description: "The ending of its name; text where it has none" }),
+      indexed_at: Schema.Int.annotations({ description: "Milliseconds since 1970" })
+    })
+  )
+}).annotations({ identifier: "ListReport" })
+
+const pageSize = 1000
+
+interface Row extends ListedDocument {
+  readonly collection: CollectionName
+}
+
+const nameOf = ({ docId, source }: Row): string => source ?? docId
+
+const orders = {
+  source: () => 0,
+  passages: (a: Row, b: Row) => b.passages - a.passages,
+  size: (a: Row, b: Row) => b.characters - a.characters,
+  indexed: (a: Row, b: Row) => b.indexedAt - a.indexedAt
+} as const
+
+/** A glob, or a file or folder of that name, as stored or from where you stand. */
+const globs = (cwd: string, glob: string): ReadonlyArray<string> =>
+  [...new Set([glob, path.resolve(cwd, glob)])].flatMap((each) =>
+    /[*?]/.test(glob) ? [each] : [each, `${each.replace(/\/$/, "")}/*`]
+  )
+
+const formatOf = (row: Row): string => extension(row.origin ?? nameOf(row)) ?? "text"
+
+const dayAndTime = (ms: number): string => {
+  const date = new Date(ms)
+  const two = (value: number) => String(value).padStart(2, "0")
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+export const list = define(
+  {
+    name: "list",
+    summary: "List the documents of the index",
+    positional: { name: "GLOB", summary: "Only sources that match, or a folder", min: 0, max: 1 },
+    flags: {
+      collection: options.searchedCollection,
+      sort: Flag.choice("sort", {
+        summary: "Order: by source (default), most passages, longest or newest first",
+        choices: ["source", "passages", "size", "indexed"]
+      })
+    },
+    examples: ["clew list", "clew list 'docs/*.md' --sort size", "clew list --json | jq -r '.documents[].source'"],
+    details: [
+      "Shows passages, characters, format, when it was indexed, and the source. Exits with 3 where there is none."
+    ]
+  },
+  ({ collection, sort = "source" }, [glob]) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { note, out, print } = yield* Terminal
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
+        const rows: Array<Row> = []
+        for (const { name } of yield* collectionsOf(collection)) {
+          for (let after: DocumentId | undefined; ;) {
+            const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
+            for (const each of page) rows.push({ ...each, collection: name })
+            if (page.length < pageSize) break
+            after = page.at(-1)!.docId
+          }
+        }
+        rows.sort(orders[sort])
+        if (globals.json) {
+          yield* printJson(ListReport, {
+            documents: rows.map((row) => ({
+              source: nameOf(row),
+              doc_id: row.docId,
+              ...(row.title === undefined ? {} : { title: row.title }),
+              collection: row.collection,
+              chunks: row.passages,
+              characters: row.characters,
+              format: formatOf(row),
+              indexed_at: row.indexedAt
+            }))
+          })
+        } else if (rows.length > 0) {
+          const several = new Set(rows.map((row) => row.collection)).size > 1
+          const cells = rows.map((row) => [
+            numberText(row.passages),
+            numberText(row.characters),
+            formatOf(row),
+            dayAndTime(row.indexedAt),
+            ...(several ? [row.collection as string] : [])
+          ])
+          const head = ["passages", "characters", "format", "indexed", ...(several ? ["collection"] : [])]
+          const widths = head.map((name, at) =>
+            cells.reduce((most, row) => Math.max(most, row[at]!.length), name.length)
+          )
+          const line = (row: ReadonlyArray<string>, last: string) =>
+            [...row.map((cell, at) => (at < 2 ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!))), last].join(
+              "  "
+            )
+          yield* print(
+            [
+              out.colors.dim(line(head, "source")),
+              ...rows.map((row, at) => line(cells[at]!, shown(cwd, nameOf(row))))
+            ].join("\n")
+          )
+        }
+        if (rows.length === 0) {
+          if (!globals.json) yield* note("clew: no document")
+          return yield* stop(exitCode.nothingFound)
+        }
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

@@ -1,0 +1,122 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Store } from "../Store.ts"
+import { linesOf } from "../text/documentLines.ts"
+import { define } from "./command.ts"
+import { lookFor, theDocument } from "./document.ts"
+import { Engine } from "./engine.ts"
+import * as Flag from "./flag.ts"
+import { harmless } from "./harmless.ts"
+import * as options from "./options.ts"
+import { printJson } from "./output.ts"
+import { page } from "./pager.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+
+/** What `show --json` prints. */
+export const ShowReport = Schema.Struct({
+  source: Schema.String,
+  doc_id: Schema.String,
+  collection: Schema.String,
+  title: Schema.optional(Schema.String),
+  start_line: Schema.Int,
+  end_line: Schema.Int,
+  text: Schema.String.annotations({ description: "The lines asked for, exactly as they were indexed" }),
+  passage: Schema.optional(
+    Schema.Struct({ chunk_index: Schema.Int, start_line: Schema.Int, end_line: Schema.Int }).annotations({
+      description: "The passage that the line stands in"
+    })
+  )
+}).annotations({ identifier: "ShowReport" })
+
+const place = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
+
+/** Lines around a passage. */
+const defaultContext = 5
+
+export const show = define(
+  {
+    name: "show",
+    summary: "Show a document, or a passage in its place",
+    positional: {
+      name: "SOURCE[:LINE]",
+      summary: "A document as list or query shows it, and a line in it",
+      min: 1,
+      max: 1
+    },
+    flags: {
+      collection: options.searchedCollection,
+      context: Flag.number("context", {
+        value: "LINES",
+        summary: `Lines around the passage (default: ${defaultContext})`,
+        min: 0,
+        max: 1_000_000,
+        whole: true
+      })
+    },
+    examples: ["clew show docs/tides.md", "clew show docs/tides.md:12 --context 20"],
+    details: [
+      "The text is the indexed one, whatever became of the file. On a terminal what is longer than the screen goes through $PAGER. Exits with 3 where there is no such document."
+    ]
+  },
+  ({ collection, context = defaultContext }, [given = ""]) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { out } = yield* Terminal
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const [, name, from, to] = place.exec(given) ?? []
+        // A name may end like a place.
+        const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
+        const found = yield* theDocument(isWhole ? given : name, collection)
+        const document = yield* (yield* Store).get(found.collection, found.docId)
+        const lines = linesOf(document)
+        const first = isWhole ? undefined : Math.min(Math.max(Number(from), lines.first), lines.last)
+        const passage =
+          first === undefined
+            ? undefined
+            : (document.passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
+                ordinal: undefined,
+                startLine: first,
+                endLine: Math.max(first, Math.min(Number(to ?? from), lines.last))
+              })
+        const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
+        const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
+        const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
+        const source = document.source ?? document.docId
+        if (globals.json) {
+          return yield* printJson(ShowReport, {
+            source,
+            doc_id: document.docId,
+            collection: found.collection,
+            ...(document.title === undefined ? {} : { title: document.title }),
+            start_line: start,
+            end_line: end,
+            text,
+            ...(passage?.ordinal === undefined
+              ? {}
+              : {
+                  passage: {
+                    chunk_index: passage.ordinal,
+                    start_line: passage.startLine,
+                    end_line: passage.endLine
+                  }
+                })
+          })
+        }
+        const { bold, cyan, dim } = out.colors
+        const width = String(end).length
+        const rows = text.replace(/\n$/, "").split("\n")
+        // A record stands on one line of its file, whatever line breaks are in it.
+        const isRecord = lines.first === lines.last
+        const body = rows.map((row, at) => {
+          const line = isRecord ? start : start + at
+          const within = passage !== undefined && passage.startLine <= line && line <= passage.endLine
+          const mark = within ? bold(">") : " "
+          return `${mark} ${dim(String(line).padStart(width))}  ${harmless(row)}`
+        })
+        const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
+        yield* page([head, "", ...body].join("\n"))
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

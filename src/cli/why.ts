@@ -1,0 +1,196 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import type { Hit } from "../model/SearchResult.ts"
+import type { SearchRequest } from "../model/Query.ts"
+import { Search } from "../Search.ts"
+import { Store } from "../Store.ts"
+import { citation } from "../text/prompt.ts"
+import { splitQuery } from "../text/terms.ts"
+import * as asking from "./asking.ts"
+import { define } from "./command.ts"
+import { collectionsOf, lookFor, theDocument } from "./document.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { printJson } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+import { limits } from "../model/Limits.ts"
+
+const Leg = Schema.Struct({
+  rank: Schema.optional(
+    Schema.Int.annotations({ description: `Among the first ${limits.topK.max}; absent: not there` })
+  ),
+  score: Schema.optional(Schema.Finite.annotations({ description: "Of its best passage; absent: the leg has none" }))
+})
+
+/** What `why --json` prints. */
+export const WhyReport = Schema.Struct({
+  source: Schema.String,
+  indexed: Schema.Boolean,
+  reason: Schema.optional(Schema.String.annotations({ description: "Why it is not indexed" })),
+  collection: Schema.optional(Schema.String),
+  filtered_out: Schema.optional(Schema.Boolean),
+  hybrid: Schema.optional(Leg),
+  vector: Schema.optional(Leg),
+  keyword: Schema.optional(Leg),
+  degraded: Schema.optional(Schema.String),
+  terms: Schema.optional(
+    Schema.Array(Schema.Struct({ term: Schema.String, score: Schema.Finite })).annotations({
+      description:
+        "BM25 of each word of the question by itself, of the document's best passage for it; 0: it is not there"
+    })
+  ),
+  ahead: Schema.optional(
+    Schema.Array(Schema.Struct({ place: Schema.String, score: Schema.Finite })).annotations({
+      description: "What came before it"
+    })
+  )
+}).annotations({ identifier: "WhyReport" })
+type WhyReport = typeof WhyReport.Type
+
+const mostWords = 16
+const mostAhead = 3
+
+/** The question's words that are looked for. */
+const wordsOf = (query: string): ReadonlyArray<string> => {
+  const isFunction = new Set(splitQuery(query).function)
+  const words = query.match(/[\p{L}\p{N}_]+(?:[-.'][\p{L}\p{N}_]+)*/gu) ?? []
+  return [...new Set(words)]
+    .filter((word) => !splitQuery(word).content.every((term) => isFunction.has(term)))
+    .slice(0, mostWords)
+}
+
+/** Why a file is not in the index, as far as runs have written down or the disk tells. */
+const notIndexed = Effect.fnUntraced(function* (source: string, collection: SearchRequest["collection"]) {
+  const { cwd } = yield* Place
+  const file = path.resolve(cwd, source)
+  for (const { name } of yield* collectionsOf(collection)) {
+    const [known] = yield* (yield* Store).knownFiles(name, [file])
+    if (known !== undefined && known.outcome !== "indexed") {
+      return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
+    }
+    if (known !== undefined) return `read in collection ${name}, and nothing in it to index`
+  }
+  return fs.existsSync(file)
+    ? "no run has met it, or rules like .gitignore pass it over: clew index FILE indexes it"
+    : "there is neither such a document nor such a file"
+})
+
+type Wanted = Effect.Effect.Success<ReturnType<typeof theDocument>>
+
+/** Where a document stands for a question in one way of searching, and what stands before it. */
+const standing = Effect.fnUntraced(function* (request: SearchRequest, wanted: Wanted, source: string | undefined) {
+  const search = yield* Search
+  const all = yield* search.run({ ...request, topK: limits.topK.max })
+  const isOwn = ({ collection, document }: Hit) => document.docId === wanted.docId && collection === wanted.collection
+  const at = all.hits.findIndex(isOwn)
+  const alone =
+    at !== -1 || source === undefined
+      ? undefined
+      : (yield* search.run({ ...request, topK: limits.topK.max, filter: { ...request.filter, source } })).hits.find(
+          isOwn
+        )
+  const own = at === -1 ? alone : all.hits[at]
+  return {
+    degraded: all.degraded,
+    own,
+    leg: { ...(at === -1 ? {} : { rank: at + 1 }), ...(own === undefined ? {} : { score: own.score }) },
+    ahead: (at === -1 ? all.hits : all.hits.slice(0, at)).slice(0, mostAhead)
+  }
+})
+
+export const why = define(
+  {
+    name: "why",
+    summary: "Say why a document ranks where it does for a question",
+    positional: { name: '"QUESTION" SOURCE', summary: "A question in quotes, and a document", min: 2, max: 2 },
+    flags: { filter: asking.flags.filter, collection: asking.flags.collection, fusion: asking.flags.fusion },
+    examples: ['clew why "when is high tide" docs/tides.md'],
+    details: [
+      "Says whether the document is indexed, and if not why; whether the filter leaves it; its rank and score in each leg and in both fused; what each word of the question scores by itself; and what came before it.",
+      "Exits with 3 where it is not indexed."
+    ]
+  },
+  ({ collection, filter, fusion }, [question = "", given = ""]) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { note, out, print } = yield* Terminal
+      const request = yield* asking.requestOf(
+        "clew why",
+        { topK: undefined, hybrid: undefined, alpha: undefined, fusion, filter, collection, graph: undefined },
+        [question]
+      )
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        if ((yield* lookFor(given, collection)).length === 0) {
+          const reason = yield* notIndexed(given, collection)
+          if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
+          else yield* note(`clew: ${given} is not indexed: ${reason}`)
+          return yield* stop(exitCode.nothingFound)
+        }
+        const found = yield* theDocument(given, collection)
+        const document = yield* store.get(found.collection, found.docId)
+        const source = document.source ?? document.docId
+        const own = document.source === undefined ? {} : { source: document.source }
+        const left = yield* store.list(found.collection, { limit: 100, filter: { ...request.filter, ...own } })
+        const filteredOut = request.filter !== undefined && !left.some(({ docId }) => docId === found.docId)
+
+        const at = (more: Partial<SearchRequest>) => standing({ ...request, ...more }, found, document.source)
+        const hybrid = yield* at({})
+        const vector = yield* at({ hybrid: false, fusion: undefined })
+        const keyword = yield* at({ alpha: 0 })
+        const terms = yield* Effect.forEach(wordsOf(question), (word) =>
+          Effect.map(
+            standing({ query: word, alpha: 0, collection: request.collection, filter: { ...own } }, found, undefined),
+            ({ own }) => ({ term: word, score: own?.score ?? 0 })
+          )
+        )
+        const report: WhyReport = {
+          source,
+          indexed: true,
+          collection: found.collection,
+          ...(filteredOut ? { filtered_out: true } : {}),
+          hybrid: hybrid.leg,
+          vector: vector.degraded === undefined ? vector.leg : {},
+          keyword: keyword.leg,
+          ...(hybrid.degraded === undefined ? {} : { degraded: hybrid.degraded }),
+          terms,
+          ahead: hybrid.ahead.map((hit) => ({ place: citation(hit), score: hit.score }))
+        }
+        if (globals.json) return yield* printJson(WhyReport, report)
+
+        const { bold, cyan, dim } = out.colors
+        const legText = ({ rank, score }: typeof Leg.Type) =>
+          rank === undefined
+            ? score === undefined
+              ? "not found"
+              : `not among the first ${limits.topK.max}, score ${score.toFixed(3)}`
+            : `#${rank}, score ${score?.toFixed(3)}`
+        const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
+        yield* print(
+          [
+            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${document.passages.length} passages`,
+            ...(filteredOut ? ["The filter leaves it out."] : []),
+            row("fused", legText(report.hybrid!)),
+            row("meaning", report.degraded === undefined ? legText(report.vector!) : `not asked: ${report.degraded}`),
+            row("words", legText(report.keyword!)),
+            ...terms.map(({ score, term }) => `  ${term}: ${score === 0 ? dim("not in it") : `+${score.toFixed(2)}`}`),
+            ...(report.ahead!.length === 0
+              ? []
+              : [
+                  "Before it:",
+                  ...hybrid.ahead.map(
+                    (hit) =>
+                      `  ${shown(cwd, hit.document.source)}:${hit.passage.startLine}  ${hit.score.toFixed(3)}` +
+                      (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
+                      (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
+                  )
+                ])
+          ].join("\n")
+        )
+      }).pipe(Effect.provide(engine.open("read")))
+    })
+)

@@ -1,0 +1,104 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { parse } from "smol-toml"
+import { ListReport } from "../../../src/cli/list.ts"
+import { ShowReport } from "../../../src/cli/show.ts"
+import { WhyReport } from "../../../src/cli/why.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const box = new Sandbox({ ...library, "kitchen/rye.md": "# Rye\n\nRye bread keeps longer than wheat bread.\n" })
+beforeAll(async () => {
+  box.write({ "docs/empty.bin": "\u0000\u0001\u0002\u0000".repeat(100) })
+  for (const args of [
+    ["index", "docs"],
+    ["index", "kitchen", "-c", "kitchen"]
+  ]) {
+    const { code, stderr } = await box.run(args)
+    assert.strictEqual(code, 0, stderr)
+  }
+})
+afterAll(() => box.remove())
+
+describe("list", () => {
+  it("names the documents of all collections with what there is to know of them", async () => {
+    const { documents } = await box.json(ListReport, ["list"])
+    assert.lengthOf(documents, 6)
+    const rye = documents.find(({ collection }) => collection === "kitchen")!
+    assert.deepInclude(rye, { chunks: 1, format: "md", source: box.path("kitchen/rye.md") })
+    assert.isAbove(rye.characters, 30)
+    const { stdout } = await box.run(["list"])
+    assert.match(stdout, /passages\s+characters\s+format\s+indexed\s+collection\s+source/)
+    assert.match(stdout, /\n +1 .* md .* kitchen +kitchen\/rye\.md\n/)
+  })
+
+  it("narrows by glob or folder, sorts, and ends with 3 where there is none", async () => {
+    const sources = async (...args: ReadonlyArray<string>) =>
+      (await box.json(ListReport, ["list", ...args])).documents.map(({ source }) => source)
+    assert.deepStrictEqual(await sources("kitchen"), [box.path("kitchen/rye.md")])
+    assert.deepStrictEqual(await sources("docs/b*.md", "-c", "default"), [
+      box.path("docs/bread.md"),
+      box.path("docs/brot.md")
+    ])
+    assert.strictEqual((await sources("--sort", "size"))[0], box.path("docs/tides.md"))
+    assert.strictEqual((await box.run(["list", "none"])).code, 3)
+  })
+})
+
+describe("init", () => {
+  it("writes every key commented out, once", async () => {
+    assert.strictEqual((await box.run(["init"])).code, 0)
+    const text = readFileSync(box.path("clew.toml"), "utf8")
+    for (const part of ["[embedding]", '# backend = "auto"', "# chunk_size = "]) assert.include(text, part)
+    assert.deepStrictEqual(
+      Object.values(parse(text)).filter((section) => Object.keys(section as object).length > 0),
+      []
+    )
+    assert.strictEqual((await box.run(["info"])).code, 0)
+    assert.strictEqual((await box.run(["init"])).code, 2)
+    assert.strictEqual((await box.run(["init", "--force"])).code, 0)
+  })
+})
+
+describe("show", () => {
+  it("shows a passage in its place, with its lines", async () => {
+    const { stdout } = await box.run(["show", "docs/tides.md:11", "--context", "1"])
+    assert.match(stdout, /^docs\/tides\.md\n/)
+    assert.match(stdout, /> +11 {2}When sun and moon|> *\d+ {2}## Spring tides/)
+    const { passage, text } = await box.json(ShowReport, ["show", "tides.md:7"])
+    assert.isDefined(passage)
+    assert.include(text, "The moon pulls the sea.")
+    const whole = await box.json(ShowReport, ["show", "docs/tides.md"])
+    assert.strictEqual(whole.text, library["docs/tides.md"])
+    assert.include((await box.json(ShowReport, ["show", "kitchen/rye.md"])).text, "keeps longer")
+    const { code, stderr } = await box.run(["show", "docs/none.md"])
+    assert.strictEqual(code, 3)
+    assert.include(stderr, "clew list")
+  })
+})
+
+describe("why", () => {
+  it("tells where a document ranks in each leg, what the words add, and what came before it", async () => {
+    const report = await box.json(WhyReport, ["why", "when is the spring tide highest", "docs/bread.md"])
+    assert.isTrue(report.indexed)
+    assert.isAbove(report.vector!.rank!, 1)
+    assert.include(report.ahead![0]!.place, "tides.md")
+    const tide = await box.json(WhyReport, ["why", "when is the spring tide highest", "docs/tides.md"])
+    assert.strictEqual(tide.keyword!.rank, 1)
+    assert.deepStrictEqual(
+      tide.terms!.filter(({ score }) => score > 0).map(({ term }) => term),
+      ["spring", "tide", "highest"]
+    )
+    const { stdout } = await box.run(["why", "spring tide", "docs/bread.md"])
+    for (const part of ["meaning", "words     not found", "tide: not in it", "Before it:"]) assert.include(stdout, part)
+  })
+
+  it("says that the filter leaves it out, or why it is not indexed", async () => {
+    const filtered = await box.json(WhyReport, ["why", "tide", "docs/tides.md", "--filter", "lang=de"])
+    assert.isTrue(filtered.filtered_out)
+    const { code, stderr } = await box.run(["why", "tide", "docs/empty.bin"])
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/)
+    assert.match((await box.run(["why", "tide", "none.md"])).stderr, /neither such a document nor such a file/)
+  })
+})

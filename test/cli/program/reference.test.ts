@@ -1,0 +1,35 @@
+import { assert, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { Sandbox } from "./sandbox.ts"
+
+/** The commands that a help text lists. */
+const commandsIn = (help: string): ReadonlyArray<string> =>
+  (/\nCommands\n((?: {2}.*\n)+)/.exec(help)?.[1] ?? "")
+    .split("\n")
+    .flatMap((line) => /^ {2}([a-z]+)\b/.exec(line)?.[1] ?? [])
+
+it("docs/cli.md has every command, and the completions of each shell know it", async () => {
+  const box = new Sandbox()
+  try {
+    const names = commandsIn((await box.run(["--help"])).stdout)
+    assert.isAbove(names.length, 10)
+    const page = readFileSync(new URL("../../../docs/cli.md", import.meta.url), "utf8")
+    const scripts = await Promise.all(
+      ["bash", "zsh", "fish"].map(async (shell) => (await box.run(["--completions", shell])).stdout)
+    )
+    for (const name of names) {
+      assert.match(page, new RegExp(`^\\| \`${name}[^|]*\` +\\|`, "m"), `docs/cli.md has no row for ${name}`)
+      for (const script of scripts) assert.match(script, new RegExp(`\\b${name}\\b`), name)
+      for (const value of ["rrf", "indexed"]) {
+        for (const script of scripts) assert.match(script, new RegExp(`\\b${value}\\b`), value)
+      }
+      const inner = commandsIn((await box.run([name, "--help"])).stdout)
+      for (const sub of inner) {
+        assert.include(page, `${name} ${sub}`)
+        for (const script of scripts) assert.match(script, new RegExp(`\\b${sub}\\b`), sub)
+      }
+    }
+  } finally {
+    box.remove()
+  }
+})
