@@ -69,7 +69,7 @@ describe("clew mcp install", () => {
         parseYaml,
         {
           extensions: {
-            clew: { name: "Clew", type: "stdio", cmd: process.execPath, args, enabled: true, timeout: 300, envs: {} }
+            clew: { name: "clew", type: "stdio", cmd: process.execPath, args, enabled: true, timeout: 300, envs: {} }
           }
         }
       ]
@@ -133,7 +133,13 @@ describe("clew mcp install", () => {
     const value = parse(after).value as Json
     assert.deepStrictEqual(Object.keys(value), ["theme", "context_servers", "z"])
     assert.deepStrictEqual(Object.keys(value.context_servers), ["other", "my-docs"])
-    assert.deepStrictEqual(value.context_servers["my-docs"].args.slice(-3), ["--filter", "search", "--read-only"])
+    assert.deepStrictEqual(value.context_servers["my-docs"].args.slice(-5), [
+      "--filter",
+      "search",
+      "--read-only",
+      "--name",
+      "my-docs"
+    ])
     assert.strictEqual(statSync(file).mode & 0o777, 0o640)
     const [backup = ""] = backups(file)
     assert.strictEqual(readFileSync(join(dirname(file), backup), "utf8"), before)

@@ -11,6 +11,8 @@ export interface Machine {
 
 /** How the server is started. */
 export interface Start {
+  /** What the server is called. */
+  readonly name: string
   readonly command: string
   readonly args: ReadonlyArray<string>
 }
@@ -138,8 +140,8 @@ export const clients = {
         : path.join(xdg(machine), "goose", "config.yaml"),
     format: formats.yaml,
     section: "extensions",
-    entry: ({ args, command }) => ({
-      name: "Clew",
+    entry: ({ args, command, name }) => ({
+      name,
       type: "stdio",
       cmd: command,
       args,

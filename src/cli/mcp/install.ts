@@ -99,6 +99,7 @@ export const install = (
 
         const script = process.argv[1]
         const start = {
+          name: given.name ?? "clew",
           command: process.execPath,
           args: [
             ...(script === undefined ? [] : [path.resolve(cwd, script)]),
@@ -111,6 +112,9 @@ export const install = (
             ...(given.name === undefined ? [] : ["--name", given.name]),
             ...(given.description === undefined ? [] : ["--description", given.description])
           ]
+        }
+        if (!(yield* engine.exists)) {
+          yield* note(`There is no index at ${store.path} yet: clew index PATH --db ${store.path} makes it`)
         }
         const client: Client = clients[given.client]
         const name = given.name ?? "clew"
