@@ -15,6 +15,7 @@ import * as Config from "./Config.ts"
 import { variables } from "./Config/Env.ts"
 import * as Load from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
+import { Doctor } from "./Doctor.ts"
 import { Embedder } from "./Embedder.ts"
 import * as Builtin from "./Embedder/Builtin.ts"
 import { prefixesOf } from "./Embedder/prefixes.ts"
@@ -34,6 +35,7 @@ import { Search } from "./Search.ts"
 import { Speed } from "./Speed.ts"
 import { glance as readGlance } from "./Store/glance.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
+import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
 import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
@@ -282,6 +284,14 @@ export const layerFor = Effect.fnUntraced(function* (
     }
   }
 }, Effect.provide(platform))
+
+/** What looks the configured index over, which need not open for it. */
+export const doctor = ({ apiKeys, settings }: Configured) =>
+  Doctor.Default.pipe(
+    Layer.provide(Layer.merge(SqliteExaminer.layer(settings.store.path), embedders)),
+    Layer.provide(Config.layer({ settings, apiKeys })),
+    Layer.provide(platform)
+  )
 
 /** Backups of the configured index. */
 export const snapshots = ({ settings }: Configured) => SqliteSnapshots.layer(settings.store.path)

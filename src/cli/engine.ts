@@ -15,6 +15,7 @@ import type {
 } from "../Config.ts"
 import type { Answer } from "../Answer.ts"
 import type { Benchmark } from "../Benchmark.ts"
+import type { Doctor } from "../Doctor.ts"
 import type { Embedders } from "../Embedders.ts"
 import type { FileIndexer } from "../FileIndexer.ts"
 import type { Indexer } from "../Indexer.ts"
@@ -79,6 +80,8 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, which is not opened for it. */
     readonly snapshots: Layer.Layer<Snapshots, ConfigError>
+    /** What looks the index over, whatever state it is in. */
+    readonly doctor: Layer.Layer<Doctor, ConfigError | StoreUnavailable>
     /** The configuration as it holds. */
     readonly settings: Effect.Effect<Settings, ConfigError>
     /** What the HTTP server needs besides, with what its flags say over the configuration. */

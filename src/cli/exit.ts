@@ -7,7 +7,7 @@ export const exitCode = {
   /** The command line or the configuration cannot be understood. */
   usage: 2,
   nothingFound: 3,
-  /** Quality or health is below what was asked for. */
+  /** Quality is below what was asked for. */
   below: 4,
   interrupted: 130
 } as const

@@ -20,6 +20,7 @@ import { define, group } from "./command.ts"
 import { compact } from "./compact.ts"
 import { completions } from "./completions.ts"
 import { deleteDocuments } from "./delete.ts"
+import { doctor } from "./doctor.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, type ExitCode } from "./exit.ts"
 import { exportIndex } from "./export.ts"
@@ -65,6 +66,7 @@ const { command, spec } = group(
     reindex,
     serve,
     mcp,
+    doctor,
     benchmark,
     init
   ]
@@ -104,6 +106,13 @@ const engine = Layer.effect(
       configFile: Effect.map(configured, ({ file }) => file),
       snapshots: Layer.unwrapEffect(
         Effect.flatMap(app, ({ snapshots }) => Effect.map(configured, (loaded) => snapshots(loaded)))
+      ),
+      doctor: Layer.unwrapEffect(
+        Effect.gen(function* () {
+          const { doctor } = yield* app
+          const loaded = yield* configured
+          return Layer.provide(doctor(loaded), logging(loaded.settings.log, err.colors.isColorSupported))
+        })
       ),
       exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, { settings }]) => exists(settings)),
       glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store.path)),

@@ -8,6 +8,7 @@ import rebuilds from "./0006_rebuilds.ts"
 import files from "./0007_files.ts"
 import graph from "./0008_graph.ts"
 import names from "./0009_names.ts"
+import checksums from "./0010_checksums.ts"
 
 const migrations = {
   "0001_index": index,
@@ -18,7 +19,8 @@ const migrations = {
   "0006_rebuilds": rebuilds,
   "0007_files": files,
   "0008_graph": graph,
-  "0009_names": names
+  "0009_names": names,
+  "0010_checksums": checksums
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

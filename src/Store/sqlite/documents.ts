@@ -10,6 +10,7 @@ import { headingPath } from "../../model/SearchResult.ts"
 import type { Deleted, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
+import { documentCrc } from "./documentCrc.ts"
 import * as files from "./files.ts"
 import { documentsWhere, metadataRows } from "./filter.ts"
 import * as graph from "./graph/edges.ts"
@@ -116,7 +117,25 @@ export const put = Effect.fnUntraced(function* (
       document.passages.length,
       document.passages.length === 0 ? null : passageId,
       greatest(seenBy, stored) ?? null,
-      indexedAt
+      indexedAt,
+      documentCrc(
+        {
+          title: document.title ?? null,
+          metadata: JSON.stringify(document.metadata),
+          fingerprint: document.fingerprint,
+          tail
+        },
+        document.passages.map((passage, ordinal) => ({
+          ordinal,
+          lead: leads[ordinal]!,
+          text: passage.text,
+          heading: JSON.stringify(passage.heading),
+          start: passage.start,
+          end: passage.end,
+          start_line: passage.startLine,
+          end_line: passage.endLine
+        }))
+      )
     ])
     for (const row of metadataRows(document.metadata)) metadata.push([...row, documentId])
     for (const [ordinal, passage] of document.passages.entries()) {
@@ -182,7 +201,8 @@ const documentColumns = [
   "passages",
   "first_passage",
   "seen_run",
-  "indexed_at"
+  "indexed_at",
+  "crc"
 ]
 
 const passageColumns = [

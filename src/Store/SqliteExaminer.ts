@@ -1,0 +1,184 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as fs from "node:fs"
+import { Examiner, type Finding } from "../Examiner.ts"
+import { StoreUnavailable } from "../Store.ts"
+import * as derived from "./examine/derived.ts"
+import { documents } from "./examine/documents.ts"
+import { fail, guarded, ok, warn } from "./examine/finding.ts"
+import { mend } from "./examine/mend.ts"
+import * as structure from "./examine/structure.ts"
+import { toVector } from "./sqlite/codes/sets.ts"
+import * as collections from "./sqlite/collections.ts"
+import { client, type DatabaseOptions, open } from "./sqlite/connect.ts"
+import { typed } from "./sqlite/errors.ts"
+import { headingOf } from "./sqlite/passage.ts"
+import * as rebuild from "./sqlite/rebuild.ts"
+import { transaction } from "./sqlite/transaction.ts"
+import * as vectors from "./sqlite/vectors.ts"
+
+const rows = { _tag: "Rows" } as const
+
+const looks = { postings: derived.postings, codes: derived.codes }
+
+/** Everything there is to look at, cheap to dear, in one snapshot. */
+const look = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  filename: string,
+  fresh: Effect.Effect.Success<typeof structure.fresh>
+) {
+  const findings: Array<Finding> = []
+  const add = Effect.map((found: ReadonlyArray<Finding>) => void findings.push(...found))
+  const size = (name: string) => (fs.existsSync(name) ? fs.statSync(name).size : 0)
+  const wal = size(`${filename}-wal`)
+  findings.push(
+    wal > 256 * 1024 * 1024
+      ? warn(
+          "WAL",
+          `${Math.round(wal / 2 ** 20)} MB wait to be written into the index`,
+          "stop long readers, then run `clew doctor --fix`",
+          { _tag: "Checkpoint" }
+        )
+      : ok("WAL", "nothing piles up beside the index")
+  )
+  yield* add(guarded("schema", structure.schema(sql, fresh)))
+  yield* add(guarded("pages", structure.integrity(sql), rows))
+  yield* add(guarded("sequences", structure.sequences(sql), rows))
+  yield* add(guarded("upkeep", structure.upkeep(sql)))
+  yield* add(guarded("documents", documents(sql), rows))
+  const pending = yield* Effect.orElseSucceed(rebuild.pending(sql), () => [])
+  const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
+  for (const collection of known) {
+    const { id, name } = collection
+    for (const kind of ["postings", "codes"] as const) {
+      const due = pending.find((one) => one.collection === name && one.kind === kind)
+      const cure = { _tag: "Rebuild", kind, collection: id } as const
+      yield* due === undefined
+        ? add(guarded(kind, looks[kind](sql, collection), cure))
+        : Effect.sync(() => {
+            const text = `collection ${name}: ${due.missing ? "there are none" : "another version made them, or they are half made"}`
+            findings.push(
+              due.missing
+                ? fail(kind, text, undefined, cure)
+                : warn(kind, text, "run `clew doctor --fix`, or leave it to `clew serve` or `clew mcp`", cure)
+            )
+          })
+    }
+    yield* add(guarded("vectors", derived.vectors(sql, collection)))
+  }
+  return findings
+})
+
+interface PassageRow {
+  readonly id: number
+  readonly title: string | null
+  readonly heading: string
+  readonly text: string
+}
+
+const columns = "p.id, d.title, p.heading, p.text"
+const from = "FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id"
+
+const toPassage = (row: PassageRow) => ({
+  id: row.id,
+  title: row.title ?? undefined,
+  heading: headingOf(row.heading),
+  text: row.text
+})
+
+const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
+  const using = <A>(mode: "readonly" | "existing", use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) =>
+    typed(filename)(
+      Effect.scoped(
+        Effect.flatMap(open({ filename, mode }), ({ sql }) =>
+          transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))
+        )
+      )
+    )
+  const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("readonly", use)
+  const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("existing", use)
+
+  /** As it is, damaged or not. */
+  const copy = Effect.gen(function* () {
+    const target = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
+    yield* typed(filename)(
+      Effect.scoped(
+        Effect.gen(function* () {
+          fs.closeSync(fs.openSync(target, "wx", 0o600))
+          const sql = yield* client(filename, false)
+          yield* sql.backup(target)
+        })
+      )
+    )
+    return target
+  })
+
+  return Examiner.of({
+    examine: typed(filename)(structure.fresh).pipe(
+      Effect.flatMap((fresh) => read((sql) => look(sql, filename, fresh))),
+      Effect.catchAll(({ reason }) =>
+        Effect.succeed([
+          fail("file", reason, "see `clew doctor` in the documentation; restore a backup, or index into a new file")
+        ])
+      )
+    ),
+
+    mend: Effect.fn("Examiner.mend")(function* (cures) {
+      const name = yield* copy
+      const done = yield* write((sql) => mend(sql, cures))
+      while ((yield* write(rebuild.step)) !== undefined);
+      yield* typed(filename)(
+        Effect.scoped(
+          Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)
+        )
+      )
+      return { copy: name, done }
+    }),
+
+    collections: read(collections.all),
+
+    embedded: (collection, after, limit) =>
+      read((sql) =>
+        Effect.map(
+          sql.unsafe<PassageRow & { readonly vector: Uint8Array }>(
+            `SELECT ${columns}, v.vector FROM vectors_${collection} AS v CROSS JOIN passages AS p ON p.id = v.passage_id
+             CROSS JOIN documents AS d ON d.id = p.document_id WHERE v.passage_id > ? ORDER BY v.passage_id LIMIT ?`,
+            [after, limit]
+          ),
+          (found) => found.map((row) => ({ ...toPassage(row), vector: toVector(row.vector) }))
+        )
+      ),
+
+    unembedded: (collection, after, limit) =>
+      read((sql) =>
+        Effect.map(
+          sql.unsafe<PassageRow>(
+            `SELECT ${columns} ${from} WHERE d.collection_id = ? AND p.id > ?
+               AND NOT EXISTS (SELECT 1 FROM vectors_${collection} WHERE passage_id = p.id) ORDER BY p.id LIMIT ?`,
+            [collection, after, limit]
+          ),
+          (found) => found.map(toPassage)
+        )
+      ),
+
+    putVectors: (collection, given) => write((sql) => vectors.insert(sql, collection, given)),
+
+    origins: (after, limit) =>
+      read((sql) =>
+        Effect.map(
+          sql.unsafe<{ readonly origin: string }>(
+            "SELECT DISTINCT origin FROM documents WHERE origin > ? ORDER BY origin LIMIT ?",
+            [after, limit]
+          ),
+          (found) => found.map(({ origin }) => origin)
+        )
+      )
+  })
+}
+
+/** Looks an index in a SQLite file over. */
+export const layer = (filename: string): Layer.Layer<Examiner, StoreUnavailable> =>
+  Layer.sync(Examiner, () => make({ filename }))

@@ -1,0 +1,115 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { CollectionSummary } from "../../model/Collection.ts"
+import { crcOf } from "../crc.ts"
+import { verify } from "../keyword/verify.ts"
+import { unpack } from "../sqlite/codes/block.ts"
+import { blocksOf, bodiesOf } from "../sqlite/codes/blocks.ts"
+import { bytesOf, encoder } from "../sqlite/codes/code.ts"
+import { centroidsOf } from "../sqlite/codes/epochs.ts"
+import { find, vectorOf } from "../sqlite/codes/sets.ts"
+import { inList, list } from "../sqlite/rows.ts"
+import { damaged, present } from "../damage.ts"
+import { fail, ok, some } from "./finding.ts"
+
+const rebuild = (kind: "postings" | "codes", collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
+
+/** Postings, lengths and tombstones, held against terms made anew from the texts. */
+export const postings = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, name, passages }: CollectionSummary
+) {
+  const said = yield* verify(sql, id)
+  return said.length === 0
+    ? [ok("postings", `collection ${name}: the postings of ${passages} passages are those of their texts`)]
+    : [fail("postings", `collection ${name}: ${some(said)}`, undefined, rebuild("postings", id))]
+})
+
+interface VectorRow {
+  readonly id: number
+  readonly vector: Uint8Array
+  readonly crc: number | null
+}
+
+const page = 2000
+
+/** Vectors: their checksums and lengths, and whether passages have them. */
+export const vectors = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { embedder, id, name }: CollectionSummary
+) {
+  const altered: Array<number> = []
+  let count = 0
+  for (let after = -1; ;) {
+    const rows = yield* sql.unsafe<VectorRow>(
+      `SELECT passage_id AS id, vector, crc FROM vectors_${id} WHERE passage_id > ? ORDER BY passage_id LIMIT ${page}`,
+      [after]
+    )
+    if (rows.length === 0) break
+    after = rows.at(-1)!.id
+    count += rows.length
+    for (const { crc, id: passage, vector } of rows) {
+      if (vector.byteLength !== 4 * embedder.dimensions || (crc !== null && crcOf(vector, passage) !== crc)) {
+        altered.push(passage)
+      }
+    }
+  }
+  const orphans = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT passage_id AS id FROM vectors_${id} AS v WHERE NOT EXISTS (
+       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+       WHERE p.id = v.passage_id AND d.collection_id = ?)`,
+    [id]
+  )
+  const wrong = [...altered, ...orphans.map((row) => row.id)]
+  return wrong.length === 0
+    ? [ok("vectors", `collection ${name}: ${count} vectors are as they were stored`)]
+    : [
+        fail("vectors", `collection ${name}: vectors are altered, or of no passage: ${some(wrong)}`, undefined, {
+          _tag: "Vectors",
+          collection: id,
+          passages: wrong
+        })
+      ]
+})
+
+/** Codes, made anew from the vectors and compared. */
+export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
+  const set = Option.getOrUndefined(yield* find(sql, { collection: id, generation: "current" }))
+  if (set === undefined) return []
+  const centroids = yield* centroidsOf(sql, set)
+  const { encode } = encoder(set)
+  const seen = new Set<number>()
+  for (const block of yield* blocksOf(sql, set.id)) {
+    const [body] = yield* bodiesOf(sql, set, [block])
+    const stored = unpack(body!, block.rows, bytesOf(set.width))
+    const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(
+      `SELECT passage_id AS id, vector FROM vectors_${id} WHERE passage_id ${inList} ORDER BY passage_id`,
+      [list([...stored.ids])]
+    )
+    const centroid = present(centroids.get(block.epoch), () => `centroid ${block.epoch}`)
+    const made = encode(
+      rows.map((row) => ({ id: row.id, vector: vectorOf(row.vector, set.width) })),
+      centroid
+    )
+    const isSame =
+      Buffer.compare(Buffer.from(made.codes), Buffer.from(stored.codes)) === 0 &&
+      made.ids.every((passage, row) => passage === stored.ids[row] && Object.is(made.factors[row], stored.factors[row]))
+    if (made.ids.length !== stored.ids.length || !isSame) damaged(`code block ${block.version} is not of its vectors`)
+    for (const passage of stored.ids) {
+      if (seen.has(passage)) damaged(`passage ${passage} has two codes`)
+      seen.add(passage)
+    }
+  }
+  const [row] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM vectors_${id}`)
+  return seen.size === row!.count && seen.size === set.rows
+    ? [ok("codes", `collection ${name}: the codes of ${seen.size} vectors are those of the vectors`)]
+    : [
+        fail(
+          "codes",
+          `collection ${name}: ${row!.count} vectors have ${seen.size} codes`,
+          undefined,
+          rebuild("codes", id)
+        )
+      ]
+})

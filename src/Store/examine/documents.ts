@@ -1,0 +1,160 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Finding } from "../../Examiner.ts"
+import { documentCrc, type PassagePart } from "../sqlite/documentCrc.ts"
+import { metadataRows } from "../sqlite/filter.ts"
+import { headingOf } from "../sqlite/passage.ts"
+import { inList, list } from "../sqlite/rows.ts"
+import { fail, ok, some, warn } from "./finding.ts"
+
+interface Row {
+  readonly id: number
+  readonly doc_id: string
+  readonly source: string | null
+  readonly title: string | null
+  readonly metadata: string
+  readonly fingerprint: string
+  readonly tail: string
+  readonly passages: number
+  readonly first_passage: number | null
+  readonly crc: number | null
+}
+
+interface PassageRow extends PassagePart {
+  readonly id: number
+  readonly document_id: number
+}
+
+/** Documents read at a time. */
+const page = 50
+
+/** What a document says of its passages, and how they follow each other. */
+const isInOrder = (row: Row, passages: ReadonlyArray<PassageRow>): boolean =>
+  passages.length === row.passages &&
+  (passages[0]?.id ?? null) === row.first_passage &&
+  passages.every(({ id, ordinal }, place) => ordinal === place && id === row.first_passage! + place)
+
+/** Spans fit the texts, and texts and leads the content that they are put together to. */
+const isWhole = (passages: ReadonlyArray<PassageRow>): boolean => {
+  let covered = 0
+  return passages.every(({ end, end_line, lead, start, start_line, text }) => {
+    const fits =
+      end - start === text.length &&
+      lead.length === Math.max(0, start - covered) &&
+      start_line >= 1 &&
+      end_line >= start_line
+    covered = Math.max(covered, end)
+    return fits
+  })
+}
+
+const attempt = <A>(use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch {
+    return undefined
+  }
+}
+
+const metadataOf = (json: string) =>
+  attempt(() => {
+    const value: unknown = JSON.parse(json)
+    return value !== null && typeof value === "object" && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  })
+
+/** Every document and passage of the index: counts, texts, spans, metadata. */
+export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const altered: Array<Row> = []
+  const misplaced: Array<string> = []
+  const listed: Array<string> = []
+  const miscounted: Array<string> = []
+  let unprotected = 0
+  let total = 0
+  for (let after = 0; ;) {
+    const rows = yield* sql.unsafe<Row>(
+      `SELECT id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, crc
+       FROM documents NOT INDEXED WHERE id > ? ORDER BY id LIMIT ${page}`,
+      [after]
+    )
+    const last = rows.at(-1)
+    if (last === undefined) break
+    after = last.id
+    const ids = list(rows.map(({ id }) => id))
+    const passages = new Map<number, Array<PassageRow>>(rows.map(({ id }) => [id, []]))
+    for (const row of yield* sql.unsafe<PassageRow>(
+      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line
+       FROM passages WHERE document_id ${inList} ORDER BY document_id, ordinal`,
+      [ids]
+    )) {
+      passages.get(row.document_id)!.push(row)
+    }
+    const values = new Map<number, Set<string>>(rows.map(({ id }) => [id, new Set()]))
+    for (const { document_id, key, kind, value } of yield* sql.unsafe<{
+      readonly document_id: number
+      readonly key: string
+      readonly kind: string
+      readonly value: unknown
+    }>(`SELECT document_id, key, kind, value FROM metadata_values WHERE document_id ${inList}`, [ids])) {
+      values.get(document_id)!.add(JSON.stringify([key, kind, value]))
+    }
+    for (const row of rows) {
+      total++
+      const name = row.source ?? row.doc_id
+      const own = passages.get(row.id)!
+      const metadata = metadataOf(row.metadata)
+      const isSame =
+        metadata !== undefined &&
+        own.every(({ heading }) => attempt(() => headingOf(heading)) !== undefined) &&
+        isWhole(own) &&
+        (row.crc === null || documentCrc(row, own) === row.crc)
+      if (!isSame) altered.push(row)
+      if (row.crc === null) unprotected++
+      if (!isInOrder(row, own)) misplaced.push(name)
+      const wanted = metadataRows(metadata ?? {}).map((value) => JSON.stringify(value))
+      const held = values.get(row.id)!
+      if (metadata !== undefined && (wanted.length !== held.size || !wanted.every((value) => held.has(value)))) {
+        listed.push(name)
+      }
+    }
+  }
+  for (const { name } of yield* sql.unsafe<{ readonly name: string }>(
+    `SELECT name FROM collections AS c WHERE documents <> (SELECT count(*) FROM documents WHERE collection_id = c.id)
+       OR passages <> (SELECT count(*) FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+                       WHERE d.collection_id = c.id)`
+  )) {
+    miscounted.push(name)
+  }
+  const rows = { _tag: "Rows" } as const
+  const findings: Array<Finding> = []
+  if (altered.length > 0) {
+    findings.push(
+      fail(
+        "texts",
+        `${altered.length} documents are not as they were stored: ${some(altered.map(({ doc_id, source }) => source ?? doc_id))}`,
+        "run `clew doctor --fix` and index their files again",
+        { _tag: "Replace", documents: altered.map(({ id }) => id) }
+      )
+    )
+  }
+  if (misplaced.length > 0)
+    findings.push(fail("passages", `passages are missing or out of place: ${some(misplaced)}`, undefined, rows))
+  if (listed.length > 0)
+    findings.push(
+      fail("metadata", `filters know other metadata than the documents have: ${some(listed)}`, undefined, rows)
+    )
+  if (miscounted.length > 0)
+    findings.push(fail("counters", `collections count wrongly: ${some(miscounted)}`, undefined, rows))
+  if (unprotected > 0) {
+    findings.push(
+      warn(
+        "checksums",
+        `${unprotected} documents were stored by a version without checksums: a changed letter in them is not noticed`
+      )
+    )
+  }
+  return findings.some(({ status }) => status === "fail")
+    ? findings
+    : [ok("documents", `${total} documents, their passages, spans and metadata fit together`), ...findings]
+})

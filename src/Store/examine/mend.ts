@@ -1,0 +1,81 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Cure } from "../../Examiner.ts"
+import { State } from "../keyword/segments.ts"
+import { codesFrom } from "../sqlite/codes/store.ts"
+import { inList, list } from "../sqlite/rows.ts"
+import { mendRows } from "./rows.ts"
+
+/** Marks derived data as made by no version, so that a rebuild makes them anew. */
+const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "postings" | "codes", collection: number) {
+  yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = ?", [collection, kind])
+  if (kind === "postings") {
+    yield* sql.unsafe(
+      `UPDATE keyword_segments SET terms_version = 0, format = 0, state = CASE WHEN state = ${State.live} THEN state ELSE ${State.garbage} END
+       WHERE collection_id = ?`,
+      [collection]
+    )
+    return
+  }
+  const [row] = yield* sql.unsafe<{ readonly count: number }>(
+    `SELECT count(*) AS count FROM (SELECT 1 FROM vectors_${collection} LIMIT ${codesFrom})`
+  )
+  yield* row!.count < codesFrom
+    ? sql.unsafe("DELETE FROM code_sets WHERE collection_id = ? AND generation = 'current'", [collection])
+    : sql.unsafe("UPDATE code_sets SET format = 0 WHERE collection_id = ? AND generation = 'current'", [collection])
+})
+
+/** Does what can be done at once, in one transaction of the caller's; gives what it did. What is marked is rebuilt next. */
+export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
+  const done: Array<string> = []
+  const rebuilt = new Map<string, readonly ["postings" | "codes", number]>()
+  const rebuild = (kind: "postings" | "codes", collection: number) =>
+    rebuilt.set(`${kind} ${collection}`, [kind, collection])
+  if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
+    for (const collection of yield* mendRows(sql)) {
+      rebuild("postings", collection)
+      rebuild("codes", collection)
+    }
+    done.push(
+      "counts, indices, lists of metadata and places of passages were made to fit; what belonged to nothing went"
+    )
+  }
+  for (const cure of cures) {
+    if (cure._tag === "Replace") {
+      const rows = yield* sql.unsafe<{ readonly source: string; readonly origin: string | null }>(
+        `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
+        [list(cure.documents)]
+      )
+      // A file that looks as it did would not be read.
+      yield* sql.unsafe(
+        `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE path IN (SELECT origin FROM documents WHERE id ${inList})`,
+        [list(cure.documents)]
+      )
+      const lost = rows.filter(({ origin }) => origin === null)
+      if (rows.length > lost.length) {
+        done.push(
+          `the next \`clew index\` replaces ${rows
+            .filter(({ origin }) => origin !== null)
+            .map(({ source }) => source)
+            .join(", ")}`
+        )
+      }
+      if (lost.length > 0) {
+        done.push(
+          `these came from no file, so index them again yourself: ${lost.map(({ source }) => source).join(", ")}`
+        )
+      }
+    }
+    if (cure._tag === "Vectors") {
+      yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
+      rebuild("codes", cure.collection)
+      done.push(`${cure.passages.length} vectors were taken out, to be made anew`)
+    }
+    if (cure._tag === "Rebuild") rebuild(cure.kind, cure.collection)
+  }
+  for (const [kind, collection] of rebuilt.values()) {
+    yield* mark(sql, kind, collection)
+    done.push(`the ${kind} of collection ${collection} were made anew`)
+  }
+  return done
+})

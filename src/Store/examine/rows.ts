@@ -1,0 +1,141 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { crcOf } from "../crc.ts"
+import { State } from "../keyword/segments.ts"
+import { metadataRows } from "../sqlite/filter.ts"
+import { insertRows } from "../sqlite/rows.ts"
+
+/** Rows whose owner is gone, child before parent; a document is never among them. */
+const orphans = [
+  "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
+  "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
+  // The graph looks at their passages again.
+  "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
+  "DELETE FROM graph_mentions WHERE passage_id NOT IN (SELECT id FROM passages)",
+  "DELETE FROM code_sets WHERE collection_id NOT IN (SELECT id FROM collections)",
+  "DELETE FROM code_epochs WHERE set_id NOT IN (SELECT id FROM code_sets)",
+  "DELETE FROM code_blocks WHERE set_id NOT IN (SELECT id FROM code_sets)",
+  "DELETE FROM reindexes WHERE collection_id NOT IN (SELECT id FROM collections)",
+  "DELETE FROM rebuilds WHERE collection_id NOT IN (SELECT id FROM collections)",
+  // What was merging begins anew.
+  `UPDATE keyword_segments SET state = ${State.garbage}
+   WHERE state = ${State.building} OR collection_id NOT IN (SELECT id FROM collections)`
+]
+
+const counted = ["collections", "documents", "passages", "keyword_segments", "code_sets", "files"]
+
+/** The next number of each table is above all that are taken. */
+const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  for (const table of counted) {
+    const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
+      `SELECT (SELECT max(id) FROM ${table}) AS most, (SELECT max(seq) FROM sqlite_sequence WHERE name = ?) AS seq`,
+      [table]
+    )
+    if ((row?.most ?? 0) <= (row?.seq ?? 0)) continue
+    yield* sql.unsafe("DELETE FROM sqlite_sequence WHERE name = ?", [table])
+    yield* sql.unsafe("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table, row!.most])
+  }
+})
+
+interface Misplaced {
+  readonly id: number
+  readonly collection_id: number
+}
+
+/** Documents whose passages have no numbers in a row any more get new ones at the end; their vectors go with them. */
+const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql.unsafe(
+    `UPDATE documents SET passages = 0, first_passage = NULL
+     WHERE id NOT IN (SELECT document_id FROM passages) AND (passages <> 0 OR first_passage IS NOT NULL)`
+  )
+  const found = yield* sql.unsafe<Misplaced>(
+    `SELECT d.id, d.collection_id FROM documents AS d JOIN (
+       SELECT document_id, count(*) AS count, min(id) AS first, max(id) AS last, min(ordinal) AS least, max(ordinal) AS most
+       FROM passages NOT INDEXED GROUP BY document_id
+     ) AS p ON p.document_id = d.id
+     WHERE p.count <> d.passages OR p.first IS NOT d.first_passage OR p.last - p.first + 1 <> p.count
+        OR p.least <> 0 OR p.most + 1 <> p.count`
+  )
+  for (const { collection_id: collection, id } of found) {
+    const passages = yield* sql.unsafe<{ readonly id: number }>(
+      "SELECT id FROM passages WHERE document_id = ? ORDER BY start, id",
+      [id]
+    )
+    const [next] = yield* sql.unsafe<{ readonly first: number }>(
+      "SELECT max((SELECT max(id) FROM passages), (SELECT seq FROM sqlite_sequence WHERE name = 'passages')) + 1 AS first"
+    )
+    const { first } = next!
+    for (const table of ["graph_passages", "graph_mentions"]) {
+      yield* sql.unsafe(`DELETE FROM ${table} WHERE passage_id IN (SELECT id FROM passages WHERE document_id = ?)`, [
+        id
+      ])
+    }
+    // First out of each other's way, since a document has an ordinal once.
+    yield* sql.unsafe("UPDATE passages SET ordinal = -1 - ordinal - id WHERE document_id = ?", [id])
+    for (const [ordinal, passage] of passages.entries()) {
+      const moved = first + ordinal
+      yield* sql.unsafe("UPDATE passages SET id = ?, ordinal = ? WHERE id = ?", [moved, ordinal, passage.id])
+      const [row] = yield* sql.unsafe<{ readonly vector: Uint8Array; readonly crc: number | null }>(
+        `SELECT vector, crc FROM vectors_${collection} WHERE passage_id = ?`,
+        [passage.id]
+      )
+      if (row === undefined) continue
+      // One that has changed stays marked as such.
+      const isWhole = row.crc !== null && crcOf(row.vector, passage.id) === row.crc
+      yield* sql.unsafe(`UPDATE vectors_${collection} SET passage_id = ?, crc = ? WHERE passage_id = ?`, [
+        moved,
+        isWhole ? crcOf(row.vector, moved) : row.crc,
+        passage.id
+      ])
+    }
+    yield* sql.unsafe("UPDATE sqlite_sequence SET seq = ? WHERE name = 'passages'", [first + passages.length - 1])
+    yield* sql.unsafe("UPDATE documents SET passages = ?, first_passage = ? WHERE id = ?", [passages.length, first, id])
+  }
+  return new Set(found.map((row) => row.collection_id))
+})
+
+const page = 500
+
+/** What filters know is taken from the documents' metadata. */
+const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql.unsafe("DELETE FROM metadata_values")
+  for (let after = 0; ;) {
+    const rows = yield* sql.unsafe<{ readonly id: number; readonly metadata: string }>(
+      "SELECT id, metadata FROM documents WHERE id > ? ORDER BY id LIMIT ?",
+      [after, page]
+    )
+    if (rows.length === 0) return
+    after = rows.at(-1)!.id
+    yield* insertRows(
+      sql,
+      "metadata_values",
+      ["key", "kind", "value", "document_id"],
+      rows.flatMap((row) =>
+        metadataRows(JSON.parse(row.metadata) as Readonly<Record<string, unknown>>).map((value) => [...value, row.id])
+      )
+    )
+  }
+})
+
+/** Mends what hangs between rows; gives the collections whose derived data do not fit their passages any more. */
+export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql.unsafe("REINDEX")
+  for (const statement of orphans) yield* sql.unsafe(statement)
+  yield* sequences(sql)
+  // Texts that no answer could be made of; the documents stay among those that have to be indexed again.
+  yield* sql.unsafe(
+    "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'"
+  )
+  yield* sql.unsafe(
+    "UPDATE passages SET heading = '[]' WHERE NOT json_valid(heading) OR json_type(heading) IS NOT 'array'"
+  )
+  const moved = yield* places(sql)
+  yield* metadata(sql)
+  yield* sql.unsafe(
+    `UPDATE collections SET
+       documents = (SELECT count(*) FROM documents WHERE collection_id = collections.id),
+       passages = (SELECT coalesce(sum(passages), 0) FROM documents WHERE collection_id = collections.id),
+       changes = changes + 1`
+  )
+  return moved
+})

@@ -1,0 +1,105 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Finding } from "../../Examiner.ts"
+import { connect, memory } from "../sqlite/connect.ts"
+import { fail, ok, some, warn } from "./finding.ts"
+
+const anew = "restore a backup with `clew restore`, or index into a new file"
+
+/** SQLite's own checks of pages, indices and references. */
+export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const rows = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)")
+  const said = rows.map((row) => row.integrity_check)
+  const orphans = yield* sql.unsafe<{ readonly table: string; readonly count: number }>(
+    `SELECT "table", count(*) AS count FROM pragma_foreign_key_check GROUP BY 1`
+  )
+  const pages =
+    said.length === 1 && said[0] === "ok"
+      ? ok("pages", "SQLite finds its pages and indices whole")
+      : fail("pages", `SQLite says: ${some(said)}`, anew, { _tag: "Rows" })
+  const references =
+    orphans.length === 0
+      ? ok("references", "every row belongs to something")
+      : fail(
+          "references",
+          `rows belong to nothing: ${some(orphans.map(({ count, table }) => `${count} of ${table}`))}`,
+          undefined,
+          { _tag: "Rows" }
+        )
+  return [pages, references]
+})
+
+const objects = (sql: SqlClient.SqlClient) =>
+  sql.unsafe<{ readonly name: string; readonly sql: string }>(
+    "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'vectors_%'"
+  )
+
+/** The tables and indices of an index made now. */
+export const fresh = Effect.scoped(Effect.flatMap(connect({ filename: memory, mode: "create" }), objects))
+
+/** Tables and indices, held against those of an index made now. */
+export const schema = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  fresh: ReadonlyArray<{ readonly name: string; readonly sql: string }>
+) {
+  const found = new Map((yield* objects(sql)).map((object) => [object.name, object.sql]))
+  const missing = fresh.filter(({ name }) => !found.has(name)).map(({ name }) => name)
+  const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== object.sql)
+  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections")
+  const tables = new Set(
+    (yield* sql.unsafe<{ readonly name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")).map(
+      ({ name }) => name
+    )
+  )
+  for (const { id } of collections) if (!tables.has(`vectors_${id}`)) missing.push(`vectors_${id}`)
+  const findings: Array<Finding> = []
+  if (missing.length > 0) findings.push(fail("schema", `not there: ${some(missing)}`, anew))
+  if (altered.length > 0) {
+    findings.push(fail("schema", `not as they should be: ${some(altered.map(({ name }) => name))}`, anew))
+  }
+  return findings.length === 0 ? [ok("schema", "every table and index is there")] : findings
+})
+
+const counted = ["collections", "documents", "passages", "keyword_segments", "code_sets", "files"] as const
+
+/** Numbers that are given away once must not be given away again. */
+export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const wrong: Array<string> = []
+  for (const table of counted) {
+    const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
+      `SELECT (SELECT max(id) FROM ${table}) AS most, (SELECT seq FROM sqlite_sequence WHERE name = ?) AS seq`,
+      [table]
+    )
+    if ((row?.most ?? 0) > (row?.seq ?? 0)) wrong.push(table)
+  }
+  return wrong.length === 0
+    ? [ok("sequences", "the next numbers are free")]
+    : [fail("sequences", `the next number is taken: ${some(wrong)}`, undefined, { _tag: "Rows" })]
+})
+
+const pragma = (sql: SqlClient.SqlClient, name: string) =>
+  Effect.map(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`), (rows) => Number(Object.values(rows[0] ?? {})[0]))
+
+/** Room that is free within the file, and what is unfinished. */
+export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const pages = yield* pragma(sql, "page_count")
+  const free = yield* pragma(sql, "freelist_count")
+  const reindexes = yield* sql.unsafe<{ readonly name: string }>(
+    "SELECT c.name FROM reindexes AS r JOIN collections AS c ON c.id = r.collection_id"
+  )
+  const share = Math.round((100 * free) / Math.max(1, pages))
+  return [
+    free > 1000 && share > 50
+      ? warn("free pages", `${share} % of the file are free`, "run `clew compact`")
+      : ok("free pages", `${share} % of the file are free`),
+    ...(reindexes.length === 0
+      ? []
+      : [
+          warn(
+            "reindex",
+            `a change of embedder is unfinished: ${some(reindexes.map(({ name }) => name))}`,
+            "go on with `clew reindex`"
+          )
+        ])
+  ]
+})

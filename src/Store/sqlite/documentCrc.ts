@@ -1,0 +1,33 @@
+import { crc32 } from "../crc.ts"
+
+/** What of a document's row is in its checksum: what indexing made of it, not where it was found or when. */
+export interface DocumentPart {
+  readonly title: string | null
+  readonly metadata: string
+  readonly fingerprint: string
+  readonly tail: string
+}
+
+/** A passage's row, but for its numbers. */
+export interface PassagePart {
+  readonly ordinal: number
+  readonly lead: string
+  readonly text: string
+  readonly heading: string
+  readonly start: number
+  readonly end: number
+  readonly start_line: number
+  readonly end_line: number
+}
+
+const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
+  crc32(Buffer.from(JSON.stringify(values)), before)
+
+/** A checksum of a document and its passages in order. */
+export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePart>): number => {
+  let crc = crcOfValues([document.title, document.metadata, document.fingerprint, document.tail], 0)
+  for (const { end, end_line, heading, lead, ordinal, start, start_line, text } of passages) {
+    crc = crcOfValues([ordinal, lead, text, heading, start, end, start_line, end_line], crc)
+  }
+  return crc
+}

@@ -1,0 +1,12 @@
+import * as Schema from "effect/Schema"
+
+/** One thing that `clew doctor` looked at. */
+export const Check = Schema.Struct({
+  name: Schema.String.annotations({ description: "What was looked at" }),
+  status: Schema.Literal("ok", "warn", "fail").annotations({
+    description: "fail: answers may be wrong or missing; warn: something to know"
+  }),
+  detail: Schema.String.annotations({ description: "What was found" }),
+  next: Schema.optional(Schema.String.annotations({ description: "What to do about it" }))
+}).annotations({ identifier: "Check" })
+export type Check = typeof Check.Type

@@ -1,0 +1,51 @@
+import Database from "better-sqlite3"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { DoctorReport } from "../../../src/cli/doctor.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox(library)
+})
+afterEach(() => box.remove())
+
+const damage = (statement: string) => {
+  const db = new Database(box.path("index.db"))
+  db.exec(statement)
+  db.close()
+}
+
+describe("doctor", () => {
+  it("says what is wrong, mends it, and has the next index replace what it cannot mend", async () => {
+    const run = (...args: ReadonlyArray<string>) => box.run([...args, "--db", "index.db"])
+    assert.match((await run("doctor")).stdout, /there is no index at .*\n.*make one with `clew index PATH`/)
+    assert.strictEqual((await run("index", "docs")).code, 0)
+    const well = await box.json(DoctorReport, ["doctor", "--deep", "--db", "index.db"])
+    assert.isTrue(well.ok)
+
+    damage("UPDATE keyword_postings SET data = zeroblob(length(data)); DELETE FROM vectors_1 WHERE passage_id = 2")
+    const query = await run("query", "--alpha", "0", "lava")
+    assert.strictEqual(query.code, 1)
+    assert.match(query.stderr, /is damaged: .* has changed; run `clew doctor`/)
+    const found = await run("doctor")
+    assert.strictEqual(found.code, 1)
+    assert.match(found.stdout, /^fail postings: /m)
+    assert.match(found.stdout, /^fail vectors: .* 1 passages have no vector/m)
+    const fixed = await run("doctor", "--fix")
+    assert.strictEqual(fixed.code, 0, fixed.stdout)
+    assert.match(fixed.stdout, /Mended: 1 vectors were made anew/)
+    assert.strictEqual((await run("query", "--alpha", "0", "lava")).code, 0)
+
+    damage("UPDATE passages SET text = replace(text, 'Lava', 'Java')")
+    assert.match(
+      (await run("doctor")).stdout,
+      /^fail texts: 1 documents are not as they were stored: .*notes\.jsonl#n1/m
+    )
+    assert.strictEqual((await run("doctor", "--fix")).code, 1)
+    assert.strictEqual((await run("index", "docs")).code, 0)
+    const last = await run("doctor", "--deep")
+    assert.strictEqual(last.code, 0, last.stdout)
+    assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
+  })
+})
