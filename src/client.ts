@@ -13,12 +13,20 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
-import { type DeleteResponse, type DocumentResponse, IndexRequest, type IndexResponse } from "./api/Documents.ts"
+import {
+  type DeleteResponse,
+  type DocumentResponse,
+  IndexRequest,
+  type IndexResponse,
+  type ListResponse
+} from "./api/Documents.ts"
 import { fromIssues } from "./api/issues.ts"
 import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
 import { DocumentId, Source } from "./model/Document.ts"
+import { aborted, retrying } from "./api/waiting.ts"
+import { Filter } from "./model/Filter.ts"
 import type { PromptResponse, SearchResponse } from "./model/SearchResult.ts"
 import type { CollectionInfo, Stats } from "./model/Stats.ts"
 
@@ -30,6 +38,18 @@ export interface ClientOptions {
   readonly url: string
   /** The server's SERVICE_API_KEY, if it has one. */
   readonly apiKey?: string | undefined
+  /** How often a request is sent again that was answered 429 or 503, after as long as Retry-After says; 2 unless given. */
+  readonly retries?: number | undefined
+  /** Milliseconds that a promise, or the start of an answer to `ask`, may take; no end unless given. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What one call may have of its own. */
+export interface CallOptions {
+  /** Ends the call: it rejects with the signal's reason, and the server stops. */
+  readonly signal?: AbortSignal | undefined
+  /** Instead of the client's own. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** Whether it is Clew that answered; what stands before it has errors of its own, which would not decode. */
@@ -39,10 +59,10 @@ const isOurs = ({ headers, status }: HttpClientResponse.HttpClientResponse): boo
 }
 
 const transport =
-  ({ apiKey }: ClientOptions) =>
+  ({ apiKey, retries = 2 }: ClientOptions) =>
   <E, R>(client: HttpClient.HttpClient.With<E, R>) => {
     const checked = HttpClient.transformResponse(
-      client,
+      HttpClient.transform(client, (sending, { url }) => retrying(retries)(sending, url)),
       Effect.filterOrFail(
         isOurs,
         (response) => new HttpClientError.ResponseError({ request: response.request, response, reason: "StatusCode" })
@@ -100,6 +120,17 @@ const problemOf = (response: HttpClientResponse.HttpClientResponse) =>
     Effect.flatMap((body) => Effect.fail(new Problem(body)))
   )
 
+const within = <A, E, R>(timeoutMs: number | undefined, effect: Effect.Effect<A, E, R>) =>
+  timeoutMs === undefined
+    ? effect
+    : Effect.timeoutFail(effect, {
+        duration: timeoutMs,
+        onTimeout: () => {
+          const detail = `No answer within ${timeoutMs} ms`
+          return new Problem({ type: "about:blank", title: "Timed out", status: 0, detail, _tag: "TimedOut" })
+        }
+      })
+
 /**
  * Asks a question and gives the answer as it is written; it ends when the answer is whole and fails with a `Problem`
  * when it was refused or broke off (`AnswerFailed`). Whoever stops reading stops the model.
@@ -110,7 +141,7 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
       const client = transport(options)(yield* HttpClient.HttpClient)
       yield* check(AskRequest, request)
       const url = HttpClientRequest.prependUrl(HttpClientRequest.post("/ask"), options.url)
-      const response = yield* client.execute(HttpClientRequest.bodyUnsafeJson(url, request))
+      const response = yield* within(options.timeoutMs, client.execute(HttpClientRequest.bodyUnsafeJson(url, request)))
       if (response.status !== 200) return yield* problemOf(response)
       const cut = broken("The connection ended before the answer did")
       const events = response.stream.pipe(
@@ -145,64 +176,104 @@ type Encoded<S extends Schema.Schema.Any> = Schema.Schema.Encoded<S>
 
 /** The same operations as promises, with the JSON that goes over the wire; they reject with a `Problem`. */
 export interface Client {
-  readonly query: (request: Encoded<typeof QueryRequest>) => Promise<SearchResponse>
-  readonly prompt: (request: Encoded<typeof PromptRequest>) => Promise<PromptResponse>
+  readonly query: (request: Encoded<typeof QueryRequest>, call?: CallOptions) => Promise<SearchResponse>
+  readonly prompt: (request: Encoded<typeof PromptRequest>, call?: CallOptions) => Promise<PromptResponse>
   /** For `for await`; leaving the loop stops the model. */
-  readonly ask: (request: Encoded<typeof AskRequest>) => AsyncIterable<AskEvent>
-  readonly index: (request: Encoded<typeof IndexRequest>) => Promise<IndexResponse>
-  readonly getDocument: (docId: string, collection?: string) => Promise<DocumentResponse>
-  readonly deleteDocument: (docId: string, collection?: string) => Promise<DeleteResponse>
+  readonly ask: (request: Encoded<typeof AskRequest>, call?: CallOptions) => AsyncIterable<AskEvent>
+  readonly index: (request: Encoded<typeof IndexRequest>, call?: CallOptions) => Promise<IndexResponse>
+  readonly getDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DocumentResponse>
+  /** A page of documents; `cursor` is `next_cursor` of the page before. */
+  readonly listDocuments: (request?: ListRequest, call?: CallOptions) => Promise<ListResponse>
+  readonly deleteDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
   /** Deletes what came from exactly this source; deleting nothing is no error. */
-  readonly deleteSource: (source: string, collection?: string) => Promise<DeleteResponse>
-  readonly collections: () => Promise<ReadonlyArray<CollectionInfo>>
-  readonly createCollection: (name: string) => Promise<CollectionInfo>
-  readonly dropCollection: (name: string) => Promise<DeleteResponse>
-  readonly stats: (collection?: string) => Promise<Stats>
-  readonly health: () => Promise<{ readonly status: "ok"; readonly version: string }>
+  readonly deleteSource: (source: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
+  /** Deletes every document that a filter matches, which must not be empty. */
+  readonly deleteMatching: (filter: Filter, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
+  readonly collections: (call?: CallOptions) => Promise<ReadonlyArray<CollectionInfo>>
+  readonly createCollection: (name: string, call?: CallOptions) => Promise<CollectionInfo>
+  readonly dropCollection: (name: string, call?: CallOptions) => Promise<DeleteResponse>
+  readonly stats: (collection?: string, call?: CallOptions) => Promise<Stats>
+  readonly health: (call?: CallOptions) => Promise<{ readonly status: "ok"; readonly version: string }>
+}
+
+export interface ListRequest {
+  readonly filter?: Filter | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+  readonly collection?: string | undefined
 }
 
 const inCollection = { collection: Schema.optional(CollectionName) }
 const Name = Schema.Struct({ name: CollectionName })
 const InCollection = Schema.Struct(inCollection)
 const ById = Schema.Struct({ doc_id: DocumentId, ...inCollection })
+const ByFilter = Schema.Struct({ filter: Filter, ...inCollection })
+const Listing = Schema.Struct({
+  filter: Schema.optional(Filter),
+  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000))),
+  cursor: Schema.optional(Schema.String),
+  ...inCollection
+})
 const BySource = Schema.Struct({ source: Source, ...inCollection })
 
 /** A client for programs without Effect; `fetch` does the rest, so it also runs in a browser. */
 export const connect = (options: ClientOptions): Client => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
   const { collections, documents, search, system } = runtime.runSync(make(options))
-  const asking = ask(options)
   const asProblem = toProblem(options.url)
 
-  const run = async <A, E>(effect: Effect.Effect<A, E>): Promise<A> => {
-    const exit = await runtime.runPromiseExit(effect)
+  const run = async <A, E>(effect: Effect.Effect<A, E>, call: CallOptions = {}): Promise<A> => {
+    const { signal, timeoutMs = options.timeoutMs } = call
+    const exit = await runtime.runPromiseExit(within(timeoutMs, effect), signal === undefined ? {} : { signal })
     if (exit._tag === "Success") return exit.value
-    throw asProblem(Cause.squash(exit.cause))
+    throw signal?.aborted === true && Cause.isInterrupted(exit.cause)
+      ? signal.reason
+      : asProblem(Cause.squash(exit.cause))
   }
-  const checked = <A, I, B, E>(schema: Schema.Schema<A, I>, input: I, use: (value: A) => Effect.Effect<B, E>) =>
-    run(Effect.flatMap(check(schema, input), use))
+  const checked = <A, I, B, E>(
+    schema: Schema.Schema<A, I>,
+    input: I,
+    call: CallOptions | undefined,
+    use: (value: A) => Effect.Effect<B, E>
+  ) => run(Effect.flatMap(check(schema, input), use), call)
 
   return {
-    ask: async function* (request) {
-      yield* Stream.toAsyncIterableRuntime(Stream.mapError(asking(request), asProblem), await runtime.runtime())
+    ask: async function* (request, { signal, timeoutMs = options.timeoutMs } = {}) {
+      const events = Stream.mapError(ask({ ...options, timeoutMs })(request), asProblem)
+      const stream = signal === undefined ? events : Stream.interruptWhen(events, aborted(signal))
+      yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
     },
-    query: (request) => checked(QueryRequest, request, (payload) => search.query({ payload })),
-    prompt: (request) => checked(PromptRequest, request, (payload) => search.prompt({ payload })),
-    index: (request) => checked(IndexRequest, request, (payload) => documents.index({ payload })),
-    getDocument: (id, collection) =>
-      checked(ById, { doc_id: id, collection }, ({ doc_id, ...urlParams }) =>
+    query: (request, call) => checked(QueryRequest, request, call, (payload) => search.query({ payload })),
+    prompt: (request, call) => checked(PromptRequest, request, call, (payload) => search.prompt({ payload })),
+    index: (request, call) => checked(IndexRequest, request, call, (payload) => documents.index({ payload })),
+    getDocument: (id, collection, call) =>
+      checked(ById, { doc_id: id, collection }, call, ({ doc_id, ...urlParams }) =>
         documents.getDocument({ path: { doc_id }, urlParams })
       ),
-    deleteDocument: (id, collection) =>
-      checked(ById, { doc_id: id, collection }, ({ doc_id, ...urlParams }) =>
+    listDocuments: (request = {}, call) =>
+      checked(Listing, request, call, (urlParams) => documents.listDocuments({ urlParams })),
+    deleteDocument: (id, collection, call) =>
+      checked(ById, { doc_id: id, collection }, call, ({ doc_id, ...urlParams }) =>
         documents.deleteDocument({ path: { doc_id }, urlParams })
       ),
-    deleteSource: (source, collection) =>
-      checked(BySource, { source, collection }, (payload) => documents.deleteBySource({ payload, urlParams: {} })),
-    collections: () => run(Effect.map(collections.listCollections({}), (all) => all.collections)),
-    createCollection: (name) => checked(Name, { name }, (payload) => collections.createCollection({ payload })),
-    dropCollection: (name) => checked(Name, { name }, (path) => collections.dropCollection({ path })),
-    stats: (collection) => checked(InCollection, { collection }, (urlParams) => system.stats({ urlParams })),
-    health: () => run(system.health({}))
+    deleteSource: (source, collection, call) =>
+      checked(BySource, { source, collection }, call, (payload) =>
+        documents.deleteBySource({ payload, urlParams: {} })
+      ),
+    deleteMatching: (filter, collection, call) =>
+      checked(ByFilter, { filter, collection }, call, (payload) =>
+        documents.deleteBySource({ payload, urlParams: {} })
+      ),
+    collections: (call) =>
+      run(
+        Effect.map(collections.listCollections({}), (all) => all.collections),
+        call
+      ),
+    createCollection: (name, call) =>
+      checked(Name, { name }, call, (payload) => collections.createCollection({ payload })),
+    dropCollection: (name, call) => checked(Name, { name }, call, (path) => collections.dropCollection({ path })),
+    stats: (collection, call) =>
+      checked(InCollection, { collection }, call, (urlParams) => system.stats({ urlParams })),
+    health: (call) => run(system.health({}), call)
   }
 }

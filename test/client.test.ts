@@ -10,7 +10,9 @@ import { start } from "./http/server.ts"
 import { eventually, startOllama } from "./ollama.ts"
 
 const page = readFileSync(new URL("../docs/client.md", import.meta.url), "utf8")
-const [promises = "", asking = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1]!)
+const [promises = "", asking = "", waiting = "", effects = ""] = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(
+  (match) => match[1]!
+)
 
 /** A page's example as a function of what it imports and of `url`, that gives back some of its names. */
 const example = (code: string, names: string): ((scope: object) => Promise<any>) => {
@@ -224,5 +226,40 @@ it.scopedLive("keeps to the path of its address, and tells a proxy's errors from
       [...new Set(asked)],
       ["POST /clew/query", "GET /clew/documents/x", "GET /clew/stats", "POST /clew/ask"]
     )
+  })
+)
+
+it.scopedLive("waits, gives up and ends early as docs/client.md says", () =>
+  Effect.gen(function* () {
+    const { url } = yield* start({ apiKey: "secret" })
+    const { page, reason } = yield* Effect.promise(() => example(waiting, "page, reason")({ ...Client, url }))
+    assert.deepStrictEqual(page, { documents: [] })
+    assert.strictEqual(reason, "nobody waits")
+  })
+)
+
+it.scopedLive("sends again what came at a bad time, and says when nobody answers in time", () =>
+  Effect.gen(function* () {
+    const statuses = [429, 503]
+    const silent = new Set<Http.ServerResponse>()
+    const server = Http.createServer((request, response) => {
+      if (request.url === "/collections") return void silent.add(response)
+      const status = statuses.shift() ?? 200
+      const body = { type: "about:blank", title: "Busy", status, detail: "busy", _tag: "TooManyRequests" }
+      response.writeHead(status, {
+        "content-type": status === 200 ? "application/json" : "application/problem+json",
+        "retry-after": "0"
+      })
+      response.end(JSON.stringify(status === 200 ? { status: "ok", version: "1" } : body))
+    })
+    yield* Effect.acquireRelease(
+      Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () => Effect.sync(() => (server.closeAllConnections(), server.close()))
+    )
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const health = yield* Effect.promise(() => Client.connect({ url }).health())
+    assert.deepStrictEqual(health, { status: "ok", version: "1" })
+    const late = yield* Effect.flip(Effect.tryPromise(() => Client.connect({ url, timeoutMs: 50 }).collections()))
+    assert.deepInclude(late.error as object, { _tag: "TimedOut", detail: "No answer within 50 ms" })
   })
 )

@@ -39,6 +39,8 @@ export interface Failure<Tag extends string> {
 export class Problem<Tag extends string = string> extends Error implements Failure<Tag> {
   readonly _tag: Tag
   readonly status: number
+  /** What went wrong; the same as `message`. */
+  readonly detail: string
   readonly errors: ReadonlyArray<FieldError>
 
   constructor(body: Wire<Tag>) {
@@ -46,6 +48,7 @@ export class Problem<Tag extends string = string> extends Error implements Failu
     this.name = body._tag
     this._tag = body._tag
     this.status = body.status
+    this.detail = body.detail
     this.errors = body.errors ?? []
   }
 }
