@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, string>> = {
   terms: "index terms and highlighting",
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",
+  storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   http: "the HTTP server beside bare node:http and the engine in process"
 }
 

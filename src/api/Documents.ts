@@ -162,6 +162,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addError(failures.PayloadTooLarge)
       .addError(failures.UnsupportedMediaType)
       .addError(failures.EmbedderUnavailable)
+      .addError(failures.IndexingBusy)
       .middleware(Writing)
       .annotateContext(
         OpenApi.annotations({

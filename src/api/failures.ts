@@ -25,4 +25,9 @@ export const TooManyRequests = failure("TooManyRequests", 429, "Over the rate li
 export const InternalError = failure("InternalError", 500, "A defect of the server, with an id that its log carries")
 export const EmbedderUnavailable = failure("EmbedderUnavailable", 503, "The embedder cannot answer now")
 export const StoreUnavailable = failure("StoreUnavailable", 503, "The index cannot be used now")
+export const IndexingBusy = failure(
+  "IndexingBusy",
+  503,
+  "Too many batches wait to be indexed; Retry-After says when to try again"
+)
 export const TooManySockets = failure("TooManySockets", 503, "server.max_sockets are open already")

@@ -1,15 +1,19 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { InvalidRequest } from "../api/errors.ts"
+import { IndexingBusy, InvalidRequest } from "../api/errors.ts"
 import type { IndexRequest, IndexResponse } from "../api/Documents.ts"
 import { LimitsConfig } from "../Config.ts"
 import { nextTurn, turnMs } from "../EventLoop.ts"
 import { type Compared, Indexer } from "../Indexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
+import { makeTurns } from "../Turn.ts"
 import * as metrics from "./metrics.ts"
 
 /** What is chunked, embedded and stored at a stretch, before others get their turn. */
 const slice = { documents: 16, characters: 50_000 }
+
+/** Batches that are under way or wait; each holds its body in memory. */
+const mostBatches = 16
 
 const pause = Effect.sleep(0)
 
@@ -38,7 +42,7 @@ export class Indexing extends Effect.Service<Indexing>()("clew/http/Indexing", {
   effect: Effect.gen(function* () {
     const indexer = yield* Indexer
     const { maxBatch } = yield* LimitsConfig
-    const turn = yield* Effect.makeSemaphore(1)
+    const turns = makeTurns(1)
 
     const run = Effect.fn("Indexing.run")(function* ({
       collection: name = defaultCollection,
@@ -87,6 +91,10 @@ export class Indexing extends Effect.Service<Indexing>()("clew/http/Indexing", {
       } satisfies IndexResponse
     })
 
-    return { run: (request: IndexRequest) => turn.withPermits(1)(run(request)) }
+    const bounded = Effect.fnUntraced(function* (request: IndexRequest) {
+      if (turns.size() >= mostBatches) return yield* new IndexingBusy({ limit: mostBatches })
+      return yield* turns.urgent(run(request))
+    })
+    return { run: bounded }
   })
 }) {}

@@ -61,10 +61,17 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
         : embedders.configured.identity
     )
 
+    /** Goes the way that queries go, through the threads that answer them. */
+    const readable = Effect.catchTag(
+      Effect.asVoid(store.lookup(defaultCollection, [])),
+      "CollectionNotFound",
+      () => Effect.void
+    )
+
     /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
     const asking = yield* Effect.cachedWithTTL(
       Effect.forkDaemon(
-        Effect.interruptible(Effect.all({ store: check(store.stats()), embedder: check(embedder) }, { concurrency: 2 }))
+        Effect.interruptible(Effect.all({ store: check(readable), embedder: check(embedder) }, { concurrency: 2 }))
       ),
       "1 second"
     )

@@ -140,6 +140,18 @@ it.layer(NodeFileSystem.layer)("masks", (it) => {
     })
   )
 
+  it.scoped("of long filters that match nothing do not pile up", () =>
+    Effect.gen(function* () {
+      const { sql, store } = yield* opened
+      const masks = new Masks()
+      yield* store.put(names[0]!, [document("one", { source: "s" })])
+      const long = "x".repeat(1_000_000)
+      for (let n = 0; n < 40; n++) yield* masks.of(sql, 1, { doc_id: `${n}${long}` })
+      assert.isAbove(masks.size, 0)
+      assert.isAtMost(masks.size, 32 * 1024 * 1024)
+    })
+  )
+
   it.scoped("are computed once for a state, and there is none for an empty filter", () =>
     Effect.gen(function* () {
       const { sql, store } = yield* opened

@@ -60,6 +60,8 @@ export interface Given {
   readonly faults?: { embedder?: string; store?: string; defect?: unknown }
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
+  /** What storing waits for. */
+  readonly writing?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
   /** Gets every line of the log. */
   readonly log?: Array<Line>
@@ -89,18 +91,21 @@ const embedder = (faults: NonNullable<Given["faults"]>) => {
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
 /** The real store, with whatever is wrong with it at the moment before each of its methods. */
-const store = ({ faults = {}, gate }: Given) => {
+const store = ({ faults = {}, gate, writing }: Given) => {
   const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
       return faults.store === undefined ? use : new StoreUnavailable({ reason: faults.store })
     })
-  const wait = gate === undefined ? Effect.void : Deferred.await(gate)
+  const waits: Readonly<Record<string, Deferred.Deferred<void> | undefined>> = { rank: gate, put: writing }
+  const wait = (name: string) => {
+    const until = waits[name]
+    return until === undefined ? Effect.void : Deferred.await(until)
+  }
   const wrap = (name: string, member: unknown) =>
     Effect.isEffect(member)
       ? guarded(member as Effect.Effect<unknown>)
-      : (...args: ReadonlyArray<unknown>) =>
-          Effect.zipRight(name === "rank" ? wait : Effect.void, guarded((member as Method)(...args)))
+      : (...args: ReadonlyArray<unknown>) => Effect.zipRight(wait(name), guarded((member as Method)(...args)))
   return Layer.effect(
     Store,
     Effect.map(

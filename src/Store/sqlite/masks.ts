@@ -21,6 +21,11 @@ export class Masks {
   /** Up to so many matching documents are looked up one by one. */
   constructor(private readonly few = 10_000) {}
 
+  /** Bytes kept. */
+  get size(): number {
+    return this.bytes
+  }
+
   /** Undefined: all passages. To be asked for in the snapshot that is searched. */
   readonly of = Effect.fnUntraced(function* (
     this: Masks,
@@ -65,14 +70,17 @@ export class Masks {
 
   private keep(key: string, mask: Mask): void {
     this.kept.set(key, mask)
-    this.bytes += mask.bits.byteLength
-    for (const [oldest, { bits }] of this.kept) {
-      if (this.bytes <= mostBytes || oldest === key) break
+    this.bytes += bytesOf(key, mask)
+    for (const [oldest, other] of this.kept) {
+      if (this.bytes <= mostBytes) break
       this.kept.delete(oldest)
-      this.bytes -= bits.byteLength
+      this.bytes -= bytesOf(oldest, other)
     }
   }
 }
+
+/** A key can be a thousand times as long as its mask. */
+const bytesOf = (key: string, { bits }: Mask): number => 2 * key.length + bits.byteLength
 
 /** The same for filters that differ only in the order of their keys. */
 const inOrder = (filter: Filter): unknown =>

@@ -1,0 +1,141 @@
+import { spawn } from "node:child_process"
+import * as Http from "node:http"
+import { createInterface } from "node:readline"
+import { WebSocket } from "ws"
+
+/** Requests under way at once. */
+const atOnce = 16
+
+/** Up to so many milliseconds until a client goes away. */
+const latest = 20
+
+/** Runs a number of times, a few at once. */
+const many = async (times: number, run: (n: number) => Promise<void>): Promise<void> => {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < times) await run(next++)
+    })
+  )
+}
+
+const moment = (n: number) => new Promise((resolve) => setTimeout(resolve, (n * 7) % (latest + 1)))
+
+/** Asks POST /query, and goes away. */
+export const overHttp = (url: string, times: number): Promise<void> => {
+  const agent = new Http.Agent({ keepAlive: false, maxSockets: atOnce })
+  return many(
+    times,
+    (n) =>
+      new Promise((resolve) => {
+        const request = Http.request(`${url}/query`, {
+          method: "POST",
+          agent,
+          headers: { "content-type": "application/json" }
+        })
+        request.on("error", () => {})
+        request.on("response", (response) => response.on("error", () => {}).resume())
+        request.once("close", () => resolve())
+        request.end(JSON.stringify({ query: `cancelled ${n % 50}`, hybrid: true }))
+        void moment(n).then(() => request.destroy())
+      })
+  )
+}
+
+/** Asks over a socket, and cuts the connection. */
+export const overSockets = (url: string, times: number): Promise<void> =>
+  many(
+    times,
+    (n) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`${url.replace("http", "ws")}/ws`)
+        socket.on("error", () => {})
+        socket.once("close", () => resolve())
+        socket.once("open", () => {
+          socket.send(JSON.stringify({ type: "search", query: `cancelled ${n % 50}`, hybrid: true }))
+          void moment(n).then(() => socket.terminate())
+        })
+      })
+  )
+
+/** A call over MCP, by its method; how the server is told that one is no longer wanted. */
+export const mcpClient = (command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => {
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"], env })
+  const waiting = new Map<number, (answer: string) => void>()
+  createInterface(child.stdout).on("line", (line) => waiting.get(Number(/"id":(\d+)/.exec(line)?.[1]))?.(line))
+  let lastId = 0
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
+  const call = (method: string, params: object): { readonly id: number; readonly answer: Promise<string> } => {
+    const id = ++lastId
+    const answer = new Promise<string>((resolve) =>
+      waiting.set(id, (line) => {
+        waiting.delete(id)
+        resolve(line)
+      })
+    )
+    send({ id, method, params })
+    return { id, answer }
+  }
+  const search = (query: string) => call("tools/call", { name: "search", arguments: { query } })
+  return {
+    initialize: async () => {
+      await call("initialize", {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "storm", version: "1" }
+      }).answer
+      send({ method: "notifications/initialized" })
+    },
+    search,
+    /** Asks, and cancels what was asked. */
+    storm: (times: number) =>
+      many(times, async (n) => {
+        const { id } = search(`cancelled ${n % 50}`)
+        await moment(n)
+        send({ method: "notifications/cancelled", params: { requestId: id } })
+        waiting.delete(id)
+      }),
+    end: () =>
+      new Promise<number | null>((resolve) => {
+        child.once("exit", resolve)
+        child.stdin.end()
+      })
+  }
+}
+
+/** Starts `clew serve` at a free port. */
+export const serveHttp = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => {
+  const child = spawn(process.execPath, [...args, "--port", "0"], { stdio: ["ignore", "ignore", "pipe"], env })
+  const url = new Promise<string>((resolve, reject) => {
+    let said = ""
+    child.once("exit", () => reject(new Error(said)))
+    child.stderr.on("data", (data: Buffer) => {
+      said += String(data)
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said)
+      if (found !== null) resolve(found[0])
+    })
+  })
+  const end = () =>
+    new Promise<number | null>((resolve) => {
+      child.once("exit", resolve)
+      child.kill("SIGTERM")
+    })
+  return { url, end }
+}
+
+/** Whether POST /query, /stats and /ready answer. */
+export const answers = async (url: string): Promise<boolean> => {
+  const signal = AbortSignal.timeout(10_000)
+  const asked = [
+    fetch(`${url}/query`, {
+      method: "POST",
+      signal,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ query: "tides", hybrid: true })
+    }),
+    fetch(`${url}/stats`, { signal }),
+    fetch(`${url}/ready`, { signal })
+  ]
+  const responses = await Promise.all(asked.map((response) => response.catch(() => undefined)))
+  return responses.every((response) => response?.ok === true)
+}
