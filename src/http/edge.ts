@@ -20,6 +20,7 @@ import { batchFault } from "./batch.ts"
 import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { addressOf, clientOf } from "./loopback.ts"
+import { encode } from "./encoding.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render, respond } from "./respond.ts"
 import { makeRouteOf, malformedParameter, type Route } from "./routes.ts"
@@ -118,7 +119,9 @@ const make = Effect.gen(function* () {
         const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
         const whole = HttpServerResponse.setHeaders(response, headers)
         const { body } = whole
-        if (body._tag !== "Stream") return Effect.as(finished(response.status), whole)
+        if (body._tag !== "Stream") {
+          return Effect.zipRight(finished(response.status), encode(whole, request.headers["accept-encoding"]))
+        }
         // A stream is answered when it ends, or when nobody reads it any more.
         const stream = Stream.ensuringWith(body.stream, (exit) =>
           finished(Exit.isInterrupted(exit) ? 499 : response.status)
