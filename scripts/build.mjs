@@ -52,7 +52,8 @@ const [{ metafile }] = await Promise.all([
     ...common,
     entryPoints: [
       { in: "src/Store/threads/worker.ts", out: "storeWorker" },
-      { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" }
+      { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" },
+      { in: "src/Loader/extractWorker.ts", out: "extractWorker" }
     ],
     minify: true,
     plugins: [commonjs],

@@ -166,7 +166,9 @@ const llm = Layer.effect(
 )
 
 const loader = Layer.unwrapEffect(
-  Effect.map(Config.LimitsConfig, ({ maxFileBytes }) => Files.layer({ formats, maxFileBytes }))
+  Effect.map(Config.LimitsConfig, ({ maxFileBytes, ...extraction }) =>
+    Files.layer({ formats, maxFileBytes, extraction })
+  )
 )
 
 interface Opening {

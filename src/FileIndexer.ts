@@ -64,7 +64,8 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         metadata: loaded.metadata,
         format: loaded.format,
         origin,
-        line: loaded.line
+        line: loaded.line,
+        marks: loaded.marks
       })
 
     const toSteps = <R>(

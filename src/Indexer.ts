@@ -8,6 +8,7 @@ import { type Collection, type CollectionName, defaultCollection } from "./model
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
 import type { FileChange } from "./model/File.ts"
 import { isWellFormed } from "./model/kinds.ts"
+import { type Mark, markAt } from "./model/Locator.ts"
 import type { Passage } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
@@ -23,6 +24,8 @@ export interface Draft extends DocumentRef {
   readonly metadata: Metadata
   readonly origin?: string | undefined
   readonly line?: number | undefined
+  /** Where stretches of an extracted text come from. */
+  readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
 /** A draft beside what is stored under its name. */
@@ -70,6 +73,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       readonly format?: Format | undefined
       readonly origin?: string | undefined
       readonly line?: number | undefined
+      readonly marks?: ReadonlyArray<Mark> | undefined
     }): Draft => {
       const content = wellFormed(input.content)
       const source = input.source === undefined ? undefined : wellFormed(input.source)
@@ -110,7 +114,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       const cut: Array<ReadonlyArray<Passage>> = []
       let until = performance.now() + turnMs
       for (const next of drafts) {
-        cut.push(yield* chunker.chunk(next.content, next.format, languageOf(next)))
+        cut.push(located(yield* chunker.chunk(next.content, next.format, languageOf(next)), next.marks))
         if (performance.now() < until) continue
         yield* nextTurn
         until = performance.now() + turnMs
@@ -193,6 +197,17 @@ const isUnchanged = (next: Draft, stored: StoredRef) =>
   stored.fingerprint === next.fingerprint &&
   (next.docId === undefined || next.docId === stored.docId) &&
   (next.source === undefined || next.source === stored.source)
+
+/** Passages of an extracted text, each with its place in the file. */
+const located = (passages: ReadonlyArray<Passage>, marks: ReadonlyArray<Mark> | undefined): ReadonlyArray<Passage> =>
+  marks === undefined || marks.length === 0
+    ? passages
+    : passages.map((passage) => {
+        const mark = markAt(marks, passage.start)
+        const startLine = mark?.line ?? passage.startLine
+        const endLine = mark?.line === undefined ? passage.endLine : (markAt(marks, passage.end - 1)?.line ?? startLine)
+        return { ...passage, startLine, endLine: Math.max(startLine, endLine), locator: mark?.locator }
+      })
 
 const languageOf = ({ format, origin, source }: Draft): string | undefined =>
   format === "code" ? extension(origin ?? source ?? "") : undefined

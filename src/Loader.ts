@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Format, Metadata } from "./model/Document.ts"
+import type { Mark } from "./model/Locator.ts"
 
 /** How a text's bytes are to be read. */
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252"
@@ -39,6 +40,8 @@ export interface LoadedDocument {
   readonly format: Format
   readonly title?: string | undefined
   readonly metadata: Metadata
+  /** Where stretches of an extracted text come from, in order of their start; a text read as it is written has none. */
+  readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
 /** A record, or a document's front matter, that could not be read; the rest of its file goes on. */

@@ -28,7 +28,11 @@ const setUp = Effect.gen(function* () {
   const chunker = Chunker.Default.pipe(
     Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
   )
-  const loader = files({ formats, maxFileBytes: 2 ** 20 }).pipe(Layer.provide(NodeFileSystem.layer))
+  const loader = files({
+    formats,
+    maxFileBytes: 2 ** 20,
+    extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+  }).pipe(Layer.provide(NodeFileSystem.layer))
   const context = yield* Layer.build(
     FileIndexer.Default.pipe(
       Layer.provide(Indexer.Default),

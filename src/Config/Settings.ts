@@ -158,7 +158,14 @@ const limitsSection = Schema.Struct({
     integer(1, 2 ** 40),
     100 * mebibyte,
     "Largest file that is read whole, in bytes; files read record by record, like JSON Lines, may be larger"
-  )
+  ),
+  parseTimeoutMs: key(
+    "parse_timeout_ms",
+    integer(100, 3_600_000),
+    60_000,
+    "Longest time to take the text out of one PDF, office document, page or mail, in milliseconds"
+  ),
+  parseMemoryMb: key("parse_memory_mb", integer(64, 65_536), 1024, "Most memory that takes, in MiB")
 })
 
 const telemetry = Schema.Struct({

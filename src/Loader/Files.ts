@@ -4,14 +4,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import * as Extractor from "./Extractor.ts"
 import { kindOf } from "./kind.ts"
 import { bytesOf, headBytes, pieces, readHead, sizeText } from "./read.ts"
 
 export interface Options {
   /** In order of precedence. */
-  readonly formats: ReadonlyArray<FileFormat>
+  readonly formats: (extract: Extractor.Extract) => ReadonlyArray<FileFormat>
   /** The most a file may hold that is read whole; formats that stream are exempt. */
   readonly maxFileBytes: number
+  /** For the worker that reads foreign formats. */
+  readonly extraction: Extractor.Limits
 }
 
 const reasons: Record<string, string> = {
@@ -59,10 +62,16 @@ const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, li
 })
 
 /** Reads documents from the file system, and from bytes handed over, with these formats. */
-export const layer = ({ formats, maxFileBytes }: Options): Layer.Layer<Loader, never, FileSystem.FileSystem> =>
-  Layer.effect(
+export const layer = ({
+  extraction,
+  maxFileBytes,
+  ...options
+}: Options): Layer.Layer<Loader, never, FileSystem.FileSystem> =>
+  Layer.scoped(
     Loader,
-    Effect.map(FileSystem.FileSystem, (fs) => {
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const formats = options.formats(yield* Extractor.make(extraction))
       // A format that comes before others may take their files from them, so their names count, too.
       const readers = formats.map(({ name, version = 1 }, index) =>
         [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")

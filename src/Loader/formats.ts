@@ -1,8 +1,16 @@
 import type { FileFormat } from "../Loader.ts"
 import * as Code from "./Code.ts"
+import * as documents from "./documents.ts"
+import type { Extract } from "./Extractor.ts"
 import * as JsonLines from "./JsonLines.ts"
 import * as Markdown from "./Markdown.ts"
 import * as Text from "./Text.ts"
 
 /** Every kind of file that is read; the first that accepts a file reads it, so the last takes what is left. */
-export const formats: ReadonlyArray<FileFormat> = [JsonLines.format, Markdown.format, Code.format, Text.format]
+export const formats = (extract: Extract): ReadonlyArray<FileFormat> => [
+  JsonLines.format,
+  ...documents.formats(extract),
+  Markdown.format,
+  Code.format,
+  Text.format
+]

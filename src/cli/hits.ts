@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import { stripVTControlCharacters } from "node:util"
+import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { Hit, LegPlace } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
@@ -33,11 +34,14 @@ const leg = (name: string, place: LegPlace | undefined): string =>
   place === undefined ? `${name} –` : `${name} #${place.rank} ${place.score.toFixed(3)}`
 
 /** A line without what makes it a heading, and without colours. */
-const bare = (line: string): string =>
-  stripVTControlCharacters(line)
-    .replace(/^\s*(?:#{1,6}|={1,6})\s+/, "")
-    .replace(/\s+[#=]+\s*$/, "")
+const bare = (line: string): string => {
+  const words = stripVTControlCharacters(line)
     .trim()
+    .replace(/^(?:#{1,6}|={1,6})\s+/, "")
+  let end = words.length
+  while (end > 0 && "#=".includes(words.charAt(end - 1))) end--
+  return (/\s/.test(words.charAt(end - 1)) ? words.slice(0, end) : words).trim()
+}
 
 const underline = /^\s*(?:={3,}|-{3,}|~{3,})\s*$/
 
@@ -71,7 +75,8 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
         const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
         while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
         const line = Math.min(passage.endLine, passage.startLine + newlines(passage.text.slice(0, excerpt.start)))
-        const where = `${oneLine(shown(cwd, document.source))}:${line}`
+        const place = passage.locator === undefined ? `:${line}` : oneLine(fragment(passage.locator))
+        const where = `${oneLine(shown(cwd, document.source))}${place}`
         const title = [document.title, headingPath(passage.heading.filter((heading) => heading !== document.title))]
           .filter((part) => part !== undefined && part !== "")
           .join(" > ")

@@ -1,3 +1,5 @@
+import type { Locator } from "./Locator.ts"
+
 /**
  * Where a passage stands in its original: UTF-16 offsets, end exclusive, and 1-based lines, both inclusive.
  */
@@ -13,6 +15,8 @@ export interface Passage extends Span {
   readonly text: string
   /** Headings above the passage, outermost first. */
   readonly heading: ReadonlyArray<string>
+  /** Where it begins in a file that is no text; the span is then into the text that was taken out of it. */
+  readonly locator?: Locator | undefined
 }
 
 /** A passage's direction in the embedder's space: float32, L2-normalised, as wide as the embedder. */

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
 import { ViaStep } from "./Graph.ts"
+import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
 import { Fusion, Mode } from "./Query.ts"
 
@@ -35,7 +36,15 @@ export const place = {
   start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
   end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
   start_line: Schema.Int.annotations({ description: "First line, from 1" }),
-  end_line: Schema.Int.annotations({ description: "Last line, from 1" })
+  end_line: Schema.Int.annotations({ description: "Last line, from 1" }),
+  locator: Schema.optional(
+    Schema.String.annotations({
+      description: "Where the passage begins in a file that is no text, to be put behind its name: #page=3"
+    })
+  ),
+  page: Schema.optional(Schema.Int.annotations({ description: "Page of a PDF, from 1" })),
+  slide: Schema.optional(Schema.Int.annotations({ description: "Slide of a presentation, from 1" })),
+  sheet: Schema.optional(Schema.String.annotations({ description: "Sheet of a workbook" }))
 }
 
 export const ResultMetadata = Schema.Struct(
@@ -84,13 +93,24 @@ export type PromptResponse = typeof PromptResponse.Type
 
 export const headingPath = (heading: ReadonlyArray<string>): string => heading.join(" > ")
 
+const placed = (locator: Locator | undefined) =>
+  locator === undefined
+    ? {}
+    : {
+        locator: fragment(locator),
+        ...(locator._tag === "Page" ? { page: locator.page } : {}),
+        ...(locator._tag === "Slide" ? { slide: locator.slide } : {}),
+        ...(locator._tag === "Sheet" ? { sheet: locator.sheet } : {})
+      }
+
 export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
   chunk_index: passage.ordinal,
   ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
   start: passage.start,
   end: passage.end,
   start_line: passage.startLine,
-  end_line: passage.endLine
+  end_line: passage.endLine,
+  ...placed(passage.locator)
 })
 
 /** The service's own keys win over a document's of the same name. */

@@ -10,6 +10,14 @@ export interface Lines {
   readonly lineAt: (offset: number) => number
 }
 
+/** Of a text that was taken out of a page or a table: the lines are the file's, known for each passage. */
+const originalLines = (content: string, passages: StoredDocument["passages"]): Lines => ({
+  first: Math.min(...passages.map(({ startLine }) => startLine)),
+  last: Math.max(...passages.map(({ endLine }) => endLine)),
+  startOf: (line) => passages.find(({ endLine }) => endLine >= line)?.start ?? content.length,
+  lineAt: (offset) => (passages.findLast(({ start }) => start <= offset) ?? passages[0]!).startLine
+})
+
 /**
  * Where a document is one record on one line of its file, all its passages are said to stand on that line, and so is all
  * its text.
@@ -36,6 +44,7 @@ export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | 
       startLine !== ordinal(start) || endLine !== ordinal(Math.max(start, end - 1))
   )
   if (record !== undefined) {
+    if (passages.some(({ startLine }) => startLine !== record.startLine)) return originalLines(content, passages)
     const line = record.startLine
     return { first: line, last: line, startOf: (asked) => (asked <= line ? 0 : content.length), lineAt: () => line }
   }

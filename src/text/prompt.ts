@@ -1,3 +1,4 @@
+import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
@@ -25,9 +26,12 @@ export const bounded = (text: string, most = 300): string => {
 /** Characters of a source that are shown; whoever needs it whole has the doc_id. */
 export const sourceCharacters = 500
 
-/** `source:12-18`, or `source:12` for a single line. */
+/** `source:12-18`, `source:12` for a single line, or the place as the file's own readers name it: `paper.pdf#page=3`. */
 export const citation = ({ document, passage }: Hit): string =>
-  `${bounded(document.source, sourceCharacters)}:${passage.startLine}${passage.endLine > passage.startLine ? `-${passage.endLine}` : ""}`
+  `${bounded(document.source, sourceCharacters)}${placeIn(passage)}`
+
+const placeIn = ({ endLine, locator, startLine }: Hit["passage"]): string =>
+  locator === undefined ? `:${startLine}${endLine > startLine ? `-${endLine}` : ""}` : bounded(fragment(locator))
 
 /** Title and headings of a passage, each once. */
 export const titleOf = ({ document, passage }: Hit): string =>

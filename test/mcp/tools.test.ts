@@ -37,8 +37,8 @@ describe("tools/list", () => {
 
   it("costs under 2,500 tokens, as bytes of JSON tell", async () => {
     const tools = await listed([])
-    // 2,263 of o200k_base at 9,533 characters.
-    assert.isBelow(JSON.stringify({ tools }).length, 10_400)
+    // 2,263 of o200k_base at 9,533 characters: 4.21 characters a token.
+    assert.isBelow(JSON.stringify({ tools }).length, 10_500)
     const { filter } = tools[0].inputSchema.properties
     assert.isBelow(JSON.stringify(filter).length, 300)
     assert.isNotEmpty(filter.properties)
@@ -460,7 +460,7 @@ describe("an embedder that is down", () => {
     const { content, structuredContent } = await client.call("search", { query: "tides" })
     assert.strictEqual(structuredContent.mode, "keyword")
     assert.include(structuredContent.degraded, "embedder unavailable")
-    assert.include(content[0].text, "Degraded: embedder unavailable")
+    assert.include(content[0].text, "Degraded: answered by keyword search alone: embedder unavailable")
     assert.lengthOf(structuredContent.results, 1)
     const prompt = await client.call("get_prompt", { query: "tides" })
     assert.include(prompt.content[1].text, "Degraded")

@@ -9,6 +9,7 @@ import files from "./0007_files.ts"
 import graph from "./0008_graph.ts"
 import names from "./0009_names.ts"
 import checksums from "./0010_checksums.ts"
+import locators from "./0011_locators.ts"
 
 const migrations = {
   "0001_index": index,
@@ -20,7 +21,8 @@ const migrations = {
   "0007_files": files,
   "0008_graph": graph,
   "0009_names": names,
-  "0010_checksums": checksums
+  "0010_checksums": checksums,
+  "0011_locators": locators
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -149,7 +149,8 @@ export const put = Effect.fnUntraced(function* (
         passage.start,
         passage.end,
         passage.startLine,
-        passage.endLine
+        passage.endLine,
+        passage.locator === undefined ? null : JSON.stringify(passage.locator)
       ])
       keywordRows.push({ id: passageId, title, heading: headingPath(passage.heading), text: passage.text })
       const { heading, text } = passage
@@ -215,7 +216,8 @@ const passageColumns = [
   "start",
   '"end"',
   "start_line",
-  "end_line"
+  "end_line",
+  "locator"
 ]
 
 export const touch = (

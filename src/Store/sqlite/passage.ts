@@ -1,3 +1,5 @@
+import * as Schema from "effect/Schema"
+import { Locator } from "../../model/Locator.ts"
 import type { Passage } from "../../model/Passage.ts"
 import { damaged, parsed } from "../damage.ts"
 
@@ -10,6 +12,14 @@ export interface PassageRow {
   readonly end: number
   readonly start_line: number
   readonly end_line: number
+  readonly locator: string | null
+}
+
+const isLocator = Schema.is(Locator)
+
+const locatorOf = (json: string): Locator => {
+  const locator = parsed<unknown>(json, () => "the locator of a passage")
+  return isLocator(locator) ? locator : damaged("the locator of a passage is none that is known")
 }
 
 /** The headings that a passage stands under. */
@@ -28,5 +38,6 @@ export const toPassage = (row: PassageRow, line: number | null): Passage & { rea
   start: row.start,
   end: row.end,
   startLine: line ?? row.start_line,
-  endLine: line ?? row.end_line
+  endLine: line ?? row.end_line,
+  ...(row.locator === null ? {} : { locator: locatorOf(row.locator) })
 })

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Makes test/fixtures/documents anew with the programs that write such files: pandoc, LibreOffice, groff, ghostscript.
+# On Debian: apt-get install pandoc libreoffice-calc-nogui libreoffice-impress-nogui libreoffice-writer-nogui groff ghostscript
+set -euo pipefail
+cd "$(dirname "$0")/../test/fixtures/documents"
+for format in docx odt epub fb2 ipynb; do pandoc sources/guide.md -o "guide.$format"; done
+pandoc sources/slides.md -o slides.pptx
+soffice --headless --convert-to xlsx staff.csv
+soffice --headless --convert-to ods staff.csv
+soffice --headless --convert-to odp slides.pptx
+soffice --headless --convert-to pdf guide.docx
+groff -Tps -ms sources/paper.ms | ps2pdf - paper.pdf
+sed -n '/^.NH 1/,$p' sources/paper.ms | grep -v '^\.' > paper.txt

@@ -1,0 +1,56 @@
+import { parse } from "csv-parse/sync"
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { rows } from "./rows.ts"
+
+const delimiters = [",", ";", "\t", "|"]
+
+/** How often a delimiter stands outside quotes in a line. */
+const count = (line: string, delimiter: string): number => {
+  let found = 0
+  let quoted = false
+  for (const char of line) {
+    if (char === '"') quoted = !quoted
+    else if (char === delimiter && !quoted) found++
+  }
+  return found
+}
+
+/** The delimiter that parts most of the first lines into the same number of cells. */
+export const delimiterOf = (text: string): string | undefined => {
+  const lines = text
+    .slice(0, 65_536)
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line.trim() !== "")
+    .slice(0, 50)
+  const scored = delimiters.map((delimiter) => {
+    const counts = lines.map((line) => count(line, delimiter))
+    const first = counts[0] ?? 0
+    return { delimiter, share: first === 0 ? 0 : counts.filter((n) => n === first).length / counts.length, first }
+  })
+  const best = scored.sort((a, b) => b.share - a.share || b.first - a.first)[0]
+  return best === undefined || best.share < 0.5 ? undefined : best.delimiter
+}
+
+/** Each row with its header; the line of every row is kept. */
+export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extracted => {
+  let records: Array<{ readonly record: ReadonlyArray<string>; readonly info: { readonly lines: number } }>
+  try {
+    records = parse(text, {
+      delimiter,
+      info: true,
+      bom: true,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true
+    }) as never
+  } catch (error) {
+    throw new NotExtracted(`no table: ${(error as Error).message}`)
+  }
+  let next = 1
+  const table = records.map(({ info, record }) => {
+    const line = next
+    next = info.lines + 1
+    return { cells: record, place: { line } }
+  })
+  return rows(table)
+}

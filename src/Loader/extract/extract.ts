@@ -1,0 +1,44 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import type { Kind } from "./kinds.ts"
+
+/** A file to be read: formats written in text as their text, the others as their bytes. */
+export type Source = string | Uint8Array
+
+export interface Attachment {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** What is in a file, and the files that it carries. */
+export interface Read extends Extracted {
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
+}
+
+const text = (source: Source): string => (typeof source === "string" ? source : new TextDecoder().decode(source))
+const bytes = (source: Source): Uint8Array => (typeof source === "string" ? new TextEncoder().encode(source) : source)
+
+/** Each format's library is loaded when the first file of it is read. */
+const readers: Record<Kind, (source: Source) => Promise<Read>> = {
+  html: async (source) => (await import("./html.ts")).html(text(source)),
+  pdf: async (source) => (await import("./pdf.ts")).pdf(bytes(source)),
+  docx: async (source) => (await import("./office/docx.ts")).docx(bytes(source)),
+  openDocument: async (source) => (await import("./office/openDocument.ts")).openDocument(bytes(source)),
+  pptx: async (source) => (await import("./office/pptx.ts")).pptx(bytes(source)),
+  xlsx: async (source) => (await import("./office/xlsx.ts")).xlsx(bytes(source)),
+  epub: async (source) => (await import("./epub.ts")).epub(bytes(source)),
+  fictionBook: async (source) => (await import("./epub.ts")).fictionBook(text(source)),
+  csv: async (source) => (await import("./csv.ts")).csv(text(source)),
+  notebook: async (source) => (await import("./notebook.ts")).notebook(text(source)),
+  subtitles: async (source) => (await import("./subtitles.ts")).subtitles(text(source)),
+  mail: async (source) => {
+    const { attachments, extracted } = await (await import("./mail.ts")).mail(bytes(source))
+    return { ...extracted, attachments }
+  }
+}
+
+/** The text of a file of this kind; rejects with NotExtracted where it has none. */
+export const extract = async (kind: Kind, source: Source): Promise<Read> => {
+  const read = await readers[kind](source)
+  if (read.text.trim() === "" && (read.attachments ?? []).length === 0) throw new NotExtracted("it holds no text")
+  return read
+}

@@ -1,0 +1,41 @@
+import type { DefaultTreeAdapterTypes as Tree } from "parse5"
+
+export type Node = Tree.ChildNode
+export type Element = Tree.Element
+
+export const isElement = (node: Tree.Node): node is Element => "tagName" in node
+export const isText = (node: Tree.Node): node is Tree.TextNode => node.nodeName === "#text"
+
+export const attribute = (element: Element, name: string): string | undefined =>
+  element.attrs.find((attr) => attr.name === name)?.value
+
+/** Line of an element's start tag in the file, from 1. */
+export const lineOf = (node: Node): number | undefined => node.sourceCodeLocation?.startLine
+
+/** Every element below, in document order, without recursion: foreign markup may be nested without end. */
+export function* descendants(root: Tree.ParentNode): Generator<Element> {
+  const open: Array<Tree.Node> = [...root.childNodes].reverse()
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (!isElement(node)) continue
+    yield node
+    for (let i = node.childNodes.length - 1; i >= 0; i--) open.push(node.childNodes[i]!)
+  }
+}
+
+/** The first element below of one of these names. */
+export const find = (root: Tree.ParentNode, ...names: ReadonlyArray<string>): Element | undefined => {
+  for (const element of descendants(root)) if (names.includes(element.tagName)) return element
+  return undefined
+}
+
+/** All text below, as it is written. */
+export const textOf = (root: Tree.Node): string => {
+  let text = ""
+  const open: Array<Tree.Node> = [root]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (isText(node)) text += node.value
+    else if (isElement(node) && (node.tagName === "br" || node.tagName === "p")) text += "\n"
+    if ("childNodes" in node) for (let i = node.childNodes.length - 1; i >= 0; i--) open.push(node.childNodes[i]!)
+  }
+  return text
+}

@@ -1,0 +1,17 @@
+/** Kinds of file whose text is extracted by a library, in a worker. */
+export const kinds = [
+  "html",
+  "pdf",
+  "docx",
+  "openDocument",
+  "pptx",
+  "xlsx",
+  "epub",
+  "fictionBook",
+  "csv",
+  "notebook",
+  "subtitles",
+  "mail"
+] as const
+
+export type Kind = (typeof kinds)[number]

@@ -1,0 +1,187 @@
+import { type Extracted, NotExtracted } from "../Extracted.ts"
+import { MarkdownWriter } from "../MarkdownWriter.ts"
+import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
+import { unzip, utf8 } from "../zip.ts"
+
+const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
+
+/** Level of a heading style, by its outline level or its name; 0 is none. */
+const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, number> => {
+  const levels = new Map<string, number>()
+  for (const style of all(styles, "w:style")) {
+    const id = style.attributes["w:styleId"]
+    const name = value(child(style, "w:name")) ?? ""
+    const outline = value(child(child(style, "w:pPr"), "w:outlineLvl"))
+    const named = /^(?:heading|überschrift|titre|título|titolo)\s*(\d)$/i.exec(name)?.[1]
+    if (id === undefined) continue
+    if (/^title$/i.test(name)) levels.set(id, 1)
+    else if (named !== undefined) levels.set(id, Number(named))
+    else if (outline !== undefined && Number(outline) < 9) levels.set(id, Number(outline) + 1)
+  }
+  return levels
+}
+
+/** Styles of code, by their name. */
+const codeStyles = (styles: XmlElement | undefined): ReadonlySet<string> =>
+  new Set(
+    all(styles, "w:style")
+      .filter((style) =>
+        /^(?:source code|html preformatted|plain text|code(?: block)?|preformatted text)$/i.test(
+          value(child(style, "w:name")) ?? ""
+        )
+      )
+      .map((style) => style.attributes["w:styleId"] ?? "")
+  )
+
+/** Whether a list is numbered, by its id and level. */
+const numbered = (numbering: XmlElement | undefined) => {
+  const formats = new Map<string, string>()
+  for (const abstract of all(numbering, "w:abstractNum")) {
+    for (const level of all(abstract, "w:lvl")) {
+      formats.set(
+        `${abstract.attributes["w:abstractNumId"]}/${level.attributes["w:ilvl"]}`,
+        value(child(level, "w:numFmt")) ?? ""
+      )
+    }
+  }
+  const abstractOf = new Map(
+    childrenOf(numbering)
+      .filter(({ name }) => name === "w:num")
+      .map((num) => [num.attributes["w:numId"], value(child(num, "w:abstractNumId"))])
+  )
+  return (id: string, level: string) => {
+    const format = formats.get(`${abstractOf.get(id)}/${level}`)
+    return format !== undefined && format !== "bullet" && format !== "none"
+  }
+}
+
+/** What a run says: deleted text is not accepted text, and a field's instruction is not shown. */
+const runText = (element: XmlElement): string => {
+  switch (element.name) {
+    case "w:t":
+      return textIn(element)
+    case "w:tab":
+      return "\t"
+    case "w:br":
+    case "w:cr":
+      return "\n"
+    case "w:noBreakHyphen":
+      return "-"
+    case "w:footnoteReference":
+    case "w:endnoteReference":
+      return `[^${element.attributes["w:id"] ?? ""}]`
+    case "w:del":
+    case "w:moveFrom":
+    case "w:instrText":
+    case "w:pPr":
+    case "w:rPr":
+    case "mc:Fallback":
+      return ""
+    default:
+      return childrenOf(element).map(runText).join("")
+  }
+}
+
+const notes = (part: XmlElement | undefined, name: string): ReadonlyArray<readonly [id: string, text: string]> =>
+  all(part, name)
+    .filter((note) => !["separator", "continuationSeparator"].includes(note.attributes["w:type"] ?? ""))
+    .map((note) => [note.attributes["w:id"] ?? "", runText(note).trim()] as const)
+    .filter(([, text]) => text !== "")
+
+/** A Word document: headings, lists, tables, footnotes, tracked changes accepted; headers and footers left out. */
+export const docx = (bytes: Uint8Array): Extracted => {
+  const files = unzip(bytes, (name) =>
+    /^(?:word\/(?:document|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml$/.test(name)
+  )
+  const part = (name: string) => (files.has(name) ? xml(utf8(files.get(name))) : undefined)
+  const document = part("word/document.xml")
+  if (document === undefined) throw new NotExtracted("no Word document: it has no text")
+  const levels = headingLevels(part("word/styles.xml"))
+  const isCode = codeStyles(part("word/styles.xml"))
+  const isNumbered = numbered(part("word/numbering.xml"))
+  const writer = new MarkdownWriter()
+  let inList = false
+  const counters: Array<number> = []
+  /** Lines of code that stand one below the other. */
+  let code: Array<string> = []
+  const flushCode = (): void => {
+    writer.code(code.join("\n"))
+    code = []
+  }
+
+  const paragraph = (element: XmlElement): void => {
+    const text = runText(element)
+    const properties = child(element, "w:pPr")
+    const style = value(child(properties, "w:pStyle"))
+    if (style !== undefined && isCode.has(style)) {
+      code.push(text)
+      return
+    }
+    flushCode()
+    const outline = value(child(properties, "w:outlineLvl"))
+    const level =
+      (style === undefined ? undefined : levels.get(style)) ??
+      (outline !== undefined && Number(outline) < 9 ? Number(outline) + 1 : 0)
+    if (text.trim() === "") return
+    const list = child(properties, "w:numPr")
+    if (level > 0) {
+      inList = false
+      counters.length = 0
+      return writer.heading(level, text)
+    }
+    if (list === undefined) {
+      inList = false
+      return writer.paragraph(text)
+    }
+    const depth = Number(value(child(list, "w:ilvl")) ?? 0) || 0
+    const marker = isNumbered(value(child(list, "w:numId")) ?? "", String(depth))
+    counters.length = depth + 1
+    counters[depth] = (counters[depth] ?? 0) + 1
+    writer.item(text, depth, marker ? `${counters[depth]}.` : "-", !inList)
+    inList = true
+  }
+  const block = (element: XmlElement): void => {
+    switch (element.name) {
+      case "w:p":
+        return paragraph(element)
+      case "w:tbl":
+        flushCode()
+        inList = false
+        return writer.table(
+          childrenOf(element)
+            .filter(({ name }) => name === "w:tr")
+            .map((row) =>
+              childrenOf(row).flatMap((cell) => (cell.name === "w:tc" ? [all(cell, "w:p").map(runText).join(" ")] : []))
+            )
+        )
+      case "w:sectPr":
+      case "w:del":
+        return
+      default:
+        for (const inner of childrenOf(element)) block(inner)
+    }
+  }
+  block(document)
+  flushCode()
+  for (const [id, text] of [
+    ...notes(part("word/footnotes.xml"), "w:footnote"),
+    ...notes(part("word/endnotes.xml"), "w:endnote")
+  ]) {
+    writer.paragraph(`[^${id}]: ${text}`)
+  }
+  return { text: writer.text, marks: [], ...coreOf(part("docProps/core.xml")) }
+}
+
+/** Title and author of a document of Office Open XML. */
+export const coreOf = (core: XmlElement | undefined): Pick<Extracted, "title" | "metadata"> => {
+  const said = (name: string) => textIn(child(core, name)).trim()
+  const author = said("dc:creator")
+  const title = said("dc:title")
+  return {
+    title: title === "" ? undefined : title,
+    metadata: {
+      ...(author === "" ? {} : { author }),
+      ...(said("dcterms:modified") === "" ? {} : { modified: said("dcterms:modified") })
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import { type Extracted, NotExtracted } from "../Extracted.ts"
+import { MarkdownWriter } from "../MarkdownWriter.ts"
+import { type Row, writeRows } from "../rows.ts"
+import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
+import { unzip, utf8 } from "../zip.ts"
+
+/** Cells that a sheet says again; a whole sheet is formatted that way. */
+const mostRepeats = 500
+
+const skipped = new Set([
+  "text:tracked-changes",
+  "office:annotation",
+  "text:sequence-decls",
+  "office:forms",
+  "text:table-of-content"
+])
+
+/** What a paragraph says, notes apart. */
+const inline = (element: XmlElement, notes: Array<string>): string =>
+  element.children
+    .map((part) => {
+      if (typeof part === "string") return part.replace(/\s+/g, " ")
+      switch (part.name) {
+        case "text:s":
+          return " ".repeat(Math.min(80, Number(part.attributes["text:c"] ?? 1) || 1))
+        case "text:tab":
+          return "\t"
+        case "text:line-break":
+          return "\n"
+        case "text:note": {
+          const body = child(part, "text:note-body")
+          notes.push(
+            body === undefined
+              ? ""
+              : all(body, "text:p")
+                  .map((inner) => inline(inner, []))
+                  .join(" ")
+          )
+          return `[^${notes.length}]`
+        }
+        default:
+          return skipped.has(part.name) ? "" : inline(part, notes)
+      }
+    })
+    .join("")
+
+const tableRows = (table: XmlElement): ReadonlyArray<XmlElement> =>
+  childrenOf(table).flatMap((part) =>
+    part.name === "table:table-row"
+      ? [part]
+      : /^table:table-(?:header-rows|rows|row-group)$/.test(part.name)
+        ? tableRows(part)
+        : []
+  )
+
+const valueOf = (cell: XmlElement): string => {
+  const { "office:date-value": date, "office:time-value": time } = cell.attributes
+  const text = all(cell, "text:p")
+    .map((part) => inline(part, []))
+    .join(" ")
+  return date ?? (text === "" ? (time ?? "") : text)
+}
+
+const cellsOf = (row: XmlElement): ReadonlyArray<string> =>
+  childrenOf(row)
+    .filter(({ name }) => name === "table:table-cell" || name === "table:covered-table-cell")
+    .flatMap((cell) => {
+      const text = valueOf(cell)
+      const repeated = Number(cell.attributes["table:number-columns-repeated"] ?? 1) || 1
+      return Array.from({ length: Math.min(repeated, text === "" ? mostRepeats : 50) }, () => text)
+    })
+
+/** Names of styles of code, and of those that are made from them. */
+const codeStyles = (content: XmlElement): ReadonlySet<string> => {
+  const own = /^(?:Preformatted_20_Text|Source_20_Code|Source_20_Text)$/
+  return new Set(
+    all(child(content, "office:automatic-styles"), "style:style")
+      .filter(({ attributes }) => own.test(attributes["style:parent-style-name"] ?? ""))
+      .map(({ attributes }) => attributes["style:name"] ?? "")
+      .concat(["Preformatted_20_Text", "Source_20_Code", "Source_20_Text"])
+  )
+}
+
+class Reader {
+  private code: Array<string> = []
+  private readonly codeStyles: ReadonlySet<string>
+
+  constructor(codeStyles: ReadonlySet<string>) {
+    this.codeStyles = codeStyles
+  }
+
+  readonly writer = new MarkdownWriter()
+  readonly notes: Array<string> = []
+
+  blocks(element: XmlElement | undefined, lists = 0): void {
+    for (const part of childrenOf(element)) this.block(part, lists)
+  }
+
+  flush(): void {
+    this.writer.code(this.code.join("\n"))
+    this.code = []
+  }
+
+  block(element: XmlElement, lists: number): void {
+    if (element.name === "text:p" && this.codeStyles.has(element.attributes["text:style-name"] ?? "")) {
+      this.code.push(inline(element, this.notes))
+      return
+    }
+    this.flush()
+    switch (element.name) {
+      case "text:h":
+        return this.writer.heading(
+          Number(element.attributes["text:outline-level"] ?? 1) || 1,
+          inline(element, this.notes)
+        )
+      case "text:p":
+        return this.writer.paragraph(inline(element, this.notes))
+      case "text:list":
+        return this.list(element, lists)
+      case "table:table":
+        return this.writer.table(
+          tableRows(element)
+            .map(cellsOf)
+            .filter((cells) => cells.some((cell) => cell !== ""))
+        )
+      default:
+        if (!skipped.has(element.name)) this.blocks(element, lists)
+    }
+  }
+
+  private list(list: XmlElement, lists: number): void {
+    let first = lists === 0
+    for (const item of childrenOf(list)) {
+      if (item.name !== "text:list-item" && item.name !== "text:list-header") continue
+      for (const part of childrenOf(item)) {
+        if (part.name === "text:list") this.list(part, lists + 1)
+        else if (part.name === "text:p" || part.name === "text:h") {
+          this.writer.item(inline(part, this.notes), lists, "-", first)
+          first = false
+        } else this.block(part, lists + 1)
+      }
+    }
+  }
+}
+
+const writeSlides = (reader: Reader, slides: XmlElement): void => {
+  for (const [index, page] of childrenOf(slides)
+    .filter(({ name }) => name === "draw:page")
+    .entries()) {
+    reader.writer.at({ locator: { _tag: "Slide", slide: index + 1 } })
+    const frames = childrenOf(page).filter(({ name }) => name.startsWith("draw:"))
+    const title = frames.find(({ attributes }) => attributes["presentation:class"] === "title")
+    reader.writer.heading(
+      2,
+      title === undefined
+        ? ""
+        : all(title, "text:p")
+            .map((part) => inline(part, []))
+            .join(" ")
+    )
+    for (const frame of frames) if (frame !== title) reader.blocks(frame)
+    for (const note of all(child(page, "presentation:notes"), "draw:frame")) {
+      if (note.attributes["presentation:class"] === "notes") reader.blocks(note)
+    }
+  }
+}
+
+const writeSheets = (writer: MarkdownWriter, sheets: XmlElement): void => {
+  for (const table of childrenOf(sheets).filter(({ name }) => name === "table:table")) {
+    const sheet = table.attributes["table:name"] ?? ""
+    let number = 1
+    const rows: Array<Row> = []
+    for (const row of tableRows(table)) {
+      const cells = cellsOf(row)
+      const column = cells.findIndex((cell) => cell !== "")
+      if (column >= 0)
+        rows.push({ cells, place: { locator: { _tag: "Sheet", sheet, cell: `${columnName(column)}${number}` } } })
+      number += Number(row.attributes["table:number-rows-repeated"] ?? 1) || 1
+    }
+    if (rows.length === 0) continue
+    writer.at(rows[0]!.place)
+    writer.heading(2, sheet)
+    writeRows(writer, rows)
+  }
+}
+
+const columnName = (column: number): string =>
+  column < 26 ? String.fromCharCode(65 + column) : columnName(Math.floor(column / 26) - 1) + columnName(column % 26)
+
+/** Text, presentation or spreadsheet in OpenDocument; changes are taken as accepted. */
+export const openDocument = (bytes: Uint8Array): Extracted => {
+  const files = unzip(bytes, (name) => /^(?:content|meta)\.xml$|^META-INF\/manifest\.xml$/.test(name))
+  if (utf8(files.get("META-INF/manifest.xml")).includes("encryption-data"))
+    throw new NotExtracted("it is encrypted: save it without a password")
+  if (!files.has("content.xml")) throw new NotExtracted("no OpenDocument file: it has no content")
+  const content = xml(utf8(files.get("content.xml")))
+  const body = child(content, "office:body")
+  const reader = new Reader(codeStyles(content))
+  const slides = child(body, "office:presentation")
+  const sheets = child(body, "office:spreadsheet")
+  if (slides !== undefined) writeSlides(reader, slides)
+  else if (sheets !== undefined) writeSheets(reader.writer, sheets)
+  else reader.blocks(body)
+  reader.flush()
+  reader.notes.forEach((note, index) => reader.writer.paragraph(`[^${index + 1}]: ${note}`))
+  const meta = files.has("meta.xml") ? child(xml(utf8(files.get("meta.xml"))), "office:meta") : undefined
+  const title = textIn(child(meta, "dc:title")).trim()
+  const author = textIn(child(meta, "meta:initial-creator")).trim() || textIn(child(meta, "dc:creator")).trim()
+  return {
+    text: reader.writer.text,
+    title: title === "" ? undefined : title,
+    metadata: author === "" ? {} : { author },
+    marks: reader.writer.marks
+  }
+}

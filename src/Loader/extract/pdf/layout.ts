@@ -1,0 +1,170 @@
+/** A run of text on a page, in points, y from the top down. */
+export interface Item {
+  readonly text: string
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  /** Of its font. */
+  readonly size: number
+  readonly bold: boolean
+  /** Of a font whose letters are all as wide: code. */
+  readonly mono: boolean
+}
+
+/** Runs of one baseline that stand close together. */
+export interface Line {
+  readonly text: string
+  readonly x: number
+  readonly y: number
+  readonly right: number
+  readonly size: number
+  readonly bold: boolean
+  /** Of a font whose letters are all as wide: code. */
+  readonly mono: boolean
+}
+
+/** A gap wider than this many font sizes parts columns or cells. */
+const wideGap = 1.3
+
+/** Runs on one baseline become lines; a wide gap ends one. */
+export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
+  const sorted = [...items].sort((a, b) => a.y - b.y || a.x - b.x)
+  const rows: Array<Array<Item>> = []
+  for (const item of sorted) {
+    const row = rows.at(-1)
+    // Superscripts and signs of another font stand a little off the baseline.
+    if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
+    else rows.push([item])
+  }
+  return rows.flatMap((row) => split(row.sort((a, b) => a.x - b.x)))
+}
+
+const split = (row: ReadonlyArray<Item>): ReadonlyArray<Line> => {
+  const lines: Array<Line> = []
+  let run: Array<Item> = []
+  const flush = () => {
+    if (run.length > 0) lines.push(lineOf(run))
+    run = []
+  }
+  for (const item of row) {
+    const last = run.at(-1)
+    if (last !== undefined && item.x - (last.x + last.width) > Math.max(last.size, item.size) * wideGap) flush()
+    run.push(item)
+  }
+  flush()
+  return lines.filter(({ text }) => text.trim() !== "")
+}
+
+const lineOf = (run: ReadonlyArray<Item>): Line => {
+  let text = ""
+  let end: number | undefined
+  for (const item of run) {
+    const gap = end === undefined ? 0 : item.x - end
+    if (gap > item.size * 0.15 && !text.endsWith(" ") && !item.text.startsWith(" ")) text += " "
+    text += item.text
+    end = item.x + item.width
+  }
+  const weighed = run.filter((item) => item.text.trim() !== "")
+  const longest = weighed.reduce(
+    (most, item) => (item.text.length > most.text.length ? item : most),
+    weighed[0] ?? run[0]!
+  )
+  return {
+    text: text.replace(/\s+/g, " ").trim(),
+    x: run[0]!.x,
+    y: longest.y,
+    right: end ?? run[0]!.x,
+    size: longest.size,
+    bold: weighed.length > 0 && weighed.every(({ bold }) => bold),
+    mono: weighed.length > 0 && weighed.every(({ mono }) => mono)
+  }
+}
+
+/** A gutter is at least this wide, in points. */
+const narrowestGutter = 7
+
+/** Lines that may cross a gutter, of all beside it: titles, figures and tables over the whole width. */
+const crossing = 0.25
+
+/** A column's lines fill it; the cells of a table do not. */
+const filled = 0.55
+
+/** The gutters between columns: x from and to, in order. At most two. */
+export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [from: number, to: number]> => {
+  if (lines.length < 12) return []
+  const left = Math.min(...lines.map(({ x }) => x))
+  const right = Math.max(...lines.map(({ right }) => right))
+  const candidates: Array<{ from: number; to: number; crossed: number }> = []
+  const step = 1
+  for (let x = left + (right - left) * 0.15; x < right - (right - left) * 0.15; x += step) {
+    const crossed = lines.filter((line) => line.x < x && line.right > x).length
+    const last = candidates.at(-1)
+    if (crossed > lines.length * crossing) continue
+    if (last !== undefined && last.to + step >= x && last.crossed === crossed) last.to = x
+    else candidates.push({ from: x, to: x, crossed })
+  }
+  const sound = candidates
+    .filter(({ from, to }) => to - from >= narrowestGutter - step)
+    .sort((a, b) => a.crossed - b.crossed || b.to - b.from - (a.to - a.from))
+  const chosen: Array<readonly [number, number]> = []
+  for (const { from, to } of sound) {
+    if (chosen.length === 2) break
+    if (chosen.some(([a, b]) => Math.abs((a + b) / 2 - (from + to) / 2) < (right - left) * 0.15)) continue
+    const next = [...chosen, [from, to] as const].sort((a, b) => a[0] - b[0])
+    if (areColumns(lines, next, left, right)) chosen.push([from, to])
+  }
+  return chosen.sort((a, b) => a[0] - b[0])
+}
+
+/** Whether each column between the gutters has lines enough, and lines that fill it. */
+const areColumns = (
+  lines: ReadonlyArray<Line>,
+  gutters: ReadonlyArray<readonly [number, number]>,
+  left: number,
+  right: number
+): boolean => {
+  const edges = [left, ...gutters.flat(), right]
+  for (let i = 0; i < edges.length; i += 2) {
+    const [from, to] = [edges[i]!, edges[i + 1]!]
+    const inside = lines.filter((line) => line.x >= from - 2 && line.right <= to + 2)
+    if (inside.length < lines.length * 0.15) return false
+    const widths = inside.map((line) => (line.right - line.x) / (to - from)).sort((a, b) => a - b)
+    if ((widths[widths.length >> 1] ?? 0) < filled) return false
+  }
+  return true
+}
+
+/** Lines in the order they are read: a line over several columns ends what stands above it. */
+export const readingOrder = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<Line>> => {
+  const gutters = guttersOf(lines)
+  const byHeight = (a: Line, b: Line) => a.y - b.y || a.x - b.x
+  if (gutters.length === 0) return [[...lines].sort(byHeight)]
+  const columnOf = (line: Line): number | undefined => {
+    const crossed = gutters.some(([from, to]) => line.x < from && line.right > to)
+    return crossed ? undefined : gutters.filter(([from, to]) => line.x >= (from + to) / 2).length
+  }
+  const runs: Array<ReadonlyArray<Line>> = []
+  let columns: Array<Array<Line>> = Array.from({ length: gutters.length + 1 }, () => [])
+  let wide: Array<Line> = []
+  const flushColumns = () => {
+    runs.push(...columns.filter((column) => column.length > 0))
+    columns = columns.map(() => [])
+  }
+  const flushWide = () => {
+    if (wide.length > 0) runs.push(wide)
+    wide = []
+  }
+  for (const line of [...lines].sort(byHeight)) {
+    const column = columnOf(line)
+    if (column === undefined) {
+      flushColumns()
+      wide.push(line)
+    } else {
+      flushWide()
+      columns[column]!.push(line)
+    }
+  }
+  flushColumns()
+  flushWide()
+  return runs
+}

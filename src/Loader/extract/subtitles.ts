@@ -1,0 +1,54 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+
+const timing = /^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})[ \t]+-->[ \t]+\S/
+
+const sentenceEnd = /[.!?…。！？]["'”’»)\]]*$/
+
+/** A pause after which something else is spoken of, in milliseconds. */
+const pause = 4000
+
+/** Characters after which a paragraph ends at the next sentence. */
+const paragraph = 500
+
+/** SubRip and WebVTT: what is said, joined over cues to sentences and paragraphs; each begins at its time. */
+export const subtitles = (text: string): Extracted => {
+  const writer = new MarkdownWriter()
+  let said = ""
+  let last = -1
+  let time = 0
+  let spoken = ""
+  const flush = () => {
+    writer.paragraph(said)
+    said = ""
+  }
+  let inCue = false
+  let cues = 0
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const found = timing.exec(line.trim())
+    if (found !== null) {
+      const [, hours = "0", minutes, seconds, fraction] = found
+      time = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000 + Number(fraction!.padEnd(3, "0"))
+      if (last >= 0 && time - last > pause) flush()
+      last = time
+      inCue = true
+      cues++
+      continue
+    }
+    if (line.trim() === "") inCue = false
+    if (!inCue) continue
+    const words = line
+      .replace(/<[^<>]*>|\{\\[^{}]*\}/g, "")
+      .replace(/\s+/g, " ")
+      .trim()
+    // Rolling captions say each line twice.
+    if (words === "" || words === spoken) continue
+    spoken = words
+    if (said === "") writer.at({ locator: { _tag: "Time", time } })
+    said = said === "" ? words : `${said} ${words}`
+    if (said.length > paragraph && sentenceEnd.test(said)) flush()
+  }
+  flush()
+  if (cues === 0) throw new NotExtracted("no subtitles: no line gives a time")
+  return { text: writer.text, metadata: {}, marks: writer.marks }
+}

@@ -1,0 +1,44 @@
+import { Unzip, UnzipInflate, UnzipPassThrough } from "fflate"
+import { NotExtracted } from "./Extracted.ts"
+
+/** Bytes that an archive may unpack to, in all and a file; more is a bomb. */
+const most = { all: 512 * 1024 * 1024, entries: 20_000 }
+
+/** Names that a program would write outside the archive; nothing is written here, but such an archive is no document. */
+const isSound = (name: string): boolean => !name.startsWith("/") && !name.split(/[/\\]/).includes("..")
+
+/** The files of an archive that are wanted, unpacked in memory. Nothing is written to disk. */
+export const unzip = (bytes: Uint8Array, wanted: (name: string) => boolean): ReadonlyMap<string, Uint8Array> => {
+  const files = new Map<string, Uint8Array>()
+  let total = 0
+  let entries = 0
+  const archive = new Unzip((file) => {
+    if (++entries > most.entries) throw new NotExtracted(`the archive holds more than ${most.entries} files`)
+    if (!isSound(file.name) || !wanted(file.name)) return
+    const pieces: Array<Uint8Array> = []
+    let length = 0
+    file.ondata = (error, data, final) => {
+      if (error !== null) throw new NotExtracted(`the archive is damaged at ${file.name}: ${error.message}`)
+      length += data.length
+      total += data.length
+      if (total > most.all) throw new NotExtracted(`the archive unpacks to more than ${most.all / 1024 / 1024} MiB`)
+      pieces.push(data)
+      if (final) files.set(file.name, Buffer.concat(pieces, length))
+    }
+    file.start()
+  })
+  archive.register(UnzipInflate)
+  archive.register(UnzipPassThrough)
+  try {
+    // In pieces, so that a bomb is noticed before it has unpacked.
+    for (let at = 0; at < bytes.length; at += 65_536)
+      archive.push(bytes.subarray(at, at + 65_536), at + 65_536 >= bytes.length)
+  } catch (error) {
+    if (error instanceof NotExtracted) throw error
+    throw new NotExtracted(`the archive is damaged: ${(error as Error).message}`)
+  }
+  return files
+}
+
+export const utf8 = (bytes: Uint8Array | undefined): string =>
+  bytes === undefined ? "" : new TextDecoder().decode(bytes)

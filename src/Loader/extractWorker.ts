@@ -1,0 +1,19 @@
+import { parentPort } from "node:worker_threads"
+import { extract } from "./extract/extract.ts"
+import { NotExtracted } from "./extract/Extracted.ts"
+import type { Job, Outcome } from "./Extractor.ts"
+
+const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
+  try {
+    return { id, read: await extract(kind, source) }
+  } catch (error) {
+    // A library's own failure means that the file is not what it should be.
+    const reason =
+      error instanceof NotExtracted ? error.message : `damaged: ${String((error as Error)?.message ?? error)}`
+    return { id, reason: reason.replace(/\s+/g, " ").slice(0, 300) }
+  }
+}
+
+parentPort!.on("message", (job: Job) => {
+  void answer(job).then((outcome) => parentPort!.postMessage(outcome))
+})
