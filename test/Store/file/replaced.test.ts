@@ -19,6 +19,9 @@ type Mode = Sqlite.DatabaseOptions["mode"]
 
 const modes: ReadonlyArray<Mode> = ["create", "existing", "readonly"]
 
+/** A thread that starts only then is told so by what it finds at the path. */
+const overwritten = /overwritten in place|does not belong to|is empty but .* is not/
+
 const folder = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-file-"))),
   (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
@@ -108,10 +111,10 @@ for (const [name, layer] of stores) {
       const { store } = yield* open(layer, filename)
       yield* put(store, "third")
       fs.copyFileSync(backup, filename)
-      assert.match((yield* Effect.flip(put(store, "fourth"))).message, /overwritten in place/)
-      assert.match((yield* Effect.flip(sources(store))).message, /overwritten in place/)
+      assert.match((yield* Effect.flip(put(store, "fourth"))).message, overwritten)
+      assert.match((yield* Effect.flip(sources(store))).message, overwritten)
       fs.truncateSync(filename, 0)
-      assert.match((yield* Effect.flip(put(store, "fifth"))).message, /overwritten in place/)
+      assert.match((yield* Effect.flip(put(store, "fifth"))).message, overwritten)
     })
   )
 }
