@@ -46,3 +46,34 @@ it.layer(Sqlite.layerMemory)("ties", (it) => {
     })
   )
 })
+
+it.layer(Sqlite.layerMemory)("names", (it) => {
+  it.effect("put a definition before its uses, and these before what has but the words", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      yield* store.createCollection(defaultCollection, embedder)
+      for (const [source, text] of [
+        ["words", "auto and eol in core, auto eol core"],
+        ["use", "set core.autoEol where core and auto and eol and autoeol matter, as core.autoEol may"],
+        [
+          "definition",
+          "core.autoEol::\n\tWhat a line ends in, of all the many ways in which a line may end, none better"
+        ]
+      ] as const) {
+        yield* store.put(defaultCollection, [document(text, { source })])
+      }
+      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
+      const hits = yield* store.rank({ ...request, keyword: "core.autoEol" })
+      assert.strictEqual(hits[0]?.document.source, "definition")
+      assert.deepStrictEqual(
+        hits.map(({ keyword }) => keyword?.rank),
+        hits.map((_, index) => index + 1)
+      )
+      const plain = yield* store.rank({ ...request, keyword: "core auto eol" })
+      assert.isAbove(
+        plain.findIndex(({ document }) => document.source === "definition"),
+        0
+      )
+    })
+  )
+})

@@ -6,6 +6,7 @@ import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
 import { byRank, fuse, type Fused, type Leg, type Ranked } from "../../text/fusion.ts"
+import { namesGain, namesIn } from "../../text/names.ts"
 import { parsed, present } from "../damage.ts"
 import { byEmbedder, searched, type Searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
@@ -86,7 +87,7 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
 
   const ties = new TieOrder(sql)
   const legs = nearest.map(toCandidates)
-  const matched = toCandidates(matching)
+  const matched = request.keyword === undefined ? [] : yield* naming(sql, request.keyword, toCandidates(matching))
   const ranked = both ? depth : request.limit
   yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
   const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
@@ -120,6 +121,27 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
     const via = led.ways.get(hit.key)
     return via === undefined ? toHit(row, name, hit) : { ...toHit(row, name, hit), via }
   })
+})
+
+/** The best of the keyword leg that are looked at for names; they can only rise. */
+const lookedAt = 30
+
+/** Puts passages first that name what the query names as it is written, and before them those that define it. */
+const naming = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  query: string,
+  sorted: ReadonlyArray<Ranked<number>>
+) {
+  const names = namesIn(query)
+  const best = sorted.slice(0, lookedAt)
+  if (names.length === 0 || best.length < 2) return [...sorted]
+  const rows = yield* sql.unsafe<{ readonly id: number; readonly heading: string; readonly text: string }>(
+    `SELECT id, heading, text FROM passages WHERE id ${inList}`,
+    [list(best.map(({ key }) => key))]
+  )
+  const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
+  const risen = best.map(({ key, score }) => ({ key, score: score * (1 + (gains.get(key) ?? 0)) }))
+  return [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)]
 })
 
 /** The nearest passages of collections with one embedder. */

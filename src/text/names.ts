@@ -1,0 +1,61 @@
+/** What a passage is looked at for. */
+export interface Shown {
+  readonly heading: string
+  readonly text: string
+}
+
+const word = /\S+/g
+/** Signs within, before, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`. */
+const sign = /[\p{L}\p{N}][-_./:@{}$#=\\]+[\p{L}\p{N}]|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
+const before = new Set("\"'`([<{«“")
+const after = new Set("\"'`()]>,;!?»”.:")
+
+/** Names a query may have, beyond which none is looked at. */
+const most = 8
+const longest = 100
+
+const bare = (raw: string): string => {
+  let [from, to] = [0, raw.length]
+  while (from < to && before.has(raw[from]!)) from++
+  while (to > from && after.has(raw[to - 1]!)) to--
+  return raw.slice(from, to)
+}
+
+/** The words of a query that are names of things in code: options, settings, functions, files. */
+export const namesIn = (query: string): ReadonlyArray<string> =>
+  [
+    ...new Set(
+      Array.from(query.slice(0, 1000).matchAll(word), ([raw]) => bare(raw)).filter(
+        (name) => name.length > 2 && name.length <= longest && sign.test(name)
+      )
+    )
+  ].slice(0, most)
+
+/** What may stand between a line's beginning and a name that it defines: markup, no words. */
+const markup = new Set("`*_-#<|['\"+ \t")
+const widest = 8
+
+const goesOn = /[\p{L}\p{N}_-]/u
+
+/** Whether a line of the text begins with the name, and with no longer one. */
+const begins = (text: string, name: string): boolean => {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
+    let from = at
+    while (from > 0 && at - from < widest && markup.has(text[from - 1]!)) from--
+    if ((from === 0 || text[from - 1] === "\n") && !goesOn.test(text.charAt(at + name.length))) return true
+  }
+  return false
+}
+
+/** What a passage gains where it names, or defines, all that the query names: a share of its score. */
+const named = 0.1
+const defined = 0.3
+
+/** How much more a passage counts for the names that stand in it as they are written: a heading or a line's beginning defines. */
+export const namesGain = (names: ReadonlyArray<string>, { heading, text }: Shown): number => {
+  if (names.length === 0) return 0
+  const gains = names.map((name) =>
+    heading.includes(name) || begins(text, name) ? defined : text.includes(name) ? named : 0
+  )
+  return gains.reduce<number>((sum, gain) => sum + gain, 0) / names.length
+}
