@@ -21,6 +21,7 @@ import * as Builtin from "./Embedder/Builtin.ts"
 import { prefixesOf } from "./Embedder/prefixes.ts"
 import * as Embedders from "./Embedders.ts"
 import { FileIndexer } from "./FileIndexer.ts"
+import { Graph } from "./Graph.ts"
 import { Indexer } from "./Indexer.ts"
 import * as Files from "./Loader/Files.ts"
 import { formats } from "./Loader/formats.ts"
@@ -210,6 +211,7 @@ export const layer = ({
     Speed.Default,
     Answer.Default,
     Reindexer.Default,
+    Graph.Default,
     Transfer.Default,
     upkeep(store, { pooled })
   ).pipe(

@@ -14,6 +14,7 @@ import {
 import { DocumentId } from "./model/Document.ts"
 import type { FileChange, IndexedRoot, KnownFile } from "./model/File.ts"
 import type { Filter } from "./model/Filter.ts"
+import type { Entity, GraphPassage, GraphStep } from "./model/Graph.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type {
   Compacted,
@@ -325,6 +326,30 @@ export class Store extends Context.Tag("clew/Store")<
      */
     readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
     readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
+    /** Brings the next passages after one, 0 before the first, into the graph, as far as they are not in it. */
+    readonly extendGraph: (
+      collection: CollectionName,
+      after: number,
+      limit: number
+    ) => Effect.Effect<GraphStep, CollectionNotFound | StoreUnavailable>
+    /** The share of the collection's documents that name or link another, of a sample where there are many. */
+    readonly linkage: (collection: CollectionName) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
+    /** The next passages in the graph after one, 0 before the first, with their mentions. */
+    readonly graphPage: (
+      collection: CollectionName,
+      after: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<GraphPassage>, CollectionNotFound | StoreUnavailable>
+    /** These passages, as far as they are the collection's and in the graph, in order of their ids. */
+    readonly graphPassages: (
+      collection: CollectionName,
+      ids: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<GraphPassage>, CollectionNotFound | StoreUnavailable>
+    /** Entities by their hashes, those that there are; of each a bounded number of places, the defining first. */
+    readonly graphEntities: (
+      collection: CollectionName,
+      hashes: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<readonly [hash: number, entity: Entity]>, CollectionNotFound | StoreUnavailable>
     /** What searching reads, as it is stored; takes milliseconds where there is much. */
     readonly sizes: () => Effect.Effect<StoreSizes, StoreUnavailable>
   }

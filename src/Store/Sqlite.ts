@@ -10,6 +10,9 @@ import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import * as files from "./sqlite/files.ts"
+import * as graph from "./sqlite/graph/edges.ts"
+import { entitiesOf } from "./sqlite/graph/entities.ts"
+import * as graphReading from "./sqlite/graph/reading.ts"
 import * as keyword from "./sqlite/keyword.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
@@ -180,6 +183,24 @@ const make = Effect.gen(function* () {
           }
         })
       )
+    ),
+
+    extendGraph: Effect.fn("Store.extendGraph")((name, after, limit) =>
+      write(within(name, ({ id }) => graph.extend(sql, id, after, limit)))
+    ),
+
+    linkage: Effect.fn("Store.linkage")((name) => read(within(name, ({ id }) => searching.linkages.of(sql, id)))),
+
+    graphPage: Effect.fn("Store.graphPage")((name, after, limit) =>
+      read(within(name, ({ id }) => graphReading.page(sql, id, after, limit)))
+    ),
+
+    graphPassages: Effect.fn("Store.graphPassages")((name, ids) =>
+      read(within(name, ({ id }) => graphReading.passages(sql, id, ids)))
+    ),
+
+    graphEntities: Effect.fn("Store.graphEntities")((name, hashes) =>
+      read(within(name, ({ id }) => Effect.map(entitiesOf(sql, id, hashes), (found) => [...found])))
     ),
 
     sizes: Effect.fn("Store.sizes")(() =>

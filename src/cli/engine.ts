@@ -18,6 +18,7 @@ import type { Benchmark } from "../Benchmark.ts"
 import type { Doctor } from "../Doctor.ts"
 import type { Embedders } from "../Embedders.ts"
 import type { FileIndexer } from "../FileIndexer.ts"
+import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import type { Loader } from "../Loader.ts"
 import type { Prompt } from "../Prompt.ts"
@@ -59,6 +60,7 @@ export type Services =
   | Speed
   | Transfer
   | Answer
+  | Graph
   | Reindexer
   | Prompt
   | Tokenizer

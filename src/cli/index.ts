@@ -24,6 +24,7 @@ import { doctor } from "./doctor.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, type ExitCode } from "./exit.ts"
 import { exportIndex } from "./export.ts"
+import { graph } from "./graph.ts"
 import { help } from "./help.ts"
 import { importIndex } from "./import.ts"
 import { indexPaths } from "./indexPaths.ts"
@@ -68,6 +69,7 @@ const { command, spec } = group(
     mcp,
     doctor,
     benchmark,
+    graph,
     init
   ]
 )

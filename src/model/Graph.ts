@@ -1,4 +1,12 @@
 import * as Schema from "effect/Schema"
+import type { DocumentId } from "./Document.ts"
+
+/** What a passage has to do with an entity; see `docs/graph.md`. */
+export const Relation = Schema.Literal("defines", "heads", "links", "imports", "mentions").annotations({
+  identifier: "Relation",
+  description: "What a passage has to do with an entity"
+})
+export type Relation = typeof Relation.Type
 
 /** A step of the way by which the graph led to a passage. */
 export const ViaStep = Schema.Struct({
@@ -17,3 +25,94 @@ export const GraphUse = Schema.Union(Schema.Boolean, Schema.Literal("auto")).ann
     "Whether passages that the graph joins to the best ones, or to names in the query, take places from the sixth on; auto: where the collection's documents name each other and the query names something in it"
 })
 export type GraphUse = typeof GraphUse.Type
+
+/** A relation that a passage has to an entity, with the words that say so. */
+export interface GraphMention {
+  /** The hash of the entity's key. */
+  readonly entity: number
+  readonly relation: Relation
+  /** As the passage, its heading or its document's title has it. */
+  readonly name: string
+}
+
+/** A passage in the graph. `id` is its row's, rising in the order of storing. */
+export interface GraphPassage {
+  readonly id: number
+  readonly docId: DocumentId
+  readonly source: string
+  readonly title: string | undefined
+  readonly ordinal: number
+  readonly startLine: number
+  readonly text: string
+  readonly mentions: ReadonlyArray<GraphMention>
+}
+
+/** How far the making of a graph has come. */
+export interface GraphStep {
+  /** Passages that this step brought in. */
+  readonly added: number
+  /** Passages that it looked at; 0: there are no more. */
+  readonly seen: number
+  /** The last of them, to go on after. */
+  readonly through: number
+}
+
+/** A passage that has to do with an entity: where it stands, and the words that say so. */
+export const EntityMention = Schema.Struct({
+  source: Schema.String,
+  doc_id: Schema.String,
+  chunk_index: Schema.Int,
+  start_line: Schema.Int,
+  relation: Relation,
+  name: Schema.String.annotations({ description: "The name as this passage has it" })
+}).annotations({ identifier: "EntityMention", description: "A passage that has to do with an entity" })
+
+export const Neighbour = Schema.Struct({
+  name: Schema.String,
+  documents: Schema.Int.annotations({ description: "Documents that have to do with it, counted up to 129 places" }),
+  hops: Schema.Int.annotations({ description: "Steps from the entity asked for" }),
+  relation: Relation.annotations({ description: "What the passage that joins the two has to do with it" }),
+  source: Schema.String.annotations({ description: "Source of that passage" }),
+  start_line: Schema.Int
+}).annotations({ identifier: "Neighbour", description: "An entity that a passage joins to another" })
+
+export const GraphEntity = Schema.Struct({
+  name: Schema.String,
+  description: Schema.optional(
+    Schema.String.annotations({ description: "How the document of that title begins, where there is one" })
+  ),
+  documents: Schema.Int.annotations({ description: "Documents that have to do with it, counted up to 129 places" }),
+  mentions: Schema.Array(EntityMention).annotations({ description: "Defining ones first" }),
+  neighbours: Schema.Array(Neighbour).annotations({ description: "Nearest and rarest first" })
+}).annotations({ identifier: "GraphEntity", description: "What the graph knows of an entity" })
+export type GraphEntity = typeof GraphEntity.Type
+
+export const PathStep = Schema.Struct({
+  from: Schema.String,
+  to: Schema.String,
+  source: Schema.String.annotations({ description: "Source of the passage that has to do with both" }),
+  start_line: Schema.Int,
+  chunk_index: Schema.Int,
+  text: Schema.String
+}).annotations({ identifier: "PathStep", description: "A step between two entities, with the passage that joins them" })
+
+export const GraphPath = Schema.Struct({
+  steps: Schema.Array(PathStep).annotations({ description: "None where no way was found" })
+}).annotations({ identifier: "GraphPath", description: "A shortest way between two entities" })
+export type GraphPath = typeof GraphPath.Type
+
+/** A passage that has to do with an entity, and the document it is of. */
+export interface Place {
+  /** Its place in `relations`; 0 defines. */
+  readonly relation: number
+  readonly passage: number
+  readonly document: number
+}
+
+/** An entity's places, as far as they are read: the defining ones first, never more than `mostPlaces` and one. */
+export interface Entity {
+  readonly places: ReadonlyArray<Place>
+  readonly documents: number
+  /** The documents that it is the title of; 0 where it is the title of so many that it names none. */
+  readonly defining: number
+}

@@ -26,6 +26,7 @@ export const writes = [
   "putReindexed",
   "finishReindex",
   "rebuildStep",
+  "extendGraph",
   "deleteDocument",
   "deleteMatching",
   "deleteSource",
@@ -46,7 +47,11 @@ export const reads = [
   "sample",
   "metadataKeys",
   "rank",
-  "sizes"
+  "sizes",
+  "linkage",
+  "graphPage",
+  "graphPassages",
+  "graphEntities"
 ] as const satisfies ReadonlyArray<Name>
 
 export type Write = (typeof writes)[number]

@@ -67,7 +67,9 @@ export const mentionsOf = ({ heading, ordinal, source, text, title }: Text): Rea
   }
   const nowhere: Span = { start: 0, end: 0 }
   if (ordinal === 0) {
-    for (const key of title === undefined ? [] : titleKeys(title, text)) add({ ...nowhere, key, relation: "defines" })
+    // A document that has no title of its own is called what stands over its beginning.
+    const called = title ?? heading[0]
+    for (const key of called === undefined ? [] : titleKeys(called, text)) add({ ...nowhere, key, relation: "defines" })
     if (source !== undefined) {
       const stem = keyOf(stemOf(source) ?? "")
       if (tellsSomething(stem)) add({ ...nowhere, key: stem, relation: "defines" })

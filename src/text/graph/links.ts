@@ -37,7 +37,8 @@ export const links = (text: string, source: string): ReadonlyArray<Mention> => {
     for (const match of text.matchAll(pattern)) {
       const known = key(source, match[1]!)
       if (known === undefined || known === "") continue
-      found.push({ key: known, relation, start: match.index, end: match.index + match[0].length })
+      const start = match.index + match[0].indexOf(match[1]!)
+      found.push({ key: known, relation, start, end: start + match[1]!.length })
     }
   }
   return found

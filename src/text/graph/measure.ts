@@ -1,18 +1,4 @@
-/** A passage that has to do with an entity, and the document it is of. */
-export interface Place {
-  /** Its place in `relations`; 0 defines. */
-  readonly relation: number
-  readonly passage: number
-  readonly document: number
-}
-
-/** An entity's places, as far as they are read: the defining ones first, never more than `mostPlaces` and one. */
-export interface Entity {
-  readonly places: ReadonlyArray<Place>
-  readonly documents: number
-  /** The documents that it is the title of; 0 where it is the title of so many that it names none. */
-  readonly defining: number
-}
+import type { Entity, Place } from "../../model/Graph.ts"
 
 /** An entity in more places joins nothing, but for the documents that it is the title of. */
 export const mostPlaces = 128

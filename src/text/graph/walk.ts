@@ -1,4 +1,5 @@
-import { type Entity, targetsOf, weightOf } from "./measure.ts"
+import { targetsOf, weightOf } from "./measure.ts"
+import type { Entity } from "../../model/Graph.ts"
 
 /** How a walk came to a passage: by an entity, from a passage, or undefined where the question names the entity. */
 export interface Step {

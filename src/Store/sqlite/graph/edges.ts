@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import type { GraphStep } from "../../../model/Graph.ts"
 import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
 import { relations } from "../../../text/graph/mention.ts"
 import { pack, unpack } from "../../../text/graph/pack.ts"
@@ -67,8 +68,7 @@ export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effec
   sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [collection])
 
 /**
- * Adds those of the next passages after an id that are not in the graph yet; says how many it added, and the last id it
- * looked at, undefined when it came to the end.
+ * Adds those of the next passages after an id that are not in the graph yet.
  */
 export const extend = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -104,5 +104,7 @@ export const extend = Effect.fnUntraced(function* (
       source: row.source ?? undefined
     }))
   )
-  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id }
+  // The linkage of a collection is kept for its state.
+  if (missing.length > 0) yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
+  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep
 })

@@ -1,8 +1,9 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { type Entity, mostPlaces, toEntity } from "../../../text/graph/measure.ts"
+import { mostPlaces, toEntity } from "../../../text/graph/measure.ts"
 import { list } from "../rows.ts"
+import type { Entity } from "../../../model/Graph.ts"
 
 /** Entities by their hashes, those that are in the collection; of each a bounded number of places, the defining first. */
 export const entitiesOf = (

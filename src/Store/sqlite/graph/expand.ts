@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Vector } from "../../../model/Passage.ts"
 import { namedIn } from "../../../text/graph/extract.ts"
 import { hashOf } from "../../../text/graph/key.ts"
-import { type Entity, linkageWanted, rareIn } from "../../../text/graph/measure.ts"
+import { linkageWanted, rareIn } from "../../../text/graph/measure.ts"
 import type { PackedMention } from "../../../text/graph/pack.ts"
 import { Walk } from "../../../text/graph/walk.ts"
 import type { Mask } from "../filter.ts"
@@ -12,6 +12,7 @@ import { mentionsIn } from "./edges.ts"
 import { entitiesOf } from "./entities.ts"
 import type { Linkages } from "./linkage.ts"
 import { type Way, waysOf } from "./ways.ts"
+import type { Entity } from "../../../model/Graph.ts"
 
 /** Places that what the walk finds may take. */
 const reservedPlaces = 5

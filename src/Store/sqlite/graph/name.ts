@@ -12,6 +12,6 @@ interface Naming {
 /** The words with which a passage names an entity: its text's, else its last heading, else its document's title or source. */
 export const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
   if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
-  if (relation === "heads") return (JSON.parse(heading) as ReadonlyArray<string>).at(-1) ?? ""
-  return title ?? source
+  const headings = JSON.parse(heading) as ReadonlyArray<string>
+  return relation === "heads" ? (headings.at(-1) ?? "") : (title ?? headings[0] ?? source)
 }

@@ -1,0 +1,209 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { load } from "./Graph/network.ts"
+import type { CollectionName } from "./model/Collection.ts"
+import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
+import { Store } from "./Store.ts"
+import type { Network } from "./text/graph/network.ts"
+import { hashOf, keyOf } from "./text/graph/key.ts"
+import { weightOf } from "./text/graph/measure.ts"
+
+/** The graph of the collection knows no entity of this name. */
+export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
+  "EntityNotFound",
+  { name: Schema.String },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `The graph has no entity named ${JSON.stringify(this.name)}; \`clew graph build\` brings in what was indexed before there was a graph`
+  }
+}
+
+/** Passages that one step of building takes: a transaction of some milliseconds. */
+const buildPage = 500
+/** Of an entity, the passages that are read and told. */
+const passagesRead = 50
+const longestPath = 6
+/** Entities that a search for a path, or for neighbours, goes on from at each step. */
+const widest = 200
+
+interface Parent {
+  readonly from: number
+  readonly passage: GraphPassage
+}
+
+/** Builds, asks and exports the knowledge graph. */
+export class Graph extends Effect.Service<Graph>()("clew/Graph", {
+  effect: Effect.gen(function* () {
+    const store = yield* Store
+
+    const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
+      const hash = hashOf(keyOf(name))
+      const [found] = yield* store.graphEntities(collection, [hash])
+      if (found === undefined) return yield* new EntityNotFound({ name })
+      return { hash, entity: found[1] }
+    })
+
+    const placesOf = (entity: Entity): ReadonlyArray<number> =>
+      [...new Set(entity.places.map(({ passage }) => passage))].slice(0, passagesRead)
+
+    /** The entities that passages join to others, rarest first. */
+    const joined = Effect.fnUntraced(function* (
+      collection: CollectionName,
+      documents: number,
+      passages: ReadonlyArray<GraphPassage>,
+      kinds: ReadonlySet<Relation> | undefined
+    ) {
+      const found = new Map<number, { name: string; relation: Relation; passage: GraphPassage }>()
+      for (const passage of passages) {
+        for (const { entity, name, relation } of passage.mentions) {
+          if (kinds !== undefined && !kinds.has(relation)) continue
+          if (!found.has(entity)) found.set(entity, { name, relation, passage })
+        }
+      }
+      const known = yield* store.graphEntities(collection, [...found.keys()])
+      return known
+        .map(([hash, entity]) => ({ hash, entity, weight: weightOf(entity, documents), ...found.get(hash)! }))
+        .filter(({ weight }) => weight > 0)
+        .sort((a, b) => b.weight - a.weight || a.hash - b.hash)
+    })
+
+    return {
+      /** Brings in what is not in the graph yet, step by step. Broken off, it goes on where it was. */
+      build: (collection: CollectionName) =>
+        Stream.unfoldEffect(0, (after) =>
+          Effect.map(store.extendGraph(collection, after, buildPage), (step) =>
+            step.seen === 0 ? Option.none() : Option.some([step, step.through] as const)
+          )
+        ),
+
+      /** What is known of a name, and the entities at most `hops` passages away, by relations of these kinds. */
+      entity: Effect.fn("Graph.entity")(function* (
+        collection: CollectionName,
+        name: string,
+        {
+          hops = 1,
+          kinds,
+          limit = 20
+        }: { hops?: number; kinds?: ReadonlySet<Relation> | undefined; limit?: number } = {}
+      ) {
+        const { entity, hash } = yield* named(collection, name)
+        const { documents } = yield* store.stats(collection)
+        const passages = yield* store.graphPassages(collection, placesOf(entity))
+        const relation = new Map(entity.places.toReversed().map((place) => [place.passage, place.relation]))
+        const mentions = passages
+          .flatMap((passage) =>
+            passage.mentions
+              .filter((mention) => mention.entity === hash)
+              .slice(0, 1)
+              .map((mention) => ({
+                order: relation.get(passage.id) ?? 0,
+                mention: {
+                  source: passage.source,
+                  doc_id: passage.docId,
+                  chunk_index: passage.ordinal,
+                  start_line: passage.startLine,
+                  relation: mention.relation,
+                  name: mention.name
+                },
+                passage
+              }))
+          )
+          .sort((a, b) => a.order - b.order)
+        const seen = new Set([hash])
+        const neighbours: Array<GraphEntity["neighbours"][number]> = []
+        let front: ReadonlyArray<GraphPassage> = passages
+        for (let hop = 1; hop <= hops && neighbours.length < limit; hop++) {
+          const next = (yield* joined(collection, documents, front, kinds)).filter(({ hash }) => !seen.has(hash))
+          for (const { entity, hash, name, passage, relation } of next) {
+            seen.add(hash)
+            neighbours.push({
+              name,
+              documents: entity.documents,
+              hops: hop,
+              relation,
+              source: passage.source,
+              start_line: passage.startLine
+            })
+          }
+          front = yield* store.graphPassages(collection, [
+            ...new Set(next.slice(0, widest / 10).flatMap(({ entity }) => placesOf(entity)))
+          ])
+        }
+        const first = mentions[0]
+        return {
+          name: first?.mention.name ?? name,
+          ...(first?.mention.relation === "defines" ? { description: first.passage.text.slice(0, 300) } : {}),
+          documents: entity.documents,
+          mentions: mentions.map(({ mention }) => mention),
+          neighbours: neighbours.slice(0, limit)
+        } satisfies GraphEntity
+      }),
+
+      /** A shortest way from one entity to another, of at most six passages. */
+      path: Effect.fn("Graph.path")(function* (collection: CollectionName, from: string, to: string) {
+        const start = yield* named(collection, from)
+        const end = yield* named(collection, to)
+        const { documents } = yield* store.stats(collection)
+        const names = new Map([
+          [start.hash, from],
+          [end.hash, to]
+        ])
+        const parents = new Map<number, Parent>()
+        const read = new Set<number>()
+        let front: ReadonlyArray<Entity> = [start.entity]
+        const reached = new Set([start.hash])
+        for (let step = 0; step < longestPath && !reached.has(end.hash) && front.length > 0; step++) {
+          const ids = front.flatMap(placesOf).filter((id) => !read.has(id))
+          for (const id of ids) read.add(id)
+          const passages = yield* store.graphPassages(collection, [...new Set(ids)])
+          const goal = passages.find(({ mentions }) => mentions.some(({ entity }) => entity === end.hash))
+          const next = (yield* joined(collection, documents, passages, undefined)).filter(
+            ({ hash }) => !reached.has(hash)
+          )
+          const through = (passage: GraphPassage) =>
+            passage.mentions.find(({ entity }) => reached.has(entity))?.entity ?? start.hash
+          // The goal may join too much to be walked through, and can be walked to all the same.
+          if (goal !== undefined) parents.set(end.hash, { from: through(goal), passage: goal })
+          for (const { hash, name, passage } of next.slice(0, widest)) {
+            names.set(hash, names.get(hash) ?? name)
+            if (!parents.has(hash)) parents.set(hash, { from: through(passage), passage })
+          }
+          for (const { hash } of next.slice(0, widest)) reached.add(hash)
+          if (goal !== undefined) reached.add(end.hash)
+          front = next.slice(0, widest).map(({ entity }) => entity)
+        }
+        const steps: Array<GraphPath["steps"][number]> = []
+        for (let at = end.hash; at !== start.hash;) {
+          const parent = parents.get(at)
+          if (parent === undefined) return { steps: [] } satisfies GraphPath
+          steps.unshift({
+            from: names.get(parent.from) ?? from,
+            to: names.get(at) ?? to,
+            source: parent.passage.source,
+            start_line: parent.passage.startLine,
+            chunk_index: parent.passage.ordinal,
+            text: parent.passage.text
+          })
+          at = parent.from
+        }
+        return { steps } satisfies GraphPath
+      }),
+
+      /** The whole graph: documents, the entities that join at least two of them, and PageRank of both. */
+      whole: (collection: CollectionName) => load(store, collection),
+
+      /** A network with a place for every node, to be drawn. */
+      placed: (network: Network) =>
+        Effect.map(
+          Effect.promise(() => import("./Graph/layout.ts")),
+          ({ placed }) => placed(network)
+        ),
+
+      linkage: store.linkage
+    }
+  })
+}) {}

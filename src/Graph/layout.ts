@@ -1,0 +1,30 @@
+import forceAtlas2 from "graphology-layout-forceatlas2"
+import { UndirectedGraph } from "graphology"
+import type { Network } from "../text/graph/network.ts"
+import type { Placed } from "../text/graph/page.ts"
+
+/** The angle between one node and the next on a sunflower's spiral, on which they start. */
+const golden = Math.PI * (3 - Math.sqrt(5))
+
+const assign = forceAtlas2 as unknown as typeof forceAtlas2.default
+
+/** Gives every node of a network a place (ForceAtlas2, Jacomy et al. 2014), the same one each time. */
+export const placed = (network: Network): Placed => {
+  const graph = new UndirectedGraph()
+  for (const [index, { id }] of network.nodes.entries()) {
+    const away = 10 * Math.sqrt(index + 1)
+    graph.addNode(id, { x: away * Math.cos(index * golden), y: away * Math.sin(index * golden) })
+  }
+  for (const { from, to } of network.edges) graph.mergeEdge(from, to)
+  if (graph.order > 1) {
+    const settings = { ...assign.inferSettings(graph), barnesHutOptimize: graph.order > 500 }
+    assign.assign(graph, { iterations: graph.order > 2000 ? 100 : 200, settings })
+  }
+  return {
+    ...network,
+    places: network.nodes.map(({ id }) => [
+      Math.round(graph.getNodeAttribute(id, "x") as number),
+      Math.round(graph.getNodeAttribute(id, "y") as number)
+    ])
+  }
+}

@@ -1,0 +1,75 @@
+import * as Effect from "effect/Effect"
+import type { CollectionName } from "../model/Collection.ts"
+import type { Relation } from "../model/Graph.ts"
+import type { Store } from "../Store.ts"
+import { rareIn } from "../text/graph/measure.ts"
+import type { Network, NetworkNode } from "../text/graph/network.ts"
+
+/** Passages read at a time. */
+const page = 1000
+
+interface Seen {
+  readonly name: string
+  readonly defines: boolean
+  readonly documents: Map<string, { readonly relation: Relation; readonly line: number }>
+}
+
+/** Reads a collection's graph whole, and ranks its nodes by PageRank. */
+export const load = Effect.fn("Graph.load")(function* (store: Store["Type"], collection: CollectionName) {
+  const entities = new Map<number, Seen>()
+  const titles = new Map<string, { readonly source: string; readonly title: string | undefined }>()
+  let after = 0
+  for (;;) {
+    const passages = yield* store.graphPage(collection, after, page)
+    for (const { docId, mentions, source, startLine, title } of passages) {
+      if (!titles.has(docId)) titles.set(docId, { source, title })
+      for (const { entity, name, relation } of mentions) {
+        const seen = entities.get(entity)
+        if (seen === undefined) {
+          entities.set(entity, {
+            name,
+            defines: relation === "defines",
+            documents: new Map([[docId, { relation, line: startLine }]])
+          })
+        } else {
+          if (relation === "defines" && !seen.defines) entities.set(entity, { ...seen, name, defines: true })
+          if (!seen.documents.has(docId)) seen.documents.set(docId, { relation, line: startLine })
+        }
+      }
+    }
+    const last = passages.at(-1)
+    if (last === undefined) break
+    after = last.id
+  }
+
+  const { UndirectedGraph } = yield* Effect.promise(() => import("graphology"))
+  const { pagerank } = yield* Effect.promise(() => import("./pagerank.ts"))
+  const graph = new UndirectedGraph()
+  const nodes = new Map<string, Omit<NetworkNode, "rank">>()
+  const edges: Array<Network["edges"][number]> = []
+  const rare = rareIn(titles.size)
+  for (const [hash, { defines, documents, name }] of entities) {
+    // What only one document knows joins nothing, nor does what too many know without being a title.
+    if (documents.size < 2 || (documents.size > rare && !defines)) continue
+    const id = `e${hash}`
+    nodes.set(id, { id, kind: "entity", label: name })
+    graph.addNode(id)
+    for (const [docId, { line, relation }] of documents) {
+      const document = `d${docId}`
+      if (!nodes.has(document)) {
+        const { source, title } = titles.get(docId)!
+        nodes.set(document, { id: document, kind: "document", label: title ?? source, source })
+        graph.addNode(document)
+      }
+      graph.addEdge(document, id)
+      edges.push({ from: document, to: id, relation, line })
+    }
+  }
+  const ranks = graph.order === 0 ? {} : pagerank(graph, { getEdgeWeight: null })
+  return {
+    nodes: [...nodes.values()]
+      .map((node): NetworkNode => ({ ...node, rank: ranks[node.id] ?? 0 }))
+      .sort((a, b) => b.rank - a.rank || (a.id < b.id ? -1 : 1)),
+    edges
+  } satisfies Network
+})

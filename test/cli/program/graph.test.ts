@@ -1,0 +1,82 @@
+import Database from "better-sqlite3"
+import { readFileSync } from "node:fs"
+import { afterAll, assert, beforeAll, it } from "vitest"
+import { GraphBuildReport, GraphTopReport } from "../../../src/cli/graph.ts"
+import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const files = {
+  "docs/song.md": "# Hello Love\n\nThis song was a hit of Hank Snow in 1974. See [its singer](singer.md).\n",
+  "docs/singer.md": "# Hank Snow\n\nThe singer lived near Nashville until he died.\n",
+  "docs/city.md": "# Nashville\n\nIn Tennessee many go to Nashville </script><b>&.\n"
+}
+
+let box: Sandbox
+beforeAll(async () => {
+  box = new Sandbox(files)
+  assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+})
+afterAll(() => box.remove())
+
+it("tells what a name is, where it stands and what it leads to", async () => {
+  const found = await box.json(GraphEntity, ["graph", "query", "hank", "snow"])
+  assert.strictEqual(found.name, "Hank Snow")
+  assert.include(found.description ?? "", "The singer lived")
+  const mention = found.mentions.find(({ relation }) => relation === "mentions")!
+  assert.match(`${mention.source}:${mention.start_line}`, /song\.md:\d+$/)
+  assert.isTrue(found.neighbours.some(({ name }) => name === "Nashville"))
+  const linked = await box.json(GraphEntity, ["graph", "query", "Hank Snow", "--kind", "links"])
+  assert.isTrue(linked.neighbours.every(({ relation }) => relation === "links"))
+  const { code, stderr } = await box.run(["graph", "query", "Nobody Known"])
+  assert.strictEqual(code, 1)
+  assert.include(stderr, "Nobody Known")
+})
+
+it("finds a way between two names, with the passage of each step", async () => {
+  const { steps } = await box.json(GraphPath, ["graph", "path", "Hello Love", "Nashville"])
+  assert.deepStrictEqual(
+    steps.map(({ source }) => source.split("/").at(-1)),
+    ["song.md", "singer.md"]
+  )
+  assert.deepStrictEqual([steps[0]!.from, steps[1]!.to], ["Hello Love", "Nashville"])
+})
+
+it("ranks, exports and draws it", async () => {
+  const { nodes } = await box.json(GraphTopReport, ["graph", "top"])
+  assert.isAbove(nodes.length, 3)
+  assert.closeTo(
+    nodes.reduce((sum, { rank }) => sum + rank, 0),
+    1,
+    1e-3
+  )
+  const { stdout: graphml } = await box.run(["graph", "export"])
+  assert.match(
+    graphml,
+    /^<\?xml[^]*<graph edgedefault="undirected">[^]*<data key="label">Hank Snow<\/data>[^]*<\/graphml>/
+  )
+  const { stdout: json } = await box.run(["graph", "export", "--format", "json"])
+  assert.isAbove((JSON.parse(json) as { readonly links: ReadonlyArray<unknown> }).links.length, 3)
+  assert.match((await box.run(["graph", "export", "--format", "dot"])).stdout, /^graph clew \{\n/)
+  assert.strictEqual((await box.run(["graph", "show", "--output", "graph.html"])).code, 0)
+  const page = readFileSync(box.path("graph.html"), "utf8")
+  assert.include(page, "default-src 'none'")
+  assert.notMatch(page, /https?:\/\/|src=|<link/)
+})
+
+it("brings in what was indexed without it, from where it was broken off", async () => {
+  const other = new Sandbox(files)
+  try {
+    await other.run(["index", "docs"], { env: { CLEW_GRAPH_ENABLED: "false" } })
+    assert.strictEqual((await other.run(["graph", "query", "Hank Snow"])).code, 1)
+    const built = await other.json(GraphBuildReport, ["graph", "build"])
+    assert.isAbove(built.added_chunks, 0)
+    assert.strictEqual(built.added_chunks, built.chunks)
+    assert.isAbove(built.linkage, 0.5)
+    const db = new Database(other.path("home/data/clew/index.db"))
+    db.exec("DELETE FROM graph_mentions; DELETE FROM graph_passages WHERE passage_id > 1")
+    db.close()
+    assert.strictEqual((await other.json(GraphBuildReport, ["graph", "build"])).added_chunks, built.chunks - 1)
+  } finally {
+    other.remove()
+  }
+})
