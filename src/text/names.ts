@@ -5,8 +5,11 @@ export interface Shown {
 }
 
 const word = /\S+/g
-/** Signs within, before, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`. */
-const sign = /[\p{L}\p{N}][-_./:@{}$#=\\]+[\p{L}\p{N}]|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
+/**
+ * Signs within, before, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`. A hyphen
+ * alone makes no name, since prose has it too, but after a single letter: `v-if`.
+ */
+const sign = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
 const before = new Set("\"'`([<{«“")
 const after = new Set("\"'`()]>,;!?»”.:")
 
