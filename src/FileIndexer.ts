@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as path from "node:path"
-import { add, type FileEvent, none } from "./FileIndexer/events.ts"
+import { add, none } from "./FileIndexer/events.ts"
 import { type Lost, lost, Numbers } from "./FileIndexer/lost.ts"
 import { gather, repeated } from "./FileIndexer/gather.ts"
 import { apart, sorting } from "./FileIndexer/sort.ts"
@@ -13,12 +13,26 @@ import { type Compared, type Draft, type IndexedDocument, Indexer } from "./Inde
 import { type Loaded, type LoadedDocument, Loader, type Unreadable, type Unsupported } from "./Loader.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DocumentId } from "./model/Document.ts"
-import type { DocumentSummary } from "./model/Stored.ts"
+import type { Deleted, DocumentSummary } from "./model/Stored.ts"
 import { pruneAll } from "./Pruner.ts"
 import { Store, type StoreUnavailable } from "./Store.ts"
-import { walk, type WalkOptions } from "./Walker.ts"
+import { type SkipReason, walk, type WalkOptions } from "./Walker.ts"
 
-export type { FileEvent, LossReason } from "./FileIndexer/events.ts"
+/** Why a file that was indexed before is not met any more: it is gone, or passed over by now. */
+export type LossReason = "gone" | SkipReason
+
+/**
+ * What happened to a file, a record or a document. A file is done when its documents are committed; one that looks as it
+ * did is not read, and its documents are not named unless that was asked for.
+ */
+export type FileEvent =
+  | { readonly _tag: "Indexed"; readonly document: IndexedDocument; readonly characters: number }
+  | { readonly _tag: "FileDone"; readonly path: string; readonly size: number }
+  | { readonly _tag: "Unchanged"; readonly path: string; readonly size: number; readonly documents: number }
+  | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
+  | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
+  | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
+  | ({ readonly _tag: "Pruned" } & Deleted)
 
 export interface FileRun extends WalkOptions {
   readonly collection: CollectionName

@@ -1,8 +1,8 @@
+import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { FileStamp } from "./model/File.ts"
 import { events } from "./Walker/events.ts"
-
-export { whyPassedOver } from "./Walker/judge.ts"
+import { whyPassedOver as judged } from "./Walker/judge.ts"
 
 export interface WalkOptions {
   /** Files and folders, absolute or relative to the working directory. */
@@ -41,3 +41,12 @@ export type WalkEvent =
  * docs/loading.md has the rules of what is passed over.
  */
 export const walk: (options: WalkOptions) => Stream.Stream<WalkEvent> = events
+
+/**
+ * Why a walk from a root would pass over a file below it, by names and ignore files alone; undefined where it would not.
+ * Ignore files are read once for as long as the function is kept.
+ */
+export const whyPassedOver: (
+  root: string,
+  include: ReadonlyArray<string>
+) => (path: string) => Effect.Effect<SkipReason | undefined> = judged

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
+import type { LossReason } from "../FileIndexer.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { KnownFile } from "../model/File.ts"
 import type { Store } from "../Store.ts"
 import { type SkipReason, whyPassedOver } from "../Walker.ts"
-import type { LossReason } from "./events.ts"
 
 /** Small numbers, a bit for each. */
 export class Numbers {
