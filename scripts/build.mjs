@@ -43,6 +43,8 @@ const [{ metafile }] = await Promise.all([
     format: "cjs",
     minify: true,
     external: addons,
+    // What node would take is a module that requires its parts by names the bundler cannot see.
+    alias: { "jsonc-parser": "./node_modules/jsonc-parser/lib/esm/main.js" },
     define: { "import.meta.url": "__url" },
     banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
     footer: { js: "})" },

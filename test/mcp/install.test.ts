@@ -130,7 +130,7 @@ describe("clew mcp install", () => {
     assert.strictEqual(status, 0, stderr)
     const after = readFileSync(file, "utf8")
     for (const kept of ["// My settings", "// dark", "// mine", "// keep", '"z": [1, 2,]']) assert.include(after, kept)
-    const value = parse(after).value as Json
+    const value = parse(after) as Json
     assert.deepStrictEqual(Object.keys(value), ["theme", "context_servers", "z"])
     assert.deepStrictEqual(Object.keys(value.context_servers), ["other", "my-docs"])
     assert.deepStrictEqual(value.context_servers["my-docs"].args.slice(-5), [
@@ -199,13 +199,101 @@ describe("clew mcp install", () => {
     }
   })
 
+  it("keeps what is written in an entry that it changes, comments too", async () => {
+    const home = temporaryFolder()
+    const file = put(
+      join(home, ".config", "zed", "settings.json"),
+      '{\n  "context_servers": {\n    "clew": {\n      // slow disk\n      "command": "old", // was here\n      "timeout": 9\n    }\n  }\n}\n'
+    )
+    assert.strictEqual((await install(home, "--client", "zed", "--db", "x.db")).status, 0)
+    const after = readFileSync(file, "utf8")
+    for (const kept of ["// slow disk", "// was here", '"timeout": 9']) assert.include(after, kept)
+    const { clew } = (parse(after) as Json).context_servers
+    assert.deepStrictEqual([clew.command, clew.source, clew.timeout], [process.execPath, "custom", 9])
+  })
+
+  it("takes the entry out again and leaves the rest as it was, in every form", async () => {
+    const home = temporaryFolder()
+    const cases = [
+      ["cursor", ".cursor/mcp.json", '{\n  "mcpServers": {\n    "other": { "command": "x" }\n  }\n}\n'],
+      [
+        "zed",
+        ".config/zed/settings.json",
+        '// mine\n{\n  "context_servers": {\n    // other\n    "other": {}, // keep\n  },\n}\n'
+      ],
+      ["codex", ".codex/config.toml", '# mine\n[mcp_servers.other]\ncommand = "y" # keep\n'],
+      ["goose", ".config/goose/config.yaml", "# mine\nextensions:\n  other:\n    enabled: true # keep\n"]
+    ] as const
+    for (const [client, path, text] of cases) {
+      const file = put(join(home, path), text)
+      assert.strictEqual((await install(home, "--client", client, "--db", "x.db")).status, 0)
+      assert.notStrictEqual(readFileSync(file, "utf8"), text)
+      const shown = await install(home, "--client", client, "--uninstall", "--print")
+      assert.include(shown.stdout, bin)
+      const { status, stdout } = await install(home, "--client", client, "--uninstall", "--json")
+      assert.strictEqual(status, 0)
+      assert.deepInclude(JSON.parse(stdout), { client, file, scope: "user", written: true, removed: true })
+      assert.strictEqual(readFileSync(file, "utf8"), text, client)
+      const again = await install(home, "--client", client, "--uninstall")
+      assert.deepStrictEqual([again.status, again.stdout.includes("nothing to take out")], [0, true])
+    }
+  })
+
+  it("takes out a TOML entry with the tables inside it", async () => {
+    const home = temporaryFolder()
+    const file = put(
+      join(home, ".codex", "config.toml"),
+      'model = "x"\n\n[mcp_servers.clew]\ncommand = "old"\n\n[mcp_servers.clew.env]\nA = "b"\n\n[mcp_servers.clews]\ncommand = "y"\n'
+    )
+    assert.strictEqual((await install(home, "--client", "codex", "--uninstall")).status, 0)
+    assert.strictEqual(readFileSync(file, "utf8"), 'model = "x"\n\n[mcp_servers.clews]\ncommand = "y"\n')
+  })
+
+  it("writes for you or for the folder, as the client has it", async () => {
+    const home = temporaryFolder()
+    const where = async (client: string, scope: string) => {
+      const { status, stderr, stdout } = await install(home, "--client", client, "--scope", scope, "--print", "--json")
+      return status === 0 ? JSON.parse(stdout).file : stderr
+    }
+    assert.strictEqual(await where("claude-code", "user"), join(home, ".claude.json"))
+    assert.strictEqual(await where("claude-code", "project"), join(home, ".mcp.json"))
+    assert.strictEqual(await where("vscode", "project"), join(home, ".vscode", "mcp.json"))
+    assert.strictEqual(await where("codex", "project"), join(home, ".codex", "config.toml"))
+    assert.include(await where("windsurf", "project"), "--scope may be user")
+  })
+
+  it("says where an entry is switched off, and leaves it so", async () => {
+    const home = temporaryFolder()
+    const cases = [
+      ["windsurf", ".codeium/windsurf/mcp_config.json", '{"mcpServers":{"clew":{"command":"x","disabled":true}}}'],
+      [
+        "opencode",
+        ".config/opencode/opencode.json",
+        '{"mcp":{"clew":{"type":"local","command":["x"],"enabled":false}}}'
+      ],
+      ["gemini", ".gemini/settings.json", '{"mcp":{"excluded":["clew"]}}']
+    ] as const
+    for (const [client, path, text] of cases) {
+      const file = put(join(home, path), text)
+      const { status, stderr } = await install(home, "--client", client, "--db", "x.db")
+      assert.strictEqual(status, 0, stderr)
+      assert.include(stderr, "clew is switched off there")
+      const after = readFileSync(file, "utf8")
+      assert.isTrue(/"disabled": ?true|"enabled": ?false|"excluded"/.test(after), after)
+      const again = await install(home, "--client", client, "--db", "x.db", "--json")
+      assert.deepInclude(JSON.parse(again.stdout), { written: false, disabled: true })
+    }
+  })
+
   it("writes nothing unless it is told for whom", async () => {
     const home = temporaryFolder()
     for (const args of [
       [],
       ["--client", "notepad"],
       ["--client", "cursor", "--filter", "serch"],
-      ["--client", "cursor", "--name", "a b"]
+      ["--client", "cursor", "--name", "a b"],
+      ["--client", "windsurf", "--scope", "project"],
+      ["--client", "cursor", "--uninstall", "--read-only"]
     ]) {
       const { status, stderr } = await install(home, ...args)
       assert.strictEqual(status, 2, stderr)

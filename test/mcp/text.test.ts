@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { parse, setEntry } from "../../src/cli/mcp/jsonc.ts"
+import { dropEntry, parse, setEntry } from "../../src/cli/mcp/jsonc.ts"
 import { tools } from "../../src/mcp/catalog.ts"
 import { makeSplitter } from "../../src/mcp/frames.ts"
 import { toolNames, writingTools } from "../../src/mcp/toolNames.ts"
@@ -88,12 +88,16 @@ describe("setEntry", () => {
         Object.entries(object).filter(([key]) => key !== "servers" && key !== "__proto__")
       )
       const entry = { command: "x", args: ["y"] }
-      const once = setEntry(JSON.stringify(before, null, indent), "servers", "clew", entry)
+      const text = JSON.stringify(before, null, indent)
+      const once = setEntry(text, "servers", "clew", entry)
       const wanted = { ...(JSON.parse(JSON.stringify(before)) as object), servers: { clew: entry } }
       assert.deepStrictEqual(JSON.parse(once), wanted)
       const other = setEntry(once, "servers", "other", {})
       assert.deepStrictEqual(JSON.parse(other), { ...wanted, servers: { clew: entry, other: {} } })
       assert.strictEqual(setEntry(other, "servers", "clew", entry), other)
+      const bare = dropEntry(dropEntry(other, "servers", "clew"), "servers", "other")
+      assert.deepStrictEqual(JSON.parse(bare), { ...wanted, servers: {} })
+      assert.strictEqual(dropEntry(text, "servers", "clew"), text)
     }
   )
 
@@ -109,7 +113,7 @@ describe("setEntry", () => {
         }
       }
       const theirs = read(JSON.parse)
-      const ours = read((given) => parse(given).value)
+      const ours = read(parse)
       if (theirs !== undefined && !text.includes("__proto__")) assert.deepStrictEqual(ours, theirs)
       if (theirs === undefined && !/[,/\ufeff\s]/u.test(text)) assert.isUndefined(ours)
     }

@@ -1,5 +1,6 @@
 import * as path from "node:path"
-import { formats, type Format } from "./formats.ts"
+import { type Format, isTable, type Table } from "./Format.ts"
+import { formats } from "./formats.ts"
 
 /** Where the program runs, as far as clients' files depend on it. */
 export interface Machine {
@@ -17,14 +18,21 @@ export interface Start {
   readonly args: ReadonlyArray<string>
 }
 
+/** Whom an entry holds for: you everywhere, or whoever works in this folder. */
+export const scopes = ["user", "project"] as const
+export type Scope = (typeof scopes)[number]
+
 /** An MCP client: its configuration file, and how an entry in it looks. */
 export interface Client {
   readonly title: string
-  readonly file: (machine: Machine) => string
+  /** The file of each scope that it has, the one that counts unless told otherwise first. */
+  readonly files: Partial<Readonly<Record<Scope, (machine: Machine) => string>>>
   readonly format: Format
   /** The key that holds the servers. */
   readonly section: string
   readonly entry: (start: Start) => Readonly<Record<string, unknown>>
+  /** Where else its configuration switches a server off, and how that is written there. */
+  readonly offElsewhere?: (root: Table, name: string) => string | undefined
   /** What to do for the client to notice. */
   readonly next: string
 }
@@ -36,6 +44,11 @@ const inHome =
   (...parts: ReadonlyArray<string>) =>
   ({ home }: Machine) =>
     path.join(home, ...parts)
+
+const inProject =
+  (...parts: ReadonlyArray<string>) =>
+  ({ cwd }: Machine) =>
+    path.join(cwd, ...parts)
 
 /** The folder where the platform keeps programs' settings. */
 const settings = ({ env, home, platform }: Machine): string =>
@@ -51,7 +64,7 @@ const xdg = ({ env, home }: Pick<Machine, "env" | "home">): string =>
 export const clients = {
   "claude-desktop": {
     title: "Claude Desktop",
-    file: (machine) => path.join(settings(machine), "Claude", "claude_desktop_config.json"),
+    files: { user: (machine) => path.join(settings(machine), "Claude", "claude_desktop_config.json") },
     format: formats.json,
     section: "mcpServers",
     entry: plain,
@@ -59,15 +72,15 @@ export const clients = {
   },
   "claude-code": {
     title: "Claude Code",
-    file: ({ cwd }) => path.join(cwd, ".mcp.json"),
+    files: { project: inProject(".mcp.json"), user: inHome(".claude.json") },
     format: formats.json,
     section: "mcpServers",
     entry: typed("stdio"),
-    next: "Start `claude` in this folder; it asks once whether to trust the server."
+    next: "Start claude anew; a server of this folder it asks once whether to trust."
   },
   cursor: {
     title: "Cursor",
-    file: inHome(".cursor", "mcp.json"),
+    files: { user: inHome(".cursor", "mcp.json"), project: inProject(".cursor", "mcp.json") },
     format: formats.json,
     section: "mcpServers",
     entry: plain,
@@ -75,7 +88,10 @@ export const clients = {
   },
   vscode: {
     title: "VS Code",
-    file: (machine) => path.join(settings(machine), "Code", "User", "mcp.json"),
+    files: {
+      user: (machine) => path.join(settings(machine), "Code", "User", "mcp.json"),
+      project: inProject(".vscode", "mcp.json")
+    },
     format: formats.jsonc,
     section: "servers",
     entry: typed("stdio"),
@@ -83,7 +99,7 @@ export const clients = {
   },
   windsurf: {
     title: "Windsurf",
-    file: inHome(".codeium", "windsurf", "mcp_config.json"),
+    files: { user: inHome(".codeium", "windsurf", "mcp_config.json") },
     format: formats.json,
     section: "mcpServers",
     entry: plain,
@@ -91,10 +107,13 @@ export const clients = {
   },
   zed: {
     title: "Zed",
-    file: (machine) =>
-      machine.platform === "win32"
-        ? path.join(settings(machine), "Zed", "settings.json")
-        : path.join(xdg(machine), "zed", "settings.json"),
+    files: {
+      user: (machine) =>
+        machine.platform === "win32"
+          ? path.join(settings(machine), "Zed", "settings.json")
+          : path.join(xdg(machine), "zed", "settings.json"),
+      project: inProject(".zed", "settings.json")
+    },
     format: formats.jsonc,
     section: "context_servers",
     entry: (start) => ({ source: "custom", ...plain(start), env: {} }),
@@ -102,7 +121,10 @@ export const clients = {
   },
   codex: {
     title: "Codex CLI",
-    file: ({ env, home }) => path.join(env["CODEX_HOME"] || path.join(home, ".codex"), "config.toml"),
+    files: {
+      user: ({ env, home }) => path.join(env["CODEX_HOME"] || path.join(home, ".codex"), "config.toml"),
+      project: inProject(".codex", "config.toml")
+    },
     format: formats.toml,
     section: "mcp_servers",
     entry: plain,
@@ -110,15 +132,19 @@ export const clients = {
   },
   gemini: {
     title: "Gemini CLI",
-    file: inHome(".gemini", "settings.json"),
+    files: { user: inHome(".gemini", "settings.json"), project: inProject(".gemini", "settings.json") },
     format: formats.jsonc,
     section: "mcpServers",
     entry: plain,
+    offElsewhere: ({ mcp }, name) =>
+      isTable(mcp) && Array.isArray(mcp["excluded"]) && mcp["excluded"].includes(name) ? "mcp.excluded" : undefined,
     next: "Start gemini anew; /mcp lists the server."
   },
   copilot: {
     title: "GitHub Copilot CLI",
-    file: ({ env, home }) => path.join(env["COPILOT_HOME"] || path.join(home, ".copilot"), "mcp-config.json"),
+    files: {
+      user: ({ env, home }) => path.join(env["COPILOT_HOME"] || path.join(home, ".copilot"), "mcp-config.json")
+    },
     format: formats.json,
     section: "mcpServers",
     entry: (start) => ({ ...typed("local")(start), tools: ["*"] }),
@@ -126,7 +152,10 @@ export const clients = {
   },
   opencode: {
     title: "opencode",
-    file: (machine) => path.join(xdg(machine), "opencode", "opencode.json"),
+    files: {
+      user: (machine) => path.join(xdg(machine), "opencode", "opencode.json"),
+      project: inProject("opencode.json")
+    },
     format: formats.jsonc,
     section: "mcp",
     entry: ({ args, command }) => ({ type: "local", command: [command, ...args], enabled: true }),
@@ -134,10 +163,12 @@ export const clients = {
   },
   goose: {
     title: "goose",
-    file: (machine) =>
-      machine.platform === "win32"
-        ? path.join(settings(machine), "Block", "goose", "config", "config.yaml")
-        : path.join(xdg(machine), "goose", "config.yaml"),
+    files: {
+      user: (machine) =>
+        machine.platform === "win32"
+          ? path.join(settings(machine), "Block", "goose", "config", "config.yaml")
+          : path.join(xdg(machine), "goose", "config.yaml")
+    },
     format: formats.yaml,
     section: "extensions",
     entry: ({ args, command, name }) => ({
@@ -153,7 +184,7 @@ export const clients = {
   },
   "lm-studio": {
     title: "LM Studio",
-    file: inHome(".lmstudio", "mcp.json"),
+    files: { user: inHome(".lmstudio", "mcp.json") },
     format: formats.json,
     section: "mcpServers",
     entry: plain,
@@ -161,7 +192,10 @@ export const clients = {
   },
   kiro: {
     title: "Kiro",
-    file: inHome(".kiro", "settings", "mcp.json"),
+    files: {
+      user: inHome(".kiro", "settings", "mcp.json"),
+      project: inProject(".kiro", "settings", "mcp.json")
+    },
     format: formats.json,
     section: "mcpServers",
     entry: plain,
@@ -171,3 +205,6 @@ export const clients = {
 
 export type ClientName = keyof typeof clients
 export const clientNames = Object.keys(clients) as ReadonlyArray<ClientName>
+
+/** The scopes that a client has, the one that counts unless told otherwise first. */
+export const scopesOf = (client: Client): ReadonlyArray<Scope> => Object.keys(client.files) as ReadonlyArray<Scope>

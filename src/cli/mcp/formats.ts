@@ -1,102 +1,89 @@
 import * as Effect from "effect/Effect"
 import { isDeepStrictEqual } from "node:util"
 import * as jsonc from "./jsonc.ts"
+import { toml } from "./toml.ts"
+import { attempt, entryIn, type Format, isTable, type Table, withEntry, withoutEntry } from "./Format.ts"
 import { Unwritable } from "./Unwritable.ts"
 
-type Table = Readonly<Record<string, unknown>>
-
-/** A kind of configuration file: how an entry is put into its text, and shown alone. */
-export interface Format {
-  /** Fails with what is wrong with the text, in words. */
-  readonly set: (text: string, section: string, name: string, entry: Table) => Effect.Effect<string, string>
-  readonly alone: (section: string, name: string, entry: Table) => Effect.Effect<string>
-}
-
-const isTable = (value: unknown): value is Table => typeof value === "object" && value !== null && !Array.isArray(value)
-
-const entryIn = (root: unknown, section: string, name: string): Table => {
-  const inner = isTable(root) ? root[section] : undefined
-  const entry = isTable(inner) ? inner[name] : undefined
-  return isTable(entry) ? entry : {}
-}
-
-const withEntry = (root: Table, section: string, name: string, entry: Table): Table => ({
-  ...root,
-  [section]: { ...(isTable(root[section]) ? root[section] : {}), [name]: entry }
-})
-
-const attempt = <A>(run: () => A): Effect.Effect<A, string> =>
-  Effect.try({ try: run, catch: (error) => (error as Error).message.split("\n")[0] ?? "" })
-
 /** Holds an edit against what it was to do: nothing else may have changed. */
-const checked = (before: Table, after: unknown, text: string, section: string, name: string, entry: Table) =>
-  isDeepStrictEqual(after, withEntry(before, section, name, entry))
-    ? Effect.succeed(text)
-    : Effect.fail(`${section} is written in a way that cannot be added to`)
+const checked = (format: Format, after: string, wanted: Table, section: string) =>
+  Effect.gen(function* () {
+    const cannot = `${section} is written in a way that cannot be edited`
+    const read = yield* Effect.mapError(format.read(after), () => cannot)
+    // An empty section is as good as none.
+    const rest = (root: Table) => {
+      const { [section]: inner, ...others } = root
+      return isTable(inner) && Object.keys(inner).length > 0 ? root : others
+    }
+    return isDeepStrictEqual(rest(read), rest(wanted)) ? after : yield* Effect.fail(cannot)
+  })
 
-const json = (strict: boolean): Format => ({
-  set: (text, section, name, entry) =>
-    Effect.gen(function* () {
-      const blank = text.trim() === ""
-      // What the client itself will not read is for its owner to mend.
-      const before = blank
-        ? {}
-        : yield* attempt(() => (strict ? JSON.parse(text.replace(/^\ufeff/, "")) : jsonc.parse(text).value) as Table)
-      const whole = { ...entryIn(before, section, name), ...entry }
-      const after = yield* attempt(() => jsonc.setEntry(text, section, name, whole))
-      return yield* checked(before, jsonc.parse(after).value, after, section, name, whole)
-    }),
-  alone: (section, name, entry) => Effect.succeed(JSON.stringify({ [section]: { [name]: entry } }, null, 2))
-})
+/** The text with `section.name` saying what the entry says, beside what it said; fails with what is wrong, in words. */
+export const setEntry = (format: Format, text: string, section: string, name: string, entry: Table) =>
+  Effect.gen(function* () {
+    const before = yield* format.read(text)
+    const whole = { ...entryIn(before, section, name), ...entry }
+    const after = yield* format.set(text, section, name, whole)
+    return yield* checked(format, after, withEntry(before, section, name, whole), section)
+  })
 
-/** A bare key where TOML allows one. */
-const tomlKey = (name: string): string => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name))
+/** The text without `section.name`; fails with what is wrong, in words. */
+export const dropEntry = (format: Format, text: string, section: string, name: string) =>
+  Effect.gen(function* () {
+    const before = yield* format.read(text)
+    const after = yield* format.drop(text, section, name)
+    return yield* checked(format, after, withoutEntry(before, section, name), section)
+  })
 
-const toml: Format = {
-  set: (text, section, name, entry) =>
-    Effect.gen(function* () {
-      const { parse, stringify } = yield* Effect.promise(() => import("smol-toml"))
-      const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as Table
-      const before = plain(yield* attempt(() => parse(text)))
-      const whole = { ...entryIn(before, section, name), ...entry }
-      const own = Object.fromEntries(Object.entries(whole).filter(([, value]) => !isTable(value)))
-      const header = `[${section}.${tomlKey(name)}]`
-      const block = `${header}\n${stringify(own).trimEnd()}\n`
-      const lines = text.split("\n")
-      const first = lines.findIndex(
-        (line) => line.replace(/["'\s]/g, "").split("#")[0] === header.replace(/["'\s]/g, "")
-      )
-      const next = lines.findIndex((line, index) => index > first && /^\s*\[/.test(line))
-      const after =
-        first === -1
-          ? `${text.trimEnd()}${text.trim() === "" ? "" : "\n\n"}${block}`
-          : [...lines.slice(0, first), ...block.split("\n"), ...(next === -1 ? [] : lines.slice(next))].join("\n")
-      const read = yield* Effect.mapError(
-        attempt(() => parse(after)),
-        () => `${section} is written in a way that cannot be added to`
-      )
-      return yield* checked(before, plain(read), after, section, name, whole)
-    }),
-  alone: (section, name, entry) =>
-    Effect.map(
-      Effect.promise(() => import("smol-toml")),
-      ({ stringify }) => `[${section}.${tomlKey(name)}]\n${stringify(entry).trimEnd()}`
-    )
+const withoutMark = (text: string) => (text.startsWith("\ufeff") ? text.slice(1) : text)
+
+const json = (strict: boolean): Format => {
+  const edit = (text: string, run: (text: string) => string) =>
+    attempt(() => {
+      const bare = withoutMark(text)
+      return text.slice(0, text.length - bare.length) + run(bare)
+    })
+  return {
+    read: (text) =>
+      Effect.flatMap(
+        // What the client itself will not read is for its owner to mend.
+        attempt(() => (text.trim() === "" ? {} : ((strict ? JSON.parse : jsonc.parse)(withoutMark(text)) as unknown))),
+        (root) => (isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
+      ),
+    set: (text, section, name, entry) =>
+      text.trim() === ""
+        ? Effect.succeed(`${JSON.stringify({ [section]: { [name]: entry } }, null, 2)}\n`)
+        : edit(text, (bare) => jsonc.setEntry(bare, section, name, entry)),
+    drop: (text, section, name) => edit(text, (bare) => jsonc.dropEntry(bare, section, name)),
+    alone: (section, name, entry) => Effect.succeed(JSON.stringify({ [section]: { [name]: entry } }, null, 2))
+  }
 }
+
+const documentOf = (text: string) =>
+  Effect.gen(function* () {
+    const { parseDocument } = yield* Effect.promise(() => import("yaml"))
+    const document = yield* attempt(() => parseDocument(text.trim() === "" ? "{}\n" : text))
+    const [wrong] = document.errors
+    return wrong === undefined ? document : yield* Effect.fail(wrong.message.split("\n")[0] ?? "")
+  })
 
 const yaml: Format = {
+  read: (text) =>
+    Effect.flatMap(documentOf(text), (document) => {
+      const root: unknown = document.toJS() ?? {}
+      return isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold a mapping")
+    }),
   set: (text, section, name, entry) =>
     Effect.gen(function* () {
-      const { parseDocument, stringify } = yield* Effect.promise(() => import("yaml"))
-      const document = yield* attempt(() => parseDocument(text.trim() === "" ? "{}\n" : text))
-      const [wrong] = document.errors
-      if (wrong !== undefined) return yield* Effect.fail(wrong.message.split("\n")[0] ?? "")
-      const before = (document.toJS() ?? {}) as Table
-      if (!isTable(before)) return yield* Effect.fail("the file must hold a mapping")
-      const whole = { ...entryIn(before, section, name), ...entry }
-      yield* attempt(() => document.setIn([section, name], document.createNode(whole)))
-      const after = text.trim() === "" ? stringify(document.toJS()) : document.toString()
-      return yield* checked(before, parseDocument(after).toJS(), after, section, name, whole)
+      const { stringify } = yield* Effect.promise(() => import("yaml"))
+      const document = yield* documentOf(text)
+      yield* attempt(() => document.setIn([section, name], document.createNode(entry)))
+      return text.trim() === "" ? stringify(document.toJS()) : document.toString()
+    }),
+  drop: (text, section, name) =>
+    Effect.map(documentOf(text), (document) => {
+      document.deleteIn([section, name])
+      return document.toString()
     }),
   alone: (section, name, entry) =>
     Effect.map(
@@ -107,7 +94,5 @@ const yaml: Format = {
 
 export const formats = { json: json(true), jsonc: json(false), toml, yaml }
 
-export const unreadable = (file: string, why: string, entry: string): Unwritable =>
-  new Unwritable({
-    message: `${file} was left untouched: ${why}. Mend it and try again, or add this by hand:\n\n${entry}`
-  })
+export const unreadable = (file: string, why: string, hand: string): Unwritable =>
+  new Unwritable({ message: `${file} was left untouched: ${why}. Mend it and try again, or ${hand}` })

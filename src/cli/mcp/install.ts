@@ -2,7 +2,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as os from "node:os"
 import * as path from "node:path"
 import { define } from "../command.ts"
@@ -12,21 +11,15 @@ import { printJson } from "../output.ts"
 import { Place } from "../place.ts"
 import { Terminal } from "../terminal.ts"
 import { UsageError } from "../UsageError.ts"
-import { type Client, clientNames, clients } from "./clients.ts"
+import { type Client, clientNames, clients, scopes, scopesOf } from "./clients.ts"
 import * as flags from "./flags.ts"
-import { unreadable } from "./formats.ts"
+import { entryIn } from "./Format.ts"
+import { setEntry, unreadable } from "./formats.ts"
+import { asItWas, InstallReport, switchedOff } from "./report.ts"
+import { uninstall } from "./uninstall.ts"
 import { read, replace } from "./write.ts"
 
 const command = "clew mcp install"
-
-/** What `mcp install --json` prints. */
-export const InstallReport = Schema.Struct({
-  client: Schema.String,
-  file: Schema.String,
-  written: Schema.Boolean.annotations({ description: "False with --print, and where the entry was there already" }),
-  backup: Schema.optional(Schema.String.annotations({ description: "Copy of the file as it was" })),
-  entry: Schema.String.annotations({ description: "The entry as it stands in the file" })
-}).annotations({ identifier: "InstallReport" })
 
 const wrong = (detail: string) => new UsageError({ detail, command })
 
@@ -42,6 +35,11 @@ const options = {
         ? Either.right(text)
         : Either.left("1 to 64 letters, digits, '_' or '-', starting with a letter or digit")
   }),
+  scope: Flag.choice("scope", {
+    summary: "For you everywhere, or for this folder (default: user; claude-code: project)",
+    choices: scopes
+  }),
+  uninstall: Flag.toggle("uninstall", { summary: "Take the entry out again" }),
   print: Flag.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
   filter: flags.filter,
   readOnly: flags.readOnly,
@@ -77,7 +75,8 @@ export const install = (
       flags: options,
       examples: [
         "clew mcp install --client claude-desktop --print",
-        "clew mcp install --client cursor --db notes.db --read-only"
+        "clew mcp install --client cursor --scope project --db notes.db --read-only",
+        "clew mcp install --client cursor --scope project --uninstall"
       ],
       details: [
         "Adds one entry to the client's own configuration file: everything else in it stays, and a copy of the file as it was is kept beside it. A file that cannot be read is left untouched.",
@@ -87,9 +86,28 @@ export const install = (
     (given) =>
       Effect.gen(function* () {
         if (given.client === undefined) return yield* wrong(`--client is missing; one of ${clientNames.join(", ")}`)
+        const client: Client = clients[given.client]
+        const scope = given.scope ?? scopesOf(client)[0]
+        const fileOf = scope === undefined ? undefined : client.files[scope]
+        if (scope === undefined || fileOf === undefined)
+          return yield* wrong(
+            `${client.title} has no configuration of a ${scope}; --scope may be ${scopesOf(client).join(" or ")}`
+          )
         yield* Either.mapLeft(checkTools(given.filter, given.readOnly), wrong)
         const { cwd, env, globals } = yield* Place
         const { note, print } = yield* Terminal
+        const file = fileOf({ platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env })
+        const name = given.name ?? "clew"
+        if (given.uninstall) {
+          const needless = (["filter", "readOnly", "description"] as const).find(
+            (key) => (given[key] ?? false) !== false
+          )
+          if (needless !== undefined)
+            return yield* wrong(
+              `--${needless === "readOnly" ? "read-only" : needless} says how a server is set up; --uninstall takes it out`
+            )
+          return yield* uninstall(given.client, scope, file, name, given.print)
+        }
         const engine = yield* Engine
         const { store } = yield* engine.settings
         const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
@@ -97,9 +115,11 @@ export const install = (
           yield* note(left)
         }
 
+        const before = yield* read(file)
+        const root = yield* Effect.orElseSucceed(client.format.read(before ?? ""), () => ({}))
         const script = process.argv[1]
         const start = {
-          name: given.name ?? "clew",
+          name,
           command: process.execPath,
           args: [
             ...(script === undefined ? [] : [path.resolve(cwd, script)]),
@@ -116,41 +136,38 @@ export const install = (
         if (!(yield* engine.exists)) {
           yield* note(`There is no index at ${store.path} yet: clew index PATH --db ${store.path} makes it`)
         }
-        const client: Client = clients[given.client]
-        const name = given.name ?? "clew"
-        const file = client.file({ platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env })
-        const entry = yield* client.format.alone(client.section, name, client.entry(start))
-        const report = { client: given.client, file, entry }
+        const report = { client: given.client, scope, file }
+        const old = entryIn(root, client.section, name)
+        // Whoever switched it off meant it.
+        const entry = { ...client.entry(start), ...(old["enabled"] === false ? { enabled: false } : {}) }
+        const shown = yield* client.format.alone(client.section, name, entry)
+        const disabled = switchedOff(client, root, name)
+        const off = { ...report, entry: shown, ...(disabled === undefined ? {} : { disabled: true }) }
+        const sayOff =
+          disabled === undefined
+            ? Effect.void
+            : note(`${name} is switched off there (${disabled}), which stays as it is: switch it on in ${client.title}`)
 
         if (given.print) {
-          if (globals.json) return yield* printJson(InstallReport, { ...report, written: false })
+          if (globals.json) return yield* printJson(InstallReport, { ...off, written: false })
           yield* note(`For ${client.title}, in ${file}:`)
-          return yield* print(entry)
+          yield* sayOff
+          return yield* print(shown)
         }
 
-        const before = yield* read(file)
         const after = yield* Effect.mapError(
-          client.format.set(before ?? "", client.section, name, client.entry(start)),
-          (why) => unreadable(file, why, entry)
+          setEntry(client.format, before ?? "", client.section, name, entry),
+          (why) => unreadable(file, why, `add this by hand:\n\n${shown}`)
         )
         if (after === before) {
-          if (globals.json) return yield* printJson(InstallReport, { ...report, written: false })
+          yield* sayOff
+          if (globals.json) return yield* printJson(InstallReport, { ...off, written: false })
           return yield* print(`${client.title} is set up already, in ${file}`)
         }
         const backup = yield* replace(file, after, yield* Clock.currentTimeMillis)
-        if (globals.json) {
-          return yield* printJson(InstallReport, {
-            ...report,
-            written: true,
-            ...(backup === undefined ? {} : { backup })
-          })
-        }
-        yield* print(
-          [
-            `${client.title} is set up, in ${file}`,
-            ...(backup === undefined ? [] : [`As it was: ${backup}`]),
-            client.next
-          ].join("\n")
-        )
+        yield* sayOff
+        const copy = backup === undefined ? {} : { backup }
+        if (globals.json) return yield* printJson(InstallReport, { ...off, written: true, ...copy })
+        yield* print([`${client.title} is set up, in ${file}`, ...asItWas(backup), client.next].join("\n"))
       })
   )

@@ -1,141 +1,138 @@
-/** A value in a text of JSON, comments and trailing commas allowed: where it stands, and what it is. */
-export interface Node {
-  readonly start: number
-  readonly end: number
-  readonly value: unknown
-  /** Of an object, in order. */
-  readonly members?: ReadonlyArray<{ readonly key: string; readonly node: Node }>
-}
-
-/** The text is no JSON; the message says where. */
-export class JsonError extends Error {}
+import {
+  applyEdits,
+  createScanner,
+  type Edit,
+  findNodeAtLocation,
+  type Node,
+  parse as parseLoosely,
+  type ParseError,
+  parseTree,
+  printParseErrorCode
+} from "jsonc-parser"
 
 const at = (text: string, offset: number): string => {
   const before = text.slice(0, offset).split("\n")
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }
 
-/** White space and comments, which stand anywhere between tokens. */
-const gap = /(?:[\s\ufeff]|\/\/[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/y
+const said = (code: string) => code.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
 
-const afterGap = (text: string, from: number): number => {
-  gap.lastIndex = from
-  gap.exec(text)
-  return Math.max(from, gap.lastIndex)
+const treeOf = (text: string) => {
+  const errors: Array<ParseError> = []
+  const root = parseTree(text, errors, { allowTrailingComma: true })
+  const [first] = errors
+  if (first !== undefined) throw new Error(`${said(printParseErrorCode(first.error))} at ${at(text, first.offset)}`)
+  return root
 }
 
-const scalar = /"(?:[^"\\\u0000-\u001f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-
-/** Reads a whole text. Throws JsonError. */
-export const parse = (text: string): Node => {
-  let offset = 0
-  const fail = (wanted: string): never => {
-    const found = offset < text.length ? JSON.stringify(text[offset]) : "the end"
-    throw new JsonError(`${wanted} expected at ${at(text, offset)}, found ${found}`)
-  }
-  const skip = () => {
-    offset = afterGap(text, offset)
-  }
-  const takes = (mark: string): boolean => {
-    skip()
-    if (text[offset] !== mark) return false
-    offset++
-    return true
-  }
-  const atom = (wanted: string): Node => {
-    skip()
-    scalar.lastIndex = offset
-    const found = scalar.exec(text)?.[0]
-    if (found === undefined) return fail(wanted)
-    const start = offset
-    offset += found.length
-    try {
-      return { start, end: offset, value: JSON.parse(found) }
-    } catch {
-      throw new JsonError(`a string is not valid at ${at(text, start)}`)
-    }
-  }
-  const several = (close: string, one: () => void) => {
-    while (!takes(close)) {
-      one()
-      if (takes(",")) continue
-      if (takes(close)) return
-      fail(`"," or ${JSON.stringify(close)}`)
-    }
-  }
-  const any = (): Node => {
-    skip()
-    const start = offset
-    if (takes("{")) {
-      const members: Array<{ key: string; node: Node }> = []
-      several("}", () => {
-        const key = atom("a property's name")
-        if (typeof key.value !== "string") {
-          offset = key.start
-          return fail("a property's name")
-        }
-        if (!takes(":")) fail('":"')
-        members.push({ key: key.value, node: any() })
-      })
-      return {
-        start,
-        end: offset,
-        members,
-        value: Object.fromEntries(members.map(({ key, node }) => [key, node.value]))
-      }
-    }
-    if (takes("[")) {
-      const items: Array<unknown> = []
-      several("]", () => items.push(any().value))
-      return { start, end: offset, value: items }
-    }
-    return atom("a value")
-  }
-  const root = any()
-  skip()
-  return offset < text.length ? fail("nothing more") : root
+/** A text of JSON with comments and trailing commas, read whole. Throws what is wrong with it, and where. */
+export const parse = (text: string): unknown => {
+  treeOf(text)
+  return parseLoosely(text, [], { allowTrailingComma: true })
 }
-
-const indentAt = (text: string, offset: number): string =>
-  /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset))?.[0] ?? ""
-
-const written = (value: unknown, indent: string, unit: string): string =>
-  JSON.stringify(value, null, unit).replace(/\n/g, `\n${indent}`)
 
 /** One level of the text's own indentation. */
 const unitOf = (text: string): string => /\n(\t|[ ]{1,8})"/.exec(text)?.[1] ?? "  "
 
-/** The text with a property of an object set; everything else stays as it was written. */
-const setMember = (text: string, object: Node, key: string, value: unknown): string => {
-  const unit = unitOf(text)
-  const known = object.members?.findLast((member) => member.key === key)
-  if (known !== undefined) {
-    const { end, start } = known.node
-    return text.slice(0, start) + written(value, indentAt(text, start), unit) + text.slice(end)
+const indentAt = (text: string, offset: number): string =>
+  /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset))?.[0] ?? ""
+
+const newlineOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n")
+
+const written = (text: string, value: unknown, indent: string): string =>
+  JSON.stringify(value, null, unitOf(text)).replace(/\n/g, `${newlineOf(text)}${indent}`)
+
+const endOf = ({ length, offset }: Node): number => offset + length
+
+/** Where the comma stands that follows, comments aside; none where something else does. */
+const commaAfter = (text: string, offset: number): number | undefined => {
+  const scanner = createScanner(text, true)
+  scanner.setPosition(offset)
+  scanner.scan()
+  return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined
+}
+
+/** The end of the line where nothing but a comment is left of it, so that the comment stays with what it stands behind. */
+const pastComment = (text: string, offset: number): number =>
+  offset + (/^[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n)/.exec(text.slice(offset))?.[0].length ?? 0)
+
+/** Adds a member behind the others, which stay as they are written. */
+const added = (text: string, object: Node, key: string, value: unknown): ReadonlyArray<Edit> => {
+  const newline = newlineOf(text)
+  const outer = indentAt(text, object.offset)
+  const inner = outer + unitOf(text)
+  const member = `${newline}${inner}${JSON.stringify(key)}: ${written(text, value, inner)}`
+  const last = object.children?.at(-1)
+  const close = endOf(object) - 1
+  const closing = (from: number) => (text.slice(from, close).includes("\n") ? "" : newline + outer)
+  if (last === undefined) {
+    const from = pastComment(text, object.offset + 1)
+    return [{ offset: from, length: 0, content: member + closing(from) }]
   }
-  const outer = indentAt(text, object.start)
-  const last = object.members?.at(-1)?.node
-  const inner = outer + unit
-  const close = object.end - 1
-  const from = last?.end ?? object.start + 1
-  const between = text.slice(from, close).trimEnd()
-  // A comma may be there already, after a comment too.
-  const hasComma = last !== undefined && between.charAt(afterGap(between, 0)) === ","
-  const comma = last === undefined || hasComma ? "" : ","
-  return `${text.slice(0, from)}${comma}${between}\n${inner}${JSON.stringify(key)}: ${written(value, inner, unit)}\n${outer}}${text.slice(object.end)}`
+  const comma = commaAfter(text, endOf(last))
+  const from = pastComment(text, comma === undefined ? endOf(last) : comma + 1)
+  const trailing = comma === undefined ? "" : ","
+  return [
+    ...(comma === undefined ? [{ offset: endOf(last), length: 0, content: "," }] : []),
+    { offset: from, length: 0, content: member + trailing + closing(from) }
+  ]
+}
+
+/** Takes a member out, with the comma that parted it from its neighbour. */
+const dropped = (text: string, object: Node, member: Node): ReadonlyArray<Edit> => {
+  const members = object.children ?? []
+  const previous = members[members.indexOf(member) - 1]
+  const comma = commaAfter(text, endOf(member))
+  const end = comma === undefined ? endOf(member) : comma + 1
+  const start = text.slice(0, member.offset).trimEnd().length
+  // White space before goes too, but for the end of a comment's line.
+  const edits = [{ offset: start, length: end - start, content: "" }]
+  const before = comma === undefined && previous !== undefined ? commaAfter(text, endOf(previous)) : undefined
+  if (before === undefined) return edits
+  return before === start - 1
+    ? [{ offset: before, length: end - before, content: "" }]
+    : [{ offset: before, length: 1, content: "" }, ...edits]
+}
+
+const memberOf = (object: Node, key: string): Node | undefined => findNodeAtLocation(object, [key])?.parent
+
+/** The text with a property of an object set. */
+const set = (text: string, object: Node, key: string, value: unknown): string => {
+  const known = findNodeAtLocation(object, [key])
+  if (known === undefined) return applyEdits(text, [...added(text, object, key, value)])
+  const same = JSON.stringify(parse(text.slice(known.offset, endOf(known)))) === JSON.stringify(value)
+  const content = written(text, value, indentAt(text, known.offset))
+  return same ? text : applyEdits(text, [{ offset: known.offset, length: known.length, content }])
 }
 
 /**
- * The text with `section.name` set, a blank one taken for an empty object. Throws JsonError where the text is no JSON,
- * or where the section is no object.
+ * The text with `section.name` set: what the entry says already stays as it is written, comments too. Throws where the
+ * text is no JSON, or the section no object.
  */
-export const setEntry = (text: string, section: string, name: string, value: object): string => {
-  if (text.trim() === "") return `${JSON.stringify({ [section]: { [name]: value } }, null, 2)}\n`
-  const root = parse(text)
-  if (root.members === undefined) throw new JsonError("the file must hold an object")
-  const inner = root.members.findLast(({ key }) => key === section)?.node
-  if (inner === undefined) return setMember(text, root, section, { [name]: value })
-  if (inner.members === undefined)
-    throw new JsonError(`${JSON.stringify(section)} must be an object (${at(text, inner.start)})`)
-  return setMember(text, inner, name, value)
+export const setEntry = (
+  text: string,
+  section: string,
+  name: string,
+  entry: Readonly<Record<string, unknown>>
+): string => {
+  const root = treeOf(text)
+  if (root?.type !== "object") throw new Error("the file must hold an object")
+  const inner = findNodeAtLocation(root, [section])
+  if (inner === undefined) return set(text, root, section, { [name]: entry })
+  if (inner.type !== "object")
+    throw new Error(`${JSON.stringify(section)} must be an object (${at(text, inner.offset)})`)
+  if (findNodeAtLocation(inner, [name])?.type !== "object") return set(text, inner, name, entry)
+  return Object.entries(entry).reduce((before, [key, value]) => {
+    const tree = treeOf(before)
+    const object = tree === undefined ? undefined : findNodeAtLocation(tree, [section, name])
+    return object === undefined ? before : set(before, object, key, value)
+  }, text)
+}
+
+/** The text without `section.name`. Throws where the text is no JSON. */
+export const dropEntry = (text: string, section: string, name: string): string => {
+  const root = treeOf(text)
+  const inner = root === undefined ? undefined : findNodeAtLocation(root, [section])
+  const member = inner === undefined ? undefined : memberOf(inner, name)
+  return inner === undefined || member === undefined ? text : applyEdits(text, [...dropped(text, inner, member)])
 }
