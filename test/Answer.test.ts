@@ -99,7 +99,7 @@ it.effect("passage n, entry n of the prompt and hit n are the same", () =>
       for (const [at, { document, passage }] of hits.entries()) {
         assert.include(
           question!.prompt,
-          `[${at + 1}] (score: ${hits[at]!.score.toFixed(4)}) ${document.source}:1\n\`\`\`\n${passage.text}`
+          `[${at + 1}] (score: ${hits[at]!.score.toFixed(4)})\n\`\`\`\nsource: ${document.source}:1\n\n${passage.text}`
         )
       }
     }).pipe(Effect.provide(layer))

@@ -123,7 +123,7 @@ describe("prompt", () => {
     const { code, stderr, stdout } = await box.run(["prompt", "spring tide", "-k", "2"])
     assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /^Answer the question from the numbered passages/)
-    assert.match(stdout, /\n\nContext:\n\n\[1\] \(score: \d\.\d{4}\) .*tides\.md:\d+/)
+    assert.match(stdout, /\n\nContext:\n\n\[1\] \(score: \d\.\d{4}\)\n```\nsource: .*tides\.md:\d+/)
     assert.match(stdout, /\nQuestion: spring tide\n$/)
     assert.strictEqual(stderr, "")
   })
