@@ -43,6 +43,7 @@ import { restore } from "./restore.ts"
 import { serve } from "./serve.ts"
 import { show } from "./show.ts"
 import * as Terminal from "./terminal.ts"
+import { update } from "./update.ts"
 import { UsageError } from "./UsageError.ts"
 import { why } from "./why.ts"
 
@@ -50,6 +51,7 @@ const { command, spec } = group(
   define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
   [
     indexPaths,
+    update,
     query,
     list,
     show,

@@ -38,7 +38,8 @@ const show = Effect.fnUntraced(function* (event: FileEvent) {
   })
 })
 
-const reportOf = Effect.fnUntraced(function* (
+/** What a run came to, for `--json` and for people. */
+export const reportOf = Effect.fnUntraced(function* (
   tally: Tally,
   run: { readonly collection: IndexReport["collection"]; readonly dryRun: boolean },
   ms: number

@@ -19,6 +19,9 @@ const pageRows = 1000
 /** Passages that are deleted in one transaction, if a single document has no more. */
 const mostPassages = 4000
 
+/** Greater than the number of any run. */
+const always = Number.MAX_SAFE_INTEGER
+
 interface Row {
   readonly id: number
   readonly origin: string
@@ -31,10 +34,7 @@ export const prune = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   paths: ReadonlyArray<string>,
-  {
-    before = Number.MAX_SAFE_INTEGER,
-    from
-  }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
+  { before = always, from }: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined } = {}
 ) {
   const all = paths.flatMap(ranges)
   let position: PrunePosition | undefined = from ?? { path: 0, origin: "", id: 0 }
@@ -73,6 +73,18 @@ export const prune = Effect.fnUntraced(function* (
         : { path: at.path, origin: last.origin, id: last.id }
   }
   const deleted = yield* remove(sql, collection, [...new Set(ids)], { since: before })
-  if (position === undefined) yield* forget(sql, collection, paths, before)
+  if (position === undefined) {
+    yield* forget(sql, collection, paths, before)
+    // Whoever deletes a path, whatever was seen, does not want it again with the next update.
+    if (before === always) {
+      for (const [first, end] of all) {
+        yield* sql.unsafe("DELETE FROM roots WHERE collection_id = ? AND path >= ? AND path < ?", [
+          collection,
+          first,
+          end
+        ])
+      }
+    }
+  }
   return { ...deleted, ...(position === undefined ? {} : { next: position }) } satisfies Pruned
 })

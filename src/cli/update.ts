@@ -1,0 +1,130 @@
+import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { FileIndexer } from "../FileIndexer.ts"
+import { CollectionName } from "../model/Collection.ts"
+import type { IndexedRoot } from "../model/File.ts"
+import { Store } from "../Store.ts"
+import { define } from "./command.ts"
+import { collectionsOf } from "./document.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { reportOf } from "./indexPaths.ts"
+import { IndexReport } from "./indexReport.ts"
+import * as IndexText from "./indexText.ts"
+import * as options from "./options.ts"
+import { printJson } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { withProgress } from "./progress.ts"
+import { Tally } from "./tally.ts"
+import { Terminal } from "./terminal.ts"
+
+/** What `update --json` prints: the paths that were run again, and what came of each collection. */
+export const UpdateReport = Schema.Struct({
+  dry_run: Schema.Boolean,
+  roots: Schema.Array(
+    Schema.Struct({
+      collection: CollectionName,
+      path: Schema.String,
+      include: Schema.Array(Schema.String),
+      exclude: Schema.Array(Schema.String),
+      missing: Schema.Boolean.annotations({ description: "Not there now; nothing of it was forgotten" })
+    })
+  ),
+  reports: Schema.Array(IndexReport)
+}).annotations({ identifier: "UpdateReport" })
+
+/** Paths to which the same was said go through one run, so that what lies below two of them is met once. */
+const alike = (roots: ReadonlyArray<IndexedRoot>) =>
+  Object.values(Arr.groupBy(roots, ({ exclude, include }) => JSON.stringify([include, exclude])))
+
+export const update = define(
+  {
+    name: "update",
+    summary: "Run again what was indexed from files, from anywhere",
+    flags: {
+      collection: { ...options.collection, summary: "Update this collection alone (default: all of them)" },
+      prune: options.prune,
+      rehash: options.rehash,
+      dryRun: options.dryRun,
+      quiet: options.quiet
+    },
+    examples: ["clew update", "clew update --collection notes --prune"],
+    details: [
+      "Every path is run with the --include and --exclude that were given with it the last time. A path that is missing is reported, and nothing of it is forgotten; clew delete PATH forgets it."
+    ]
+  },
+  (flags) =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const { cwd, globals } = yield* Place
+      const { note } = yield* Terminal
+
+      /** Runs the paths of one collection. */
+      const renew = Effect.fnUntraced(function* (collection: CollectionName, roots: ReadonlyArray<IndexedRoot>) {
+        const files = yield* FileIndexer
+        const tally = new Tally()
+        const missing = new Set<string>()
+        const given = new Set(roots.map(({ path }) => path))
+        const started = yield* Clock.currentTimeMillis
+        for (const group of alike(roots)) {
+          const [{ exclude, include }] = group
+          const run = {
+            collection,
+            paths: group.map(({ path }) => path),
+            include: include.length === 0 ? undefined : include,
+            exclude: exclude.length === 0 ? undefined : exclude,
+            prune: flags.prune,
+            rehash: flags.rehash,
+            dryRun: flags.dryRun
+          }
+          const work = Stream.runForEach(files.run(run), (event) =>
+            Effect.sync(() => {
+              tally.add(event)
+              if (event._tag === "Failed" && event.line === undefined && given.has(event.path)) missing.add(event.path)
+            })
+          )
+          yield* Effect.onInterrupt(flags.quiet ? work : withProgress(tally, run)(work), () =>
+            IndexText.showInterrupted(tally)
+          )
+        }
+        const changed = tally.created + tally.updated + tally.deleted.documents
+        if (!flags.dryRun && changed > 0) yield* (yield* Store).settle()
+        const ms = (yield* Clock.currentTimeMillis) - started
+        const report = yield* reportOf(tally, { collection, dryRun: flags.dryRun }, ms)
+        return { report, roots: roots.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }
+      })
+
+      yield* Effect.gen(function* () {
+        const store = yield* Store
+        const known = yield* Effect.forEach(yield* collectionsOf(flags.collection), ({ name }) =>
+          Effect.map(store.roots(name), (roots) => ({ name, roots }))
+        )
+        const done = yield* Effect.forEach(
+          known.filter(({ roots }) => roots.length > 0),
+          ({ name, roots }) => renew(name, roots)
+        )
+        const roots = done.flatMap((each) => each.roots)
+        const reports = done.map(({ report }) => report)
+        if (globals.json) yield* printJson(UpdateReport, { dry_run: flags.dryRun, roots, reports })
+        else {
+          for (const report of reports) {
+            if (!flags.quiet) yield* IndexText.showReport(report)
+            yield* IndexText.showFailures(report, cwd)
+          }
+          for (const { path } of roots.filter(({ missing }) => missing)) {
+            yield* note(
+              `Nothing of ${shown(cwd, path)} was forgotten; clew delete forgets it, should it be gone for good`
+            )
+          }
+        }
+        if (roots.length === 0) {
+          yield* note("clew: nothing was indexed from files; clew index PATH does, and is remembered")
+          return yield* stop(exitCode.nothingFound)
+        }
+        if (reports.some(({ failed }) => failed > 0)) yield* stop(exitCode.failed)
+      }).pipe(Effect.provide(engine.open(flags.dryRun ? "preview" : "change")))
+    })
+)

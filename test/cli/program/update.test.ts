@@ -1,0 +1,84 @@
+import * as Schema from "effect/Schema"
+import { mkdirSync, renameSync, rmSync } from "node:fs"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Stats } from "../../../src/model/Stats.ts"
+import { UpdateReport } from "../../../src/cli/update.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox({ ...library, "notes/one.md": "# One\n\nFirst note.\n", "notes/two.txt": "Second note.\n" })
+  mkdirSync(box.path("elsewhere"))
+})
+afterEach(() => box.remove())
+
+const update = (...args: ReadonlyArray<string>) =>
+  box.json(UpdateReport, ["update", ...args], { cwd: box.path("elsewhere") })
+const documents = async () => (await box.json(Stats, ["info"])).documents
+
+describe("update", () => {
+  it("runs again what was indexed, from anywhere, with what was said of each path", async () => {
+    assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+    assert.strictEqual((await box.run(["index", "notes", "--include", "*.md", "-c", "mine"])).code, 0)
+    box.write({
+      "docs/bread.md": "# Bread\n\nRye keeps longer.\n",
+      "notes/three.md": "Third.\n",
+      "notes/4.txt": "No.\n"
+    })
+
+    const planned = await update("--dry-run")
+    assert.deepStrictEqual(
+      planned.reports.map(({ collection, created, updated }) => [collection, created, updated]),
+      [
+        ["default", 0, 1],
+        ["mine", 1, 0]
+      ]
+    )
+    const mine = await update("--collection", "mine")
+    assert.deepStrictEqual(
+      mine.roots.map(({ collection, include, missing, path }) => [collection, path, include, missing]),
+      [["mine", box.path("notes"), ["*.md"], false]]
+    )
+    assert.deepStrictEqual(
+      (await update()).reports.map(({ created, unchanged, updated }) => [created, updated, unchanged]),
+      [
+        [0, 1, 4],
+        [0, 0, 2]
+      ]
+    )
+  })
+
+  it("forgets what is gone with --prune, and nothing of a path that is missing", async () => {
+    assert.strictEqual((await box.run(["index", "docs", "notes"])).code, 0)
+    rmSync(box.path("docs", "brot.md"))
+    renameSync(box.path("notes"), box.path("unmounted"))
+
+    const { code, stderr, stdout } = await box.run(["update", "--prune", "--json"])
+    assert.strictEqual(code, 1, stderr)
+    const report = Schema.decodeUnknownSync(Schema.parseJson(UpdateReport))(stdout)
+    assert.deepStrictEqual(
+      report.roots.map(({ missing }) => missing),
+      [false, true]
+    )
+    assert.strictEqual(report.reports[0]?.deleted_documents, 1)
+    assert.strictEqual(await documents(), 6)
+    const said = await box.run(["update"])
+    assert.match(said.stderr, /notes: no such file or folder/)
+    assert.match(said.stderr, /Nothing of notes was forgotten/)
+
+    assert.strictEqual((await box.run(["delete", "notes", "--yes"])).code, 0)
+    const rest = await update()
+    assert.deepStrictEqual(
+      rest.roots.map(({ path }) => path),
+      [box.path("docs")]
+    )
+  })
+
+  it("says that nothing was indexed from files", async () => {
+    assert.strictEqual((await box.run(["index", "-"], { input: "A text of no file" })).code, 0)
+    const { code, stderr } = await box.run(["update"])
+    assert.strictEqual(code, 3)
+    assert.include(stderr, "clew index PATH")
+  })
+})
