@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { temporaryFolder } from "./program.ts"
-import { answers, mcpClient, overHttp, overSockets, serveHttp } from "./storms.ts"
+import { mcpClient, overHttp, overSockets, probe, serveHttp } from "./storms.ts"
 
 const times = Number(process.argv[2] ?? 50_000)
 const bin = fileURLToPath(new URL("../dist/bin.js", import.meta.url))
@@ -22,9 +22,11 @@ const lines = Array.from({ length: 2000 }, (_, n) =>
 writeFileSync(join(folder, "notes.jsonl"), lines.join("\n"))
 spawnSync(process.execPath, [bin, "index", "--db", db, join(folder, "notes.jsonl")], { env })
 
-const report = (door: string, began: number, well: boolean) => {
+const report = (door: string, began: number, well: boolean, said = "") => {
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
-  console.log(`${door.padEnd(10)} ${times} cancelled in ${seconds} s: ${well ? "answers" : "ANSWERS NO MORE"}`)
+  console.log(
+    `${door.padEnd(10)} ${times} cancelled in ${seconds} s: ${well ? "answers" : "ANSWERS NO MORE"}${said === "" ? "" : `; ${said}`}`
+  )
   if (!well) process.exitCode = 1
 }
 
@@ -36,7 +38,13 @@ for (const [door, storm] of [
 ] as const) {
   const began = performance.now()
   await storm(url, times)
-  report(door, began, await answers(url))
+  const probed = await probe(url)
+  report(
+    door,
+    began,
+    probed.every(({ ok }) => ok),
+    probed.map(({ said }) => said).join(", ")
+  )
 }
 await server.end()
 

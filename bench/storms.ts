@@ -123,19 +123,24 @@ export const serveHttp = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) =
   return { url, end }
 }
 
-/** Whether POST /query, /stats and /ready answer. */
-export const answers = async (url: string): Promise<boolean> => {
-  const signal = AbortSignal.timeout(10_000)
-  const asked = [
-    fetch(`${url}/query`, {
-      method: "POST",
-      signal,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ query: "tides", hybrid: true })
-    }),
-    fetch(`${url}/stats`, { signal }),
-    fetch(`${url}/ready`, { signal })
-  ]
-  const responses = await Promise.all(asked.map((response) => response.catch(() => undefined)))
-  return responses.every((response) => response?.ok === true)
+/** What POST /query, /stats and /ready answer within 30 s, each with its time; what failed says so. */
+export const probe = (url: string): Promise<ReadonlyArray<{ readonly ok: boolean; readonly said: string }>> => {
+  const signal = AbortSignal.timeout(30_000)
+  const began = performance.now()
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const told = await fetch(`${url}${path}`, { ...init, signal }).then(
+      async (response) => ({ ok: response.ok, what: `${response.status}${response.ok ? "" : await response.text()}` }),
+      (error: unknown) => ({ ok: false, what: `${String(error)} ${String((error as Error).cause ?? "")}` })
+    )
+    return { ok: told.ok, said: `${path} ${told.what} in ${Math.round(performance.now() - began)} ms` }
+  }
+  const query = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query: "tides", hybrid: true })
+  }
+  return Promise.all([ask("/query", query), ask("/stats"), ask("/ready")])
 }
+
+/** Whether POST /query, /stats and /ready answer. */
+export const answers = async (url: string): Promise<boolean> => (await probe(url)).every(({ ok }) => ok)

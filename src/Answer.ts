@@ -91,7 +91,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     /** Cosines of each sentence with its passage, by the embedder of a collection; none where there is none to ask. */
     const similaritiesIn = Effect.fn("Answer.similarities")(
       function* (name: CollectionName, pairs: ReadonlyArray<Pair>) {
-        const embedder = yield* embedders.forCollection(yield* store.collection(name))
+        const embedder = yield* embedders.forCollection(yield* store.collection(name), "urgent")
         const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
         const vectors = yield* embedder.embedPassages(texts)
         return pairs.map((_, index) =>

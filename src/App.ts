@@ -17,6 +17,7 @@ import * as Load from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./Doctor.ts"
 import { Embedder } from "./Embedder.ts"
+import { Breakers, queryTimeout } from "./Embedder/Breakers.ts"
 import * as Builtin from "./Embedder/Builtin.ts"
 import { prefixesOf } from "./Embedder/prefixes.ts"
 import * as Embedders from "./Embedders.ts"
@@ -58,7 +59,7 @@ const ollamaModel = "nomic-embed-text"
 
 /** An embedder behind a network, its client loaded only where it is asked for. */
 const remote = (
-  config: Embedding & { readonly turns: Turns },
+  config: Embedding & { readonly turns: Turns; readonly breakers: Breakers },
   backend: "ollama" | "openai",
   recorded?: EmbedderIdentity
 ): Effect.Effect<Service> =>
@@ -66,13 +67,19 @@ const remote = (
     const model = recorded?.model ?? config.model ?? ollamaModel
     const given = recorded ?? config
     const options = { ...config, model, prefixes: prefixesOf(model, given) }
+    const width = given.dimensions === undefined ? "" : ` (${given.dimensions})`
+    const guarded = {
+      name: `${backend} ${model}${width}`,
+      patience: Math.min(queryTimeout, config.timeoutMs)
+    }
     if (backend === "ollama") {
       const { make } = yield* Effect.promise(() => import("./Embedder/Ollama.ts"))
-      return yield* make(options)
+      return yield* config.breakers.guard({ ...guarded, embedder: make(options) })
     }
     const { make } = yield* Effect.promise(() => import("./Embedder/OpenAi.ts"))
     const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    return yield* Effect.provide(make({ ...options, keyVariable: variables.embeddingApiKey }), layer)
+    const embedder = Effect.provide(make({ ...options, keyVariable: variables.embeddingApiKey }), layer)
+    return yield* config.breakers.guard({ ...guarded, embedder })
   })
 
 /**
@@ -104,7 +111,11 @@ const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service
       identity: Effect.flatMap(picked, ({ identity }) => identity),
       embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
       knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
-      embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts))
+      embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts)),
+      urgent: {
+        identity: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.identity ?? identity),
+        check: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.check ?? identity)
+      }
     })
   })
 
@@ -116,7 +127,7 @@ const embedders = Layer.unwrapEffect(
   Effect.gen(function* () {
     const given = yield* Config.EmbeddingConfig
     // Of all collections together, whatever their models.
-    const config = { ...given, turns: makeTurns(given.concurrency) }
+    const config = { ...given, turns: makeTurns(given.concurrency), breakers: yield* Breakers }
     const { passagePrefix, queryPrefix } = config
     const path = yield* Path.Path
     const isFolder = config.backend === "builtin" || (config.model !== undefined && path.isAbsolute(config.model))
@@ -143,7 +154,7 @@ const embedders = Layer.unwrapEffect(
       Layer.succeed(Embedder, configured)
     )
   })
-)
+).pipe(Layer.provide(Breakers.Default))
 
 /** What writes answers; each kind's own code is loaded where it is asked for. */
 const llm = Layer.effect(

@@ -9,7 +9,11 @@ import type { Vector } from "./model/Passage.ts"
 /** The embedder cannot answer now: not reachable, not loadable, or it gave rubbish. */
 export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>()(
   "EmbedderUnavailable",
-  { reason: Schema.String },
+  {
+    reason: Schema.String,
+    /** It answers, but not to these texts: others may be embedded. */
+    refused: Schema.optional(Schema.Boolean)
+  },
   HttpApiSchema.annotations({ status: 503 })
 ) {
   override get message() {
@@ -34,5 +38,11 @@ export class Embedder extends Context.Tag("clew/Embedder")<
     readonly embedPassages: (
       texts: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
+    /** For who cannot wait: fails at once where the embedder is known to be down. One that cannot be down has none. */
+    readonly urgent?: {
+      readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
+      /** Fails where it does not answer; asks it only where it has not answered lately. */
+      readonly check: Effect.Effect<unknown, EmbedderUnavailable>
+    }
   }
 >() {}

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as SynchronizedRef from "effect/SynchronizedRef"
-import { Embedder, type EmbedderUnavailable } from "./Embedder.ts"
-import { type Collection, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
+import { Embedder, EmbedderUnavailable } from "./Embedder.ts"
+import { type Collection, describeEmbedder, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
 import { EmbedderMismatch } from "./Store.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
@@ -17,11 +17,23 @@ export class Embedders extends Context.Tag("clew/Embedders")<
     readonly configured: Service
     /** Whether every collection has to have the configured embedder; else each is opened with its own. */
     readonly insists: boolean
+    /** Who is urgent waits five seconds at most, and not at all for an embedder that is known to be down. */
     readonly forCollection: (
-      collection: Pick<Collection, "name" | "embedder">
+      collection: Pick<Collection, "name" | "embedder">,
+      patience?: "patient" | "urgent"
     ) => Effect.Effect<Service, EmbedderMismatch | EmbedderUnavailable>
   }
 >() {}
+
+/** The packaged model loads from the disk; any other may hang, and somebody waits. */
+const inTime = ({ identity, urgent }: Service, recorded: EmbedderIdentity) =>
+  urgent?.identity ??
+  (recorded.backend === "builtin"
+    ? identity
+    : Effect.timeoutFail(identity, {
+        duration: "5 seconds",
+        onTimeout: () => new EmbedderUnavailable({ reason: `${describeEmbedder(recorded)}: no answer within 5 s` })
+      }))
 
 /**
  * Where the configuration insists on an embedder, it is the only one, and must be what a collection records. Else the
@@ -54,9 +66,12 @@ export const layer = (options: {
       return {
         configured,
         insists: options.insists,
-        forCollection: Effect.fn("Embedders.forCollection")(function* ({ embedder: recorded, name }) {
+        forCollection: Effect.fn("Embedders.forCollection")(function* (
+          { embedder: recorded, name },
+          patience = "patient"
+        ) {
           const embedder = options.insists ? configured : yield* reopen(recorded)
-          const actual = yield* embedder.identity
+          const actual = yield* patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
           if (sameEmbedder(actual, recorded)) return embedder
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })
         })

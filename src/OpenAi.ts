@@ -11,7 +11,9 @@ import * as Schema from "effect/Schema"
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
   reason: Schema.String,
   /** The same request may succeed later. */
-  retryable: Schema.Boolean
+  retryable: Schema.Boolean,
+  /** HTTP status; none where no answer came. */
+  status: Schema.optional(Schema.Number)
 }) {
   override get message() {
     return this.reason
@@ -58,7 +60,7 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
       const { status } = response
       const address = endpoint(server.url, path)
       const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
-      return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500 }))
+      return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500, status }))
     }
   )
 

@@ -3,16 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { SearchConfig } from "./Config.ts"
-import { EmbedderUnavailable } from "./Embedder.ts"
+import type { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
-import {
-  type Collection,
-  type CollectionName,
-  defaultCollection,
-  describeEmbedder,
-  sameEmbedder
-} from "./model/Collection.ts"
+import { type Collection, type CollectionName, defaultCollection, sameEmbedder } from "./model/Collection.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
@@ -51,14 +45,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       query: string,
       collection: Parameters<typeof embedders.forCollection>[0]
     ) {
-      // The packaged model loads from the disk; any other may hang, and somebody waits.
-      const embedder = yield* collection.embedder.backend === "builtin"
-        ? embedders.forCollection(collection)
-        : Effect.timeoutFail(embedders.forCollection(collection), {
-            duration: "5 seconds",
-            onTimeout: () =>
-              new EmbedderUnavailable({ reason: `${describeEmbedder(collection.embedder)}: no answer within 5 s` })
-          })
+      const embedder = yield* embedders.forCollection(collection, "urgent")
       const vector = yield* embedder.embedQuery(query)
       if (Option.isNone(vector)) {
         return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector

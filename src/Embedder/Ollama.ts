@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { call, type OllamaError } from "../Ollama.ts"
 import type { Turns } from "../Turn.ts"
@@ -32,7 +33,7 @@ const Embeddings = Schema.Struct({ embeddings: Schema.Array(Numbers) }).annotati
 const tooLong = /exceeds? (?:the )?(?:maximum )?context length|input length/i
 
 /** Embeddings by Ollama's `/api/embed`. A text longer than the model's window is cut to it, and counted in the log. */
-export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Service> => {
+export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> => {
   const { dimensions, model, url } = options
 
   const request = (input: ReadonlyArray<string>, truncate: boolean) =>
@@ -60,7 +61,8 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
       return vectors.flat()
     })
 
-  const failed = (error: OllamaError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
+  const failed = (error: OllamaError) =>
+    new RequestFailed({ reason: error.reason, retryable: error.retryable, status: error.status })
 
   return makeRemote({
     ...options,

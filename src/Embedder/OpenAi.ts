@@ -2,6 +2,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { endpoint, type OpenAiError, type OpenAiServer, post } from "../OpenAi.ts"
 import type { Turns } from "../Turn.ts"
@@ -26,11 +27,14 @@ const Embeddings = Schema.Struct({
 })
 
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
-export const make = (options: OpenAiOptions): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient> =>
+export const make = (
+  options: OpenAiOptions
+): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient | Scope.Scope> =>
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
     const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
-    const failed = (error: OpenAiError) => new RequestFailed({ reason: error.reason, retryable: error.retryable })
+    const failed = (error: OpenAiError) =>
+      new RequestFailed({ reason: error.reason, retryable: error.retryable, status: error.status })
     return makeRemote({
       ...options,
       backend: "openai",

@@ -7,17 +7,24 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import type { Turns } from "../Turn.ts"
+import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "./prefixes.ts"
 
 /** A request that a server did not answer as it should. `retryable`: the same request may succeed later. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   reason: Schema.String,
-  retryable: Schema.Boolean
+  retryable: Schema.Boolean,
+  /** HTTP status; none where no answer came. */
+  status: Schema.optional(Schema.Number)
 }) {}
+
+/** What servers answer when it is the texts that they do not take. */
+const refusals: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 
 /** A vector as a server sends it. Declared as a whole, since a schema of its numbers one by one takes longer than their JSON. */
 export const Numbers = Schema.declare(
@@ -49,20 +56,21 @@ const patience = { patient: attempts(3), urgent: attempts(1) }
 
 type Patience = keyof typeof patience
 
-/** Somebody waits for a query, who may be answered by keywords instead. */
-const queryTimeout = 5000
-
 /** L2-normalised; none where the model gave no direction. */
 const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
   const norm = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
   return norm > 0 ? Option.some(Float32Array.from(values, (value) => value / norm)) : Option.none()
 }
 
-/** An embedder behind a network: in batches, a few at once, with retries of what can be retried. */
-export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service> =>
-  Effect.sync(() => {
+/**
+ * An embedder behind a network: in batches, a few at once, with retries of what can be retried. Requests that nobody
+ * waits for any more end with the scope at the latest.
+ */
+export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> =>
+  Effect.map(Effect.scope, (scope) => {
     const { backend, batchSize, model, prefixes, timeoutMs, turns } = options
-    const unavailable = (reason: string) => new EmbedderUnavailable({ reason: `${backend} ${model}: ${reason}` })
+    const unavailable = (reason: string, refused = false) =>
+      new EmbedderUnavailable({ reason: `${backend} ${model}: ${reason}`, ...(refused ? { refused } : {}) })
 
     const request = Effect.fn("Embedder.request")((texts: ReadonlyArray<string>, urgency: Patience) =>
       options.embed(texts).pipe(
@@ -80,7 +88,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
         ),
         turns[urgency],
         Effect.retry({ schedule: patience[urgency], while: (error) => error.retryable }),
-        Effect.mapError((error) => unavailable(error.reason))
+        Effect.mapError(({ reason, status }) => unavailable(reason, refusals.has(status)))
       )
     )
 
@@ -105,7 +113,8 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
         Effect.onExit(() => Effect.sync(() => (asking = undefined))),
         Effect.intoDeferred(answer),
         // Not the first caller's own: others wait for it too when that one goes.
-        Effect.forkDaemon,
+        Effect.interruptible,
+        Effect.forkIn(scope),
         Effect.zipRight(Deferred.await(answer))
       )
     })
@@ -131,7 +140,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
      */
     const inTime = <A>(work: Effect.Effect<A, EmbedderUnavailable>) =>
       Effect.gen(function* () {
-        const fiber = yield* Effect.forkDaemon(work)
+        const fiber = yield* Effect.forkIn(Effect.interruptible(work), scope)
         const answer = yield* Fiber.join(fiber).pipe(
           Effect.timeoutOption(queryMs),
           Effect.onInterrupt(() => Fiber.interrupt(fiber))

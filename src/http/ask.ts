@@ -13,7 +13,7 @@ import { LlmUnavailable } from "../Llm.ts"
 import type { Fusion, Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
-import { errorOf, idOf, render, withoutPaths } from "./respond.ts"
+import { errorOf, idOf, render, withoutInside } from "./respond.ts"
 import { byContract } from "./search.ts"
 import * as sse from "./sse.ts"
 
@@ -40,7 +40,7 @@ interface Provenance {
 const provenance = ({ degraded, fusion, mode, omitted }: Answering): Provenance => ({
   mode,
   ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) }),
+  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
   ...(omitted === 0 ? {} : { omitted })
 })
 
@@ -88,10 +88,10 @@ const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> 
     // Interrupted: the client has gone.
     onNone: () => Effect.failCause(cause) as Effect.Effect<never>,
     onSome: (error) => {
-      const { body, defect } = render(error, id)
+      const { body, defect, inside = body.detail } = render(error, id)
       const logged =
         defect === undefined
-          ? Effect.logWarning(`POST /ask: ${body.detail}`)
+          ? Effect.logWarning(`POST /ask: ${inside}`)
           : Effect.annotateLogs(Effect.logError("defect", cause), "request_id", defect)
       return Effect.as(logged, sse.event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
     }

@@ -140,7 +140,13 @@ const make = Effect.gen(function* () {
           Option.getOrElse(error, () => cause),
           id
         )
-        const logged = rendered.defect === undefined ? Effect.void : Effect.logError("defect", cause)
+        const { defect, inside } = rendered
+        const logged =
+          defect !== undefined
+            ? Effect.logError("defect", cause)
+            : inside !== undefined && inside !== rendered.body.detail
+              ? Effect.logWarning(inside)
+              : Effect.void
         return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
       }
 

@@ -35,6 +35,19 @@ const isStatusError = (error: unknown): error is StatusError =>
 export const withoutPaths = (text: string): string =>
   text.replace(/(?<![\w:/.])(?:\/[^\s/'"`,;:()]+)+\/([^\s/'"`,;:()]+)/g, "$1")
 
+/** An address in plain words, as errors of the network name it: URL, numbers, or a name behind what went wrong with it. */
+const addresses = [
+  /\b[a-z][a-z+.-]{1,20}:\/\/[^\s'"`<>;,)]+/gi,
+  /(?<=\b(?:getaddrinfo|connect) [A-Z_]{1,30} )[^\s'"`;,)]+/g,
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?/gi,
+  /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5}\b)?/g,
+  /\b(?:localhost|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}):\d{2,5}\b/gi
+]
+
+/** As `withoutPaths`, for what fails inside: nor does where other servers listen concern anybody. The log keeps it. */
+export const withoutInside = (text: string): string =>
+  withoutPaths(addresses.reduce((left, address) => left.replace(address, "[address]"), text))
+
 /** What a request is known by in the log and in its answer; it has had one since it came in. */
 export const idOf = ({ headers }: HttpServerRequest.HttpServerRequest): string => headers["x-request-id"] ?? ""
 
@@ -43,6 +56,8 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>
   /** Set when it is a defect, which the log should have. */
   readonly defect?: string
+  /** What failed inside, with what the body keeps to itself. */
+  readonly inside?: string
 }
 
 /** The platform's own errors as ours. */
@@ -60,10 +75,12 @@ export const render = (error: unknown, id: string): Rendered => {
   const body = problemBody({
     _tag: ours._tag,
     status: statusOf(ours),
-    detail: withoutPaths(ours.message),
+    detail: (statusOf(ours) < 500 ? withoutPaths : withoutInside)(ours.message),
     errors: ours.errors
   })
-  return { body, headers: ours.headers ?? {}, ...(ours === known ? {} : { defect: id }) }
+  const shown = { body, headers: ours.headers ?? {} }
+  if (ours !== known) return { ...shown, defect: id }
+  return body.status < 500 ? shown : { ...shown, inside: ours.message }
 }
 
 /** The first failure, else the first defect; none where the request was only interrupted. */

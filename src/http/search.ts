@@ -4,7 +4,7 @@ import { Api } from "../api/Api.ts"
 import { type PromptResponse, type SearchResponse, toSearchResult } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
-import { withoutPaths } from "./respond.ts"
+import { withoutInside } from "./respond.ts"
 
 /** The contract names reciprocal ranks for these doors. */
 export const byContract = { usualFusion: "rrf" } as const
@@ -14,7 +14,7 @@ export const provenance = ({ degraded, fusion, mode, queryTimeMs }: Omit<SearchO
   query_time_ms: queryTimeMs,
   mode,
   ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded: withoutPaths(degraded) })
+  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) })
 })
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({

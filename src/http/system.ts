@@ -14,7 +14,7 @@ import { Access } from "./Access.ts"
 import { named } from "./collections.ts"
 import { processSamples } from "./process.ts"
 import { prometheus, type Sample } from "./prometheus.ts"
-import { withoutPaths } from "./respond.ts"
+import { withoutInside } from "./respond.ts"
 
 const patience = Duration.seconds(2)
 
@@ -28,7 +28,7 @@ const check = <A, R>(part: Effect.Effect<A, { readonly message: string }, R>): E
     }),
     Effect.match({
       onSuccess: (): Check => ({ status: "ok" }),
-      onFailure: ({ message }): Check => ({ status: "failed", reason: withoutPaths(message) })
+      onFailure: ({ message }): Check => ({ status: "failed", reason: withoutInside(message) })
     })
   )
 
@@ -54,12 +54,14 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
           )
         : store.stats(name)
 
-    /** Of the default collection once there is one, else the embedder that it would get. */
-    const embedder = Effect.flatMap(Effect.option(store.collection(defaultCollection)), (found) =>
-      Option.isSome(found)
-        ? Effect.flatMap(embedders.forCollection(found.value), (its) => its.identity)
-        : embedders.configured.identity
-    )
+    /** That of the default collection once there is one, else the one that it would get. */
+    const embedder = Effect.gen(function* () {
+      const found = yield* Effect.option(store.collection(defaultCollection))
+      const { identity, urgent } = Option.isSome(found)
+        ? yield* embedders.forCollection(found.value, "urgent")
+        : embedders.configured
+      return yield* urgent?.check ?? identity
+    })
 
     /** Goes the way that queries go, through the threads that answer them. */
     const readable = Effect.catchTag(

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Net from "node:net"
-import { type Answer, type Ask, ask, type Given, start } from "./server.ts"
+import { type Answer, type Ask, ask, type Given, type Line, start } from "./server.ts"
 
 /** What every error is, whatever went wrong. */
 const isProblem = ({ headers, json, status }: Answer, expected: { status: number; tag: string }) => {
@@ -501,6 +501,37 @@ it.scopedLive("is not ready while a part is down", () =>
       checks: { store: { status: "ok" }, embedder: { status: "failed", reason: "no model in x" } }
     })
     assert.strictEqual((yield* ask(port, "GET", "/health")).status, 200)
+  })
+)
+
+it.scopedLive("keeps addresses of other servers in the log", () =>
+  Effect.gen(function* () {
+    const faults: NonNullable<Given["faults"]> = {}
+    const log: Array<Line> = []
+    const { port } = yield* start({ faults, log })
+    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "bees make honey" }] } })
+    for (const inside of [
+      "Ollama does not answer at http://10.1.2.3:11434/x; start it",
+      "getaddrinfo ENOTFOUND models.corp",
+      "connect ECONNREFUSED ::1:11434",
+      "connect ETIMEDOUT 10.1.2.3:443",
+      "no answer from models.corp:8080 (ECONNRESET)",
+      "nobody at [fe80::1]:443"
+    ]) {
+      faults.embedder = inside
+      const hybrid = yield* ask(port, "POST", "/query", { body: { query: "honey", hybrid: true } })
+      const vector = yield* ask(port, "POST", "/query", { body: { query: "honey" } })
+      for (const said of [hybrid.json.degraded, vector.json.detail]) {
+        assert.notMatch(said, /10\.1|corp|::1|443|8080|11434/, inside)
+        assert.include(said, "[address]")
+      }
+      assert.isTrue(
+        log.some(({ message }) => message.includes(inside)),
+        inside
+      )
+    }
+    const ready = yield* ask(port, "GET", "/ready")
+    assert.strictEqual(ready.json.checks.embedder.reason, "nobody at [address]")
   })
 )
 
