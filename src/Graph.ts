@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { load } from "./Graph/network.ts"
+import * as ranking from "./Graph/ranking.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 import { Store } from "./Store.ts"
@@ -192,6 +193,9 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         }
         return { steps } satisfies GraphPath
       }),
+
+      /** A page of the entities by PageRank, all or those whose names begin so, words compared by their letters alone. */
+      entities: yield* ranking.make(store),
 
       /** The whole graph: documents, the entities that join at least two of them, and PageRank of both. */
       whole: (collection: CollectionName) => load(store, collection),

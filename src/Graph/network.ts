@@ -14,13 +14,24 @@ interface Seen {
   readonly documents: Map<string, { readonly relation: Relation; readonly line: number }>
 }
 
-/** Reads a collection's graph whole, and ranks its nodes by PageRank. */
-export const load = Effect.fn("Graph.load")(function* (store: Store["Type"], collection: CollectionName) {
+/** Reads a collection's graph, whole or its first passages, and ranks its nodes by PageRank. */
+export const load = Effect.fn("Graph.load")(function* (
+  store: Store["Type"],
+  collection: CollectionName,
+  mostPassages = Infinity
+) {
   const entities = new Map<number, Seen>()
   const titles = new Map<string, { readonly source: string; readonly title: string | undefined }>()
   let after = 0
+  let read = 0
+  let complete = true
   for (;;) {
     const passages = yield* store.graphPage(collection, after, page)
+    if (passages.length > 0 && read >= mostPassages) {
+      complete = false
+      break
+    }
+    read += passages.length
     for (const { docId, mentions, source, startLine, title } of passages) {
       if (!titles.has(docId)) titles.set(docId, { source, title })
       for (const { entity, name, relation } of mentions) {
@@ -70,6 +81,7 @@ export const load = Effect.fn("Graph.load")(function* (store: Store["Type"], col
     nodes: [...nodes.values()]
       .map((node): NetworkNode => ({ ...node, rank: ranks[node.id] ?? 0 }))
       .sort((a, b) => b.rank - a.rank || (a.id < b.id ? -1 : 1)),
-    edges
-  } satisfies Network
+    edges,
+    complete
+  } satisfies Network & { readonly complete: boolean }
 })

@@ -5,6 +5,7 @@ import { AskGroup, CitationsEvent, ErrorEvent, SourceEvent } from "./Ask.ts"
 import { CollectionsGroup } from "./Collections.ts"
 import { DocumentsGroup } from "./Documents.ts"
 import * as failures from "./failures.ts"
+import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
 import { FieldError, ProblemBody } from "./Problem.ts"
 import { SearchGroup } from "./Search.ts"
@@ -17,6 +18,7 @@ export class Api extends HttpApi.make("clew")
   .add(AskGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(DocumentsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(CollectionsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
+  .add(GraphGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(SocketGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(SystemGroup)
   .addError(failures.InternalError)

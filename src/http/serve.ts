@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import type { Answer } from "../Answer.ts"
 import { type LimitsConfig, type LogConfig, ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { Embedders } from "../Embedders.ts"
+import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
@@ -17,7 +18,17 @@ import { isLoopback } from "./loopback.ts"
 import * as server from "./server.ts"
 import * as telemetry from "./telemetry.ts"
 
-type Engine = Search | Answer | Prompt | Indexer | Embedders | Store | LimitsConfig | LogConfig | TelemetryConfig
+type Engine =
+  | Search
+  | Graph
+  | Answer
+  | Prompt
+  | Indexer
+  | Embedders
+  | Store
+  | LimitsConfig
+  | LogConfig
+  | TelemetryConfig
 
 export interface Options<E, E2> {
   readonly allowUnauthenticated: boolean

@@ -8,6 +8,7 @@ import { Api } from "../api/Api.ts"
 import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
 import * as collections from "./collections.ts"
+import * as graph from "./graph.ts"
 import * as docs from "./docs.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
@@ -17,7 +18,15 @@ import * as search from "./search.ts"
 import * as socket from "./socket.ts"
 import * as system from "./system.ts"
 
-const groups = Layer.mergeAll(search.layer, ask.layer, documents.layer, collections.layer, system.layer, socket.layer)
+const groups = Layer.mergeAll(
+  search.layer,
+  ask.layer,
+  documents.layer,
+  collections.layer,
+  graph.layer,
+  system.layer,
+  socket.layer
+)
 
 const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitive: true, ignoreTrailingSlash: false })
 

@@ -59,25 +59,25 @@ export interface GraphStep {
 
 /** A passage that has to do with an entity: where it stands, and the words that say so. */
 export const EntityMention = Schema.Struct({
-  source: Schema.String,
-  doc_id: Schema.String,
-  chunk_index: Schema.Int,
-  start_line: Schema.Int,
+  source: Schema.String.annotations({ description: "Source of the document, else its doc_id" }),
+  doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
+  chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
+  start_line: Schema.Int.annotations({ description: "Line on which the passage begins, from 1" }),
   relation: Relation,
   name: Schema.String.annotations({ description: "The name as this passage has it" })
 }).annotations({ identifier: "EntityMention", description: "A passage that has to do with an entity" })
 
 export const Neighbour = Schema.Struct({
-  name: Schema.String,
+  name: Schema.String.annotations({ description: "The name as that passage has it" }),
   documents: Schema.Int.annotations({ description: "Documents that have to do with it, counted up to 129 places" }),
   hops: Schema.Int.annotations({ description: "Steps from the entity asked for" }),
   relation: Relation.annotations({ description: "What the passage that joins the two has to do with it" }),
   source: Schema.String.annotations({ description: "Source of that passage" }),
-  start_line: Schema.Int
+  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" })
 }).annotations({ identifier: "Neighbour", description: "An entity that a passage joins to another" })
 
 export const GraphEntity = Schema.Struct({
-  name: Schema.String,
+  name: Schema.String.annotations({ description: "Its name, as the passage that defines it has it, if one does" }),
   description: Schema.optional(
     Schema.String.annotations({ description: "How the document of that title begins, where there is one" })
   ),
@@ -88,18 +88,36 @@ export const GraphEntity = Schema.Struct({
 export type GraphEntity = typeof GraphEntity.Type
 
 export const PathStep = Schema.Struct({
-  from: Schema.String,
-  to: Schema.String,
+  from: Schema.String.annotations({ description: "The entity that the step starts from" }),
+  to: Schema.String.annotations({ description: "The entity that it leads to" }),
   source: Schema.String.annotations({ description: "Source of the passage that has to do with both" }),
-  start_line: Schema.Int,
-  chunk_index: Schema.Int,
-  text: Schema.String
+  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" }),
+  chunk_index: Schema.Int.annotations({ description: "That passage's place in its document, from 0" }),
+  text: Schema.String.annotations({ description: "That passage's text" })
 }).annotations({ identifier: "PathStep", description: "A step between two entities, with the passage that joins them" })
 
 export const GraphPath = Schema.Struct({
   steps: Schema.Array(PathStep).annotations({ description: "None where no way was found" })
 }).annotations({ identifier: "GraphPath", description: "A shortest way between two entities" })
 export type GraphPath = typeof GraphPath.Type
+
+export const RankedEntity = Schema.Struct({
+  name: Schema.String.annotations({ description: "Its name, as the passage that defines it has it, if one does" }),
+  documents: Schema.Int.annotations({ description: "Documents that have to do with it" }),
+  rank: Schema.Finite.annotations({ description: "PageRank; of all entities and documents together it is 1" })
+}).annotations({ identifier: "RankedEntity", description: "An entity by how much leads to it" })
+export type RankedEntity = typeof RankedEntity.Type
+
+export const GraphEntities = Schema.Struct({
+  entities: Schema.Array(RankedEntity).annotations({ description: "By PageRank, highest first, then by name" }),
+  complete: Schema.Boolean.annotations({
+    description: "False: the collection is so large that only its first 20,000 passages are ranked"
+  }),
+  next_cursor: Schema.optional(
+    Schema.String.annotations({ description: "There is more: the next page's cursor, which means nothing else" })
+  )
+}).annotations({ identifier: "GraphEntities", description: "A page of the entities that join documents" })
+export type GraphEntities = typeof GraphEntities.Type
 
 /** A passage that has to do with an entity, and the document it is of. */
 export interface Place {

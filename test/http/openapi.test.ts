@@ -7,6 +7,7 @@ import { Api } from "../../src/api/Api.ts"
 import * as errors from "../../src/api/errors.ts"
 import * as failures from "../../src/api/failures.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
+import { EntityNotFound } from "../../src/Graph.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
 
@@ -93,6 +94,9 @@ it("lists what each operation can answer", () => {
     "delete /documents": "200 400 401 403 404 413 415 429 500 503",
     "get /documents/{doc_id}": "200 400 401 403 404 429 500 503",
     "delete /documents/{doc_id}": "200 400 401 403 404 429 500 503",
+    "get /graph/entities": "200 400 401 403 404 429 500 503",
+    "get /graph/entities/{name}": "200 400 401 403 404 429 500 503",
+    "get /graph/path": "200 400 401 403 404 429 500 503",
     "get /collections": "200 401 403 429 500 503",
     "post /collections": "201 400 401 403 409 413 415 429 500 503",
     "delete /collections/{name}": "200 400 401 403 404 409 429 500 503",
@@ -146,7 +150,7 @@ it("has numbers that generators can make: bounds beside their type", () => {
 })
 
 it("declares each error with the status that it goes out with", () => {
-  const classes: Record<string, any> = { ...errors, ...Store, ...RateLimiter, EmbedderUnavailable }
+  const classes: Record<string, any> = { ...errors, ...Store, ...RateLimiter, EmbedderUnavailable, EntityNotFound }
   for (const [name, failure] of Object.entries(failures)) {
     assert.property(classes, name)
     assert.strictEqual(

@@ -19,6 +19,7 @@ import { Embedder, EmbedderUnavailable } from "../../src/Embedder.ts"
 import * as Embedders from "../../src/Embedders.ts"
 import * as Listener from "../../src/http/Listener.ts"
 import * as server from "../../src/http/server.ts"
+import { Graph } from "../../src/Graph.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
@@ -143,7 +144,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   const config = Layer.merge(Config.layer(parts), Layer.provideMerge(Memory.layerConfig, Config.layerServer(parts)))
   const engine = Answers.Default.pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
-    Layer.provideMerge(Search.Default),
+    Layer.provideMerge(Layer.merge(Search.Default, Graph.Default)),
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
     Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default))

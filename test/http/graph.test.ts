@@ -1,0 +1,144 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { ask, start } from "./server.ts"
+
+const documents = [
+  {
+    content: "# Harlan Vex\n\nHarlan Vex wrote the song Hollow Lantern in a small house by the sea.",
+    metadata: { source: "vex.md", title: "Harlan Vex" }
+  },
+  {
+    content: "# Hollow Lantern\n\nHollow Lantern is a song. It was recorded in Port Arden in winter.",
+    metadata: { source: "lantern.md", title: "Hollow Lantern" }
+  },
+  {
+    content: "# Port Arden\n\nPort Arden is a town with two mills and a harbour.",
+    metadata: { source: "arden.md", title: "Port Arden" }
+  }
+]
+
+const indexed = Effect.gen(function* () {
+  const { port } = yield* start()
+  assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+  return port
+})
+
+const names = (answer: { json: any }) => answer.json.entities.map(({ name }: { name: string }) => name)
+
+it.scopedLive("lists entities by PageRank, by the beginning of their names, a page at a time", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const all = yield* ask(port, "GET", "/graph/entities")
+    assert.strictEqual(all.status, 200, all.text)
+    assert.includeMembers(names(all), ["Hollow Lantern", "Port Arden"])
+    assert.isTrue(all.json.complete)
+    const ranks = all.json.entities.map(({ rank }: { rank: number }) => rank)
+    assert.deepStrictEqual(
+      ranks,
+      ranks.toSorted((a: number, b: number) => b - a)
+    )
+    assert.deepInclude(
+      all.json.entities.find(({ name }: { name: string }) => name === "Hollow Lantern"),
+      { documents: 2 }
+    )
+    assert.deepStrictEqual(names(yield* ask(port, "GET", "/graph/entities?prefix=HOLLOW%20l")), ["Hollow Lantern"])
+    assert.deepStrictEqual((yield* ask(port, "GET", "/graph/entities?prefix=zzz")).json, {
+      entities: [],
+      complete: true
+    })
+    const paged: Array<string> = []
+    for (let cursor: string | undefined = "0"; cursor !== undefined;) {
+      const page: { json: any } = yield* ask(port, "GET", `/graph/entities?limit=1&cursor=${cursor}`)
+      assert.lengthOf(page.json.entities, 1)
+      paged.push(...names(page))
+      cursor = page.json.next_cursor
+    }
+    assert.deepStrictEqual(paged, names(all))
+  })
+)
+
+it.scopedLive("lists the entities of what is there now", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    assert.include(names(yield* ask(port, "GET", "/graph/entities")), "Port Arden")
+    yield* ask(port, "DELETE", "/documents?source=arden.md")
+    assert.notInclude(names(yield* ask(port, "GET", "/graph/entities")), "Port Arden")
+  })
+)
+
+it.scopedLive("tells what it knows of a name: where it stands, and what it leads to", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const found = yield* ask(port, "GET", "/graph/entities/hollow%20lantern")
+    assert.strictEqual(found.status, 200, found.text)
+    assert.deepInclude(found.json, { name: "Hollow Lantern", documents: 2 })
+    assert.deepInclude(found.json.mentions[0], { source: "lantern.md", relation: "defines", chunk_index: 0 })
+    const neighbours = (answer: { json: any }) => answer.json.neighbours.map(({ name }: { name: string }) => name)
+    assert.deepStrictEqual(neighbours(found), ["Port Arden"])
+    assert.notInclude(neighbours(yield* ask(port, "GET", "/graph/entities/harlan%20vex")), "Port Arden")
+    assert.include(neighbours(yield* ask(port, "GET", "/graph/entities/harlan%20vex?hops=2")), "Port Arden")
+    assert.deepStrictEqual(neighbours(yield* ask(port, "GET", "/graph/entities/hollow%20lantern?kind=imports")), [])
+    assert.lengthOf(neighbours(yield* ask(port, "GET", "/graph/entities/hollow%20lantern?limit=1")), 1)
+  })
+)
+
+it.scopedLive("shows the way from one name to another, with the passage of each step", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const { json, status } = yield* ask(port, "GET", "/graph/path?from=Harlan%20Vex&to=Port%20Arden")
+    assert.strictEqual(status, 200)
+    assert.deepStrictEqual(
+      json.steps.map(({ from, source, to }: { from: string; source: string; to: string }) => [
+        from.toLowerCase(),
+        to.toLowerCase(),
+        source
+      ]),
+      [
+        ["harlan vex", "hollow lantern", "vex.md"],
+        ["hollow lantern", "port arden", "lantern.md"]
+      ]
+    )
+    assert.include(json.steps[1].text, "recorded in Port Arden")
+  })
+)
+
+it.scopedLive("says what is wrong with a question, and what is not there", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    for (const [path, field] of [
+      ["/graph/entities?limit=0", "limit"],
+      ["/graph/entities?limit=1001", "limit"],
+      ["/graph/entities?cursor=nope", "cursor"],
+      ["/graph/entities?page=2", "page"],
+      ["/graph/entities/x?hops=4", "hops"],
+      ["/graph/entities/x?kind=likes", "kind"],
+      ["/graph/path?from=x", "to"]
+    ] as const) {
+      const answer = yield* ask(port, "GET", path)
+      assert.strictEqual(answer.status, 400, path)
+      assert.include(answer.json.errors[0].path, field, answer.text)
+    }
+    for (const path of ["/graph/entities/nobody", "/graph/path?from=nobody&to=Port%20Arden"]) {
+      const answer = yield* ask(port, "GET", path)
+      assert.strictEqual(answer.status, 404, path)
+      assert.strictEqual(answer.json._tag, "EntityNotFound", answer.text)
+      assert.include(answer.json.detail, "nobody")
+    }
+    for (const path of ["/graph/entities", "/graph/entities/x", "/graph/path?from=x&to=y"]) {
+      const answer = yield* ask(port, "GET", `${path}${path.includes("?") ? "&" : "?"}collection=nope`)
+      assert.strictEqual(answer.json._tag, "CollectionNotFound", answer.text)
+    }
+  })
+)
+
+it.scopedLive("has an empty graph before there are documents, and keeps it to those with the key", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    assert.deepStrictEqual((yield* ask(port, "GET", "/graph/entities")).json, { entities: [], complete: true })
+    assert.strictEqual((yield* ask(port, "GET", "/graph/entities/x")).status, 404)
+    const locked = yield* start({ apiKey: "secret" })
+    for (const path of ["/graph/entities", "/graph/entities/x", "/graph/path?from=x&to=y"]) {
+      assert.strictEqual((yield* ask(locked.port, "GET", path)).status, 401, path)
+    }
+  })
+)
