@@ -21,6 +21,7 @@ import { Breakers, queryTimeout } from "./Embedder/Breakers.ts"
 import * as Builtin from "./Embedder/Builtin.ts"
 import { prefixesOf } from "./Embedder/prefixes.ts"
 import * as Embedders from "./Embedders.ts"
+import * as FileEvents from "./FileEvents/Node.ts"
 import { FileIndexer } from "./FileIndexer.ts"
 import { Graph } from "./Graph.ts"
 import { Indexer } from "./Indexer.ts"
@@ -43,6 +44,8 @@ import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./Tokenizer.ts"
 import { makeTurns, type Turns } from "./Turn.ts"
 import { Transfer } from "./Transfer.ts"
+import { Watcher } from "./Watcher.ts"
+import * as WatchLock from "./WatchLock/Sqlite.ts"
 
 /** Decoded settings, and the keys that are in no file. */
 export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
@@ -178,8 +181,8 @@ const llm = Layer.effect(
 )
 
 const loader = Layer.unwrapEffect(
-  Effect.map(Config.LimitsConfig, ({ maxFileBytes, ...extraction }) =>
-    Files.layer({ formats, maxFileBytes, extraction })
+  Effect.map(Effect.all([Config.LimitsConfig, Config.StoreConfig]), ([{ maxFileBytes, ...extraction }, { path }]) =>
+    Files.layer({ formats, maxFileBytes, extraction, index: path })
   )
 )
 
@@ -210,6 +213,12 @@ const upkeep = (mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = fals
     )
   ).pipe(Layer.provide(Rebuilder.Default))
 
+const watcher = ({ store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory") =>
+  Watcher.Default.pipe(
+    Layer.provide(FileEvents.layer),
+    Layer.provide(mode === "memory" ? WatchLock.layerFree : WatchLock.layer(path))
+  )
+
 /** The whole program but its doors, on one index. */
 export const layer = ({
   apiKeys,
@@ -224,6 +233,7 @@ export const layer = ({
     Reindexer.Default,
     Graph.Default,
     Transfer.Default,
+    watcher(settings, store),
     upkeep(store, { pooled })
   ).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),

@@ -37,6 +37,9 @@ export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, S
 /** What may come in at once. */
 export class LimitsConfig extends Context.Tag("clew/Config/Limits")<LimitsConfig, Settings["limits"]>() {}
 
+/** What is followed, and how soon. */
+export class WatchConfig extends Context.Tag("clew/Config/Watch")<WatchConfig, Settings["watch"]>() {}
+
 export class TelemetryConfig extends Context.Tag("clew/Config/Telemetry")<TelemetryConfig, Settings["telemetry"]>() {}
 
 export class LogConfig extends Context.Tag("clew/Config/Log")<LogConfig, Settings["log"]>() {}
@@ -67,6 +70,7 @@ export const layer = ({ apiKeys, settings }: Parts) =>
     Layer.succeed(VectorConfig, settings.vector),
     Layer.succeed(StoreConfig, settings.store),
     Layer.succeed(LimitsConfig, settings.limits),
+    Layer.succeed(WatchConfig, settings.watch),
     Layer.succeed(TelemetryConfig, settings.telemetry),
     Layer.succeed(LogConfig, settings.log)
   )

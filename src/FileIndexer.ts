@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as path from "node:path"
 import { add, none } from "./FileIndexer/events.ts"
+import { holdingLosses } from "./FileIndexer/hold.ts"
 import { type Lost, lost, Numbers } from "./FileIndexer/lost.ts"
 import { gather, repeated } from "./FileIndexer/gather.ts"
 import { apart, sorting } from "./FileIndexer/sort.ts"
@@ -33,11 +34,15 @@ export type FileEvent =
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
   | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
   | ({ readonly _tag: "Pruned" } & Deleted)
+  /** Of the files known below a path, so many are gone at once that nothing of it is forgotten. */
+  | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }
 
 export interface FileRun extends WalkOptions {
   readonly collection: CollectionName
   /** Delete documents whose file, or whose record in its file, is gone or ignored by now; only below the paths given. */
   readonly prune: boolean
+  /** Prune nothing below a path that has lost more than half of its files since the last time, and name what is pruned. */
+  readonly holdLosses?: boolean | undefined
   /** Tell what would be done, and do nothing. */
   readonly dryRun: boolean
   /** Read every file, also one that looks as it did. */
@@ -248,14 +253,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       /** In the end, what was indexed before and was not met. */
       const ending = Stream.suspend(() => {
-        const files = lost(store, {
-          collection: run.collection,
-          paths: run.paths,
-          include,
-          number: seenBy,
-          met,
-          missing
-        })
+        const losses = { collection: run.collection, paths: run.paths, include, number: seenBy, met, missing }
+        if (run.prune && run.holdLosses) return holdingLosses(store, losses, forget)
+        const files = lost(store, losses)
         return run.prune
           ? Stream.mapEffect(Stream.grouped(files, 100), forget)
           : files.pipe(

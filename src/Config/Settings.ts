@@ -2,7 +2,20 @@ import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
 import { Fusion } from "../model/Query.ts"
 import { givenKey, key, optionalKey } from "./Key.ts"
-import { address, autoOrFlag, autoOrInteger, finite, flag, integer, name, oneOf, origins, path, text } from "./Value.ts"
+import {
+  address,
+  autoOrFlag,
+  autoOrInteger,
+  finite,
+  flag,
+  integer,
+  name,
+  oneOf,
+  origins,
+  path,
+  paths,
+  text
+} from "./Value.ts"
 
 const ollama = "http://127.0.0.1:11434"
 const mebibyte = 1024 * 1024
@@ -168,6 +181,23 @@ const limitsSection = Schema.Struct({
   parseMemoryMb: key("parse_memory_mb", integer(64, 65_536), 1024, "Most memory that takes, in MiB")
 })
 
+const watch = Schema.Struct({
+  paths: key("paths", paths, [], "Files and folders that clew watch follows where it is given none, and serve too"),
+  rescanSeconds: key(
+    "rescan_seconds",
+    integer(1, 86_400),
+    300,
+    "Longest time between two looks at all watched files, in seconds, whatever the system tells of changes"
+  ),
+  quietMs: key(
+    "quiet_ms",
+    integer(0, 60_000),
+    500,
+    "How long it must be quiet before changes are indexed, in milliseconds"
+  ),
+  maxWaitMs: key("max_wait_ms", integer(0, 600_000), 5000, "Longest wait for that while changes go on, in milliseconds")
+})
+
 const telemetry = Schema.Struct({
   otlpEndpoint: optionalKey("otlp_endpoint", address, "Where traces go over OTLP; unset: nowhere")
 })
@@ -195,6 +225,7 @@ export const fields = {
     store: store.fields,
     server: server.fields,
     limits: limitsSection.fields,
+    watch: watch.fields,
     telemetry: telemetry.fields,
     log: log.fields
   }
@@ -226,6 +257,7 @@ export const Settings = Schema.Struct({
   store,
   server: section(server, {}),
   limits: section(limitsSection, {}),
+  watch: section(watch, {}),
   telemetry: section(telemetry, {}),
   log: section(log, {})
 })

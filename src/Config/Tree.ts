@@ -72,13 +72,18 @@ export const resolvePath = ({ cwd, home, path }: Places, value: string, origin: 
 
 /** Makes the paths in the tree absolute. A model is a path for builtin; for auto, if it looks like one. */
 export const resolvePaths = (tree: Tree, places: Places): void => {
-  const { embedding, store } = tree.data
+  const { embedding, store, watch } = tree.data
   const resolveAt = (at: unknown, name: string, path: KeyPath) => {
     const origin = tree.origins.get(path)
     const value = isTable(at) ? at[name] : undefined
-    if (isTable(at) && typeof value === "string" && origin) at[name] = resolvePath(places, value, origin)
+    if (!isTable(at) || !origin) return
+    if (typeof value === "string") at[name] = resolvePath(places, value, origin)
+    else if (Array.isArray(value)) {
+      at[name] = value.map((each: unknown) => (typeof each === "string" ? resolvePath(places, each, origin) : each))
+    }
   }
   resolveAt(store, "path", "store.path")
+  resolveAt(watch, "paths", "watch.paths")
   if (!isTable(embedding)) return
   const backend = embedding["backend"] ?? "auto"
   const looksLikePath = /^(\.\.?[\\/]|~[\\/]|[\\/])/.test(String(embedding["model"] ?? ""))

@@ -58,6 +58,8 @@ export const path = Schema.String.pipe(
   value("text", "a path (~/ is your home folder)")
 )
 
+export const paths = Schema.Array(path).pipe(value("list", 'a list of paths like ["docs", "~/notes"]'))
+
 const isAddress = (text: string): boolean => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url !== undefined && /^https?:\/\//i.test(text) && url.username + url.password + url.search + url.hash === ""

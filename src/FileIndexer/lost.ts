@@ -7,6 +7,7 @@ import type { LossReason } from "../FileIndexer.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { KnownFile } from "../model/File.ts"
 import type { Store } from "../Store.ts"
+import { isBelow } from "../text/below.ts"
 import { type SkipReason, whyPassedOver } from "../Walker.ts"
 
 /** Small numbers, a bit for each. */
@@ -26,13 +27,6 @@ export class Numbers {
   has(number: number): boolean {
     return ((this.#bits[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0
   }
-}
-
-export const isBelow = (path: string, folders: Iterable<string>): boolean => {
-  for (const folder of folders) {
-    if (path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`)) return true
-  }
-  return false
 }
 
 /** Gone for certain: a file that may not be looked at counts as there. */
@@ -68,6 +62,8 @@ export const lost = (
     readonly number: number | undefined
     readonly met: Numbers
     readonly missing: ReadonlySet<string>
+    /** Told of the files known below each path, and of those that this run, or one since it began, has come to first. */
+    readonly count?: (root: string, known: number, fresh: number) => void
   }
 ) => {
   const roots = [...new Set(run.paths)].filter(
@@ -90,7 +86,9 @@ export const lost = (
         const page = yield* store.filesBelow(run.collection, root, { limit: pageSize, after })
         const unmet = page.flatMap(({ id, path }) => (run.met.has(id) ? [] : [path]))
         const known = unmet.length === 0 ? [] : yield* store.knownFiles(run.collection, unmet)
-        const judged = yield* Effect.forEach(known.filter(isOurs), judge)
+        const ours = known.filter(isOurs)
+        run.count?.(root, page.length, known.length - ours.length)
+        const judged = yield* Effect.forEach(ours, judge)
         const next = page.length < pageSize ? Option.none() : Option.fromNullable(page.at(-1)?.path)
         return [Chunk.unsafeFromArray(judged.flatMap(Option.toArray)), next] as const
       })

@@ -3,6 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { basename, dirname } from "node:path"
 import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import * as Extractor from "./Extractor.ts"
 import { kindOf } from "./kind.ts"
@@ -15,7 +16,19 @@ export interface Options {
   readonly maxFileBytes: number
   /** For the worker that reads foreign formats. */
   readonly extraction: Extractor.Limits
+  /** The index, which is no document: to read its files and close them would take SQLite's locks on them away. */
+  readonly index?: string | undefined
 }
+
+const ownFiles = /^(-watch)?(-wal|-shm|-journal)?$/
+
+/** Whether this is one of the files of the index, by whatever path it was found. */
+const isOwn = Effect.fnUntraced(function* (fs: FileSystem.FileSystem, path: string, index: string) {
+  const real = yield* fs.realPath(path)
+  const name = basename(index)
+  if (!basename(real).startsWith(name) || !ownFiles.test(basename(real).slice(name.length))) return false
+  return (yield* fs.realPath(dirname(index))) === dirname(real)
+})
 
 const reasons: Record<string, string> = {
   NotFound: "no such file",
@@ -30,8 +43,16 @@ const reasonOf = (error: PlatformError): string =>
 const tooLarge = (path: string, size: number, limit: number): Unsupported =>
   new Unsupported({ path, reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})` })
 
-const openFile = Effect.fn("Loader.open")(function* (fs: FileSystem.FileSystem, path: string, limit: number) {
+const openFile = Effect.fn("Loader.open")(function* (
+  fs: FileSystem.FileSystem,
+  path: string,
+  limit: number,
+  index: string | undefined
+) {
   const unreadable = (error: PlatformError) => new Unreadable({ path, reason: reasonOf(error) })
+  if (index !== undefined && (yield* Effect.mapError(isOwn(fs, path, index), unreadable))) {
+    return yield* new Unsupported({ path, reason: "a file of the index" })
+  }
   const info = yield* Effect.mapError(fs.stat(path), unreadable)
   // Opening a pipe would wait for someone to write to it.
   if (info.type !== "File") {
@@ -88,7 +109,7 @@ export const layer = ({
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that is not read"
         return yield* new Unsupported({ path: file.path, reason })
       })
-      const open = (path: string) => Effect.flatMap(openFile(fs, path, maxFileBytes), read)
+      const open = (path: string) => Effect.flatMap(openFile(fs, path, maxFileBytes, options.index), read)
       const documentsOf = <R>(opened: Effect.Effect<OpenedFile, Unreadable | Unsupported, R>) =>
         Effect.map(opened, ({ documents }) => documents)
       return {

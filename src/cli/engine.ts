@@ -30,6 +30,7 @@ import type { Speed } from "../Speed.ts"
 import type { Store, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
 import type { Transfer } from "../Transfer.ts"
+import type { Watcher } from "../Watcher.ts"
 
 /** Collections, and sources from all over the index. */
 export interface Glance {
@@ -62,6 +63,7 @@ export type Services =
   | Answer
   | Graph
   | Reindexer
+  | Watcher
   | Prompt
   | Tokenizer
   | LimitsConfig

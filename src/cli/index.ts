@@ -45,6 +45,7 @@ import { show } from "./show.ts"
 import * as Terminal from "./terminal.ts"
 import { update } from "./update.ts"
 import { UsageError } from "./UsageError.ts"
+import { watch } from "./watch.ts"
 import { why } from "./why.ts"
 
 const { command, spec } = group(
@@ -52,6 +53,7 @@ const { command, spec } = group(
   [
     indexPaths,
     update,
+    watch,
     query,
     list,
     show,

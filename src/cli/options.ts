@@ -125,6 +125,10 @@ export const source = Flag.text("source", { value: "NAME", summary: "Source of t
 
 export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone, or ignored by now" })
 
+export const pruneAll = Flag.toggle("prune-all", {
+  summary: "At the start, forget also what is missing or has lost most of its files"
+})
+
 export const rehash = Flag.toggle("rehash", {
   summary: "Read every file, also one whose size and times are as they were"
 })

@@ -1,0 +1,201 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { FileEvents, FileEventsLost } from "../FileEvents.ts"
+import { remoteDisk } from "./remote.ts"
+
+type Listener = (event: "rename" | "change", name: string | null) => void
+
+/** What is asked of the operating system; a test may answer in its place. */
+export interface System {
+  readonly open: (folder: string, recursive: boolean, listener: Listener) => fs.FSWatcher
+  /** Linux tells of one folder at a time, the others of all below it. */
+  readonly recursive: boolean
+  readonly remoteDisk: (path: string) => string | undefined
+}
+
+const machine: System = {
+  open: (folder, recursive, listener) => fs.watch(folder, { recursive, persistent: false }, listener),
+  recursive: process.platform === "darwin" || process.platform === "win32",
+  remoteDisk
+}
+
+/** Folders of other programs, whose many changes say nothing of documents. */
+const isForeign = (name: string): boolean => name === ".git" || name === "node_modules"
+
+const lossOf = (error: NodeJS.ErrnoException, folder: string): FileEventsLost =>
+  error.code === "ENOSPC"
+    ? new FileEventsLost({
+        reason: "the system watches no more folders (the limit of inotify watches is reached)",
+        advice: "Raise it: sudo sysctl fs.inotify.max_user_watches=1048576"
+      })
+    : error.code === "EMFILE"
+      ? new FileEventsLost({
+          reason: "the system gives no more inotify instances or open files",
+          advice: "Raise it: sudo sysctl fs.inotify.max_user_instances=1024, or ulimit -n"
+        })
+      : new FileEventsLost({
+          reason: error.code === "ENOENT" ? `${folder} is not there` : `${folder} cannot be watched: ${error.message}`
+        })
+
+const inodeOf = (place: string): number | undefined => fs.statSync(place, { throwIfNoEntry: false })?.ino
+
+/** Watches the folders below one, also those that come later. */
+class Tree {
+  readonly #watchers = new Map<string, fs.FSWatcher>()
+  readonly #root: string
+  readonly #inode: number | undefined
+  readonly #system: System
+  readonly #changed: (path: string) => void
+  readonly #lost: (loss: FileEventsLost) => void
+
+  constructor(root: string, system: System, changed: (path: string) => void, lost: (loss: FileEventsLost) => void) {
+    this.#root = root
+    this.#inode = inodeOf(root)
+    this.#system = system
+    this.#changed = changed
+    this.#lost = lost
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  /** Watches a folder before it looks into it, so that a folder made meanwhile is either seen or told of. */
+  add(from: string): void {
+    const left = [from]
+    for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {
+      if (!this.#watch(folder)) continue
+      if (!this.#system.recursive) left.push(...this.#foldersIn(folder))
+    }
+  }
+
+  #watch(folder: string): boolean {
+    try {
+      this.#watchers.get(folder)?.close()
+      const watcher = this.#system.open(folder, this.#system.recursive, (event, name) => this.#met(folder, event, name))
+      watcher.on("error", (error) => this.#lost(lossOf(error, folder)))
+      this.#watchers.set(folder, watcher)
+      return true
+    } catch (error) {
+      this.#watchers.delete(folder)
+      const { code } = error as NodeJS.ErrnoException
+      // Gone again by now, or closed to us: its own folder tells of both when that changes.
+      if (folder !== this.#root && (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES")) return false
+      this.#lost(lossOf(error as NodeJS.ErrnoException, folder))
+      return false
+    }
+  }
+
+  #foldersIn(folder: string): ReadonlyArray<string> {
+    try {
+      return fs
+        .readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && !isForeign(entry.name))
+        .map(({ name }) => path.join(folder, name))
+    } catch {
+      return []
+    }
+  }
+
+  #met(folder: string, event: "rename" | "change", name: string | null): void {
+    if (event === "rename" && inodeOf(this.#root) !== this.#inode) {
+      return this.#lost(new FileEventsLost({ reason: `${this.#root} is gone, or another stands in its place` }))
+    }
+    if (name === null) return this.#changed(folder)
+    const place = path.join(folder, name)
+    if (name.split(path.sep).some(isForeign)) return
+    if (!this.#system.recursive) this.#follow(place, event)
+    // After it is watched, so that whatever was made in it before is looked for.
+    this.#changed(place)
+  }
+
+  #follow(place: string, event: "rename" | "change"): void {
+    const isKnown = this.#watchers.has(place)
+    if (isKnown && event === "change") return
+    const isFolder = fs.lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+    if (isKnown) this.#drop(place)
+    // One that was deleted and made again may have its old inode, but not its old watch.
+    if (isFolder) this.add(place)
+  }
+
+  #drop(place: string): void {
+    const below = `${place}${path.sep}`
+    for (const [folder, watcher] of this.#watchers) {
+      if (folder !== place && !folder.startsWith(below)) continue
+      watcher.close()
+      this.#watchers.delete(folder)
+    }
+  }
+}
+
+/** A file is watched by its folder, since programs put a new file in its place. */
+const watchFile = (
+  file: string,
+  system: System,
+  changed: (path: string) => void,
+  lost: (loss: FileEventsLost) => void
+) => {
+  const name = path.basename(file)
+  try {
+    const watcher = system.open(path.dirname(file), false, (_, met) => {
+      if (met === null || met === name) changed(file)
+    })
+    watcher.on("error", (error) => lost(lossOf(error, file)))
+    return watcher
+  } catch (error) {
+    lost(lossOf(error as NodeJS.ErrnoException, file))
+    return { close: () => {} }
+  }
+}
+
+const watchOne = (
+  root: string,
+  system: System,
+  changed: (path: string) => void,
+  lost: (loss: FileEventsLost) => void
+) => {
+  const disk = system.remoteDisk(root)
+  if (disk !== undefined) {
+    lost(
+      new FileEventsLost({
+        reason: `${root} is on a network disk (${disk}), where changes made elsewhere are not told of`
+      })
+    )
+  }
+  const stats = fs.statSync(root, { throwIfNoEntry: false })
+  if (stats === undefined || !stats.isDirectory()) return watchFile(root, system, changed, lost)
+  const tree = new Tree(root, system, changed, lost)
+  tree.add(root)
+  return tree
+}
+
+/** Node's own watching: a watch for each folder on Linux, one for all below a path elsewhere. */
+export const make = (system: System = machine): FileEvents["Type"] => ({
+  watch: (paths) =>
+    Stream.asyncPush<ReadonlyArray<string>, FileEventsLost>(
+      (emit) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            let isOver = false
+            const lost = (loss: FileEventsLost) => {
+              if (isOver) return
+              isOver = true
+              emit.fail(loss)
+            }
+            const changed = (place: string) => void (isOver || emit.single([place]))
+            const open: Array<{ readonly close: () => void }> = []
+            for (const root of paths) if (!isOver) open.push(watchOne(root, system, changed, lost))
+            if (!isOver) emit.single([])
+            return open
+          }),
+          (open) => Effect.sync(() => open.forEach((each) => each.close()))
+        ),
+      { bufferSize: "unbounded" }
+    )
+})
+
+export const layer = Layer.succeed(FileEvents, make())
