@@ -10,11 +10,9 @@ import { type FileEvent, FileIndexer } from "./FileIndexer.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import { pruneAll } from "./Pruner.ts"
 import { Store } from "./Store.ts"
-import type { WatchEvent, WatchStatus } from "./Watcher/events.ts"
-import { type Cause, Hints } from "./Watcher/hints.ts"
+import type { Cause, WatchEvent, WatchStatus } from "./WatchEvent.ts"
+import { Hints } from "./Watcher/hints.ts"
 import { WatchLock } from "./WatchLock.ts"
-
-export type { Scanned, WatchEvent, WatchStatus } from "./Watcher/events.ts"
 
 export interface WatchOptions {
   /** Absolute. */

@@ -1,8 +1,6 @@
 import * as Effect from "effect/Effect"
 import { isBelow } from "../text/below.ts"
-
-/** Why a scan is made. */
-export type Cause = "start" | "events" | "rescan" | "lost"
+import type { Cause } from "../WatchEvent.ts"
 
 /** Paths that are told apart; where more are waiting, everything is looked at. */
 const most = 10_000

@@ -1,6 +1,8 @@
-import type { FileEvent } from "../FileIndexer.ts"
-import type { Deleted } from "../model/Stored.ts"
-import type { Cause } from "./hints.ts"
+import type { FileEvent } from "./FileIndexer.ts"
+import type { Deleted } from "./model/Stored.ts"
+
+/** Why a scan is made. */
+export type Cause = "start" | "events" | "rescan" | "lost"
 
 /** What one look at the files came to. */
 export interface Scanned {
