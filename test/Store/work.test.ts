@@ -130,7 +130,6 @@ const exercise = Effect.fnUntraced(function* (store: Service) {
 const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
   [/vec_distance_cosine/, "few vectors are scored exactly, one by one"],
   [/sum\(length\(/, "the sizes of everything, for the benchmark"],
-  [/DELETE FROM vectors_\d+_next WHERE passage_id NOT IN/, "once, at the end of a change of embedder"],
   [/^SELECT count\(\*\) AS count FROM \(SELECT 1 FROM vectors_\d+ LIMIT \?\)$/, "as many as the limit says"],
   [/^INSERT INTO collections /, "looks for what hangs on a row that is not there yet"]
 ]

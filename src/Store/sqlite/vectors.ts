@@ -39,16 +39,8 @@ export const drop = (
     sql.unsafe(`DROP TABLE IF EXISTS ${table(collection, generation)}`)
   )
 
-/** Puts the next vectors in the place of the current ones, without those of passages that are gone. */
+/** Puts the next vectors in the place of the current ones; those of passages that went are gone from them already. */
 export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
-  const gone = yield* sql.unsafe<{ readonly id: number }>(
-    `DELETE FROM ${table(collection, "next")} WHERE passage_id NOT IN (SELECT id FROM passages) RETURNING passage_id AS id`
-  )
-  yield* codes.remove(
-    sql,
-    vectorsOf(collection, "next"),
-    gone.map(({ id }) => id)
-  )
   yield* codeSets.switchOver(sql, collection)
   yield* sql.unsafe(`DROP TABLE ${table(collection)}`)
   yield* sql.unsafe(`ALTER TABLE ${table(collection, "next")} RENAME TO ${table(collection)}`)

@@ -316,12 +316,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       const other = randomVectors(count, 24, 2)
       yield* vectors.insert(sql, collection, rowsOf(1, other), "next")
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
-      // Passages are those that have a row in their table; the others are gone by the time of the change.
-      yield* sql.unsafe("PRAGMA foreign_keys = OFF")
-      yield* sql.unsafe(
-        `INSERT INTO passages (id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line)
-         SELECT passage_id, 1, passage_id, '', '', '[]', 0, 0, 1, 1 FROM vectors_1 WHERE passage_id > 5`
-      )
+      yield* vectors.remove(sql, collection, [1, 2, 3, 4, 5], "next")
       yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.switchOver(sql, collection))
       const query = other[100]!
       const found = yield* read(sql, idsFound(sql, searching, query))
