@@ -8,10 +8,11 @@ import { add, none } from "./FileIndexer/events.ts"
 import { holdingLosses } from "./FileIndexer/hold.ts"
 import { type Lost, lost, Numbers } from "./FileIndexer/lost.ts"
 import { gather, repeated } from "./FileIndexer/gather.ts"
+import { loading } from "./FileIndexer/loading.ts"
 import { apart, sorting } from "./FileIndexer/sort.ts"
 import { Reading, type Step, toBatches } from "./FileIndexer/steps.ts"
 import { type Compared, type Draft, type IndexedDocument, Indexer } from "./Indexer.ts"
-import { type Loaded, type LoadedDocument, Loader, type Unreadable, type Unsupported } from "./Loader.ts"
+import { type LoadedDocument, Loader } from "./Loader.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DocumentId } from "./model/Document.ts"
 import type { Deleted, DocumentSummary } from "./model/Stored.ts"
@@ -87,52 +88,14 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         marks: loaded.marks
       })
 
-    const toSteps = <R>(
-      file: Reading,
-      documents: Stream.Stream<Loaded, Unreadable | Unsupported, R>,
-      draftOf: (loaded: LoadedDocument) => Draft
-    ) =>
-      documents.pipe(
-        Stream.map((loaded): Step =>
-          loaded._tag === "Loaded"
-            ? { _tag: "Draft", draft: draftOf(loaded), file }
-            : { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
-        ),
-        Stream.concat(Stream.succeed<Step>({ _tag: "Read", file })),
-        Stream.catchTags({
-          Unsupported: ({ reason }) => {
-            file.isVoid = reason
-            file.reader = loader.nobody
-            return Stream.succeed<Step>({ _tag: "Read", file })
-          },
-          Unreadable: ({ reason }) => {
-            file.failure = reason
-            file.isUnreadable = true
-            return Stream.succeed<Step>({ _tag: "Read", file })
-          }
-        })
-      )
-
-    const load = (file: Reading): Stream.Stream<Step> => {
-      const opened = Effect.map(loader.open(file.path), ({ documents, reader }) => {
-        file.reader = reader
-        return documents
-      })
-      return toSteps(file, Stream.unwrapScoped(opened), (loaded) => toDraft(file.path, file.path, loaded))
-    }
-
+    const { loadGroup, toSteps } = loading(loader, toDraft)
     const sort = sorting(store, loader, indexer.settings)
 
     const steps = (run: FileRun, met: Numbers) =>
       walk(run).pipe(
         Stream.chunks,
         Stream.mapEffect(sort(run, met)),
-        // What need not be read goes on together: a stream for each would cost more than to look at it.
-        Stream.flatMap((sorted) =>
-          Stream.flatMap(Stream.fromIterable(apart(sorted)), (each) =>
-            each instanceof Reading ? load(each) : Stream.fromIterable(each)
-          )
-        )
+        Stream.flatMap((sorted) => Stream.flatMap(Stream.fromIterable(apart(sorted)), loadGroup))
       )
 
     const documentsOf = (collection: CollectionName, file: string) =>

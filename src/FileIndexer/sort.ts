@@ -48,14 +48,36 @@ export const sorting = (store: typeof Store.Service, loader: typeof Loader.Servi
     })
 }
 
-/** What has to be read one by one; the rest goes on together, since a stream for each would cost more than to look at it. */
-export const apart = (sorted: Iterable<Step | Reading>): ReadonlyArray<ReadonlyArray<Step> | Reading> => {
-  const groups: Array<Array<Step> | Reading> = []
-  for (const each of sorted) {
-    const last = groups.at(-1)
-    if (each instanceof Reading) groups.push(each)
-    else if (Array.isArray(last)) last.push(each)
-    else groups.push([each])
+/** What goes on together: what need not be read, some small files, or a large one that is read as a stream. */
+export type Group =
+  | { readonly _tag: "Steps"; readonly steps: ReadonlyArray<Step> }
+  | { readonly _tag: "Small"; readonly files: ReadonlyArray<Reading> }
+  | { readonly _tag: "Large"; readonly file: Reading }
+
+/** Bytes of a file that is read at once, and how many such files are held at a time. */
+const small = { bytes: 64 * 1024, files: 32 }
+
+/** Takes a stretch of a walk apart, in its order. */
+export const apart = (sorted: Iterable<Step | Reading>): ReadonlyArray<Group> => {
+  const groups: Array<Group> = []
+  let steps: Array<Step> = []
+  let files: Array<Reading> = []
+  const close = () => {
+    if (steps.length > 0) groups.push({ _tag: "Steps", steps })
+    if (files.length > 0) groups.push({ _tag: "Small", files })
+    steps = []
+    files = []
   }
+  for (const each of sorted) {
+    const isRead = each instanceof Reading
+    if (isRead ? steps.length > 0 || files.length === small.files : files.length > 0) close()
+    if (!isRead) steps.push(each)
+    else if (each.size <= small.bytes) files.push(each)
+    else {
+      close()
+      groups.push({ _tag: "Large", file: each })
+    }
+  }
+  close()
   return groups
 }
