@@ -36,6 +36,7 @@ import * as Memory from "./RateLimiter/Memory.ts"
 import { Reindexer } from "./Reindexer.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./Speed.ts"
+import { engine } from "./Store/engine.ts"
 import { glance as readGlance } from "./Store/glance.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
@@ -317,6 +318,18 @@ export const doctor = ({ apiKeys, settings }: Configured) =>
     Layer.provide(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
   )
+
+/** Whether what the program stands on is there: SQLite, and what writes answers. */
+export const foundations = ({ apiKeys, settings }: Configured) =>
+  Effect.all([
+    engine,
+    Effect.flatMap(Config.LlmConfig, (config) =>
+      Effect.flatMap(
+        Effect.promise(() => import("./Llm/reachable.ts")),
+        ({ reachable }) => reachable(config)
+      )
+    )
+  ]).pipe(Effect.provide(Config.layer({ settings, apiKeys })))
 
 /** Backups of the configured index. */
 export const snapshots = ({ settings }: Configured) => SqliteSnapshots.layer(settings.store.path)

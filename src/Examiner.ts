@@ -15,10 +15,20 @@ export type Cure =
   | { readonly _tag: "Replace"; readonly documents: ReadonlyArray<number> }
   /** Vectors of these passages go, to be made anew. */
   | { readonly _tag: "Vectors"; readonly collection: number; readonly passages: ReadonlyArray<number> }
+  /** The collection's graph is made anew from the texts. */
+  | { readonly _tag: "Graph"; readonly collection: number }
   | { readonly _tag: "Checkpoint" }
 
 export interface Finding extends Check {
   readonly cure?: Cure | undefined
+}
+
+/** A file that documents came from, and how it looked when it was read, where that is known. */
+export interface Origin {
+  readonly origin: string
+  readonly size: number | undefined
+  /** Nanoseconds. */
+  readonly modified: string | undefined
 }
 
 /** A stored passage with its vector. */
@@ -53,6 +63,6 @@ export class Examiner extends Context.Tag("clew/Examiner")<
       rows: ReadonlyArray<{ readonly id: number; readonly vector: Vector }>
     ) => Effect.Effect<void, StoreUnavailable>
     /** Files that documents came from, in order, after one of them. */
-    readonly origins: (after: string, limit: number) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    readonly origins: (after: string, limit: number) => Effect.Effect<ReadonlyArray<Origin>, StoreUnavailable>
   }
 >() {}

@@ -1,70 +1,13 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { Doctor } from "../src/Doctor.ts"
-import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
+import { defaultCollection } from "../src/model/Collection.ts"
 import { Store } from "../src/Store.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
-import * as SqliteExaminer from "../src/Store/SqliteExaminer.ts"
-import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder, words } from "./fakes.ts"
-
-const many = CollectionName.make("many")
-
-/** A small index with postings, tombstones, metadata, codes and centroids. */
-const build = (filename: string) =>
-  Effect.gen(function* () {
-    const { embedder } = yield* makeEmbedder()
-    const store = yield* Store
-    const prepared = (content: string, source: string) =>
-      Effect.map(embedder.embedPassages(content.split("\n")), (vectors) =>
-        document(content, {
-          source,
-          title: `About ${source}`,
-          metadata: { year: 2000 + source.length, tags: ["a", "b"], nested: { x: 1 } },
-          vectors: vectors.map(Option.getOrUndefined)
-        })
-      )
-    for (const name of [defaultCollection, many]) yield* store.createCollection(name, compass)
-    for (let n = 0; n < 8; n++) {
-      const lines = Array.from({ length: 5 }, (_, line) => `${words[(n + line) % 4]} of château ${n} at ${line}`)
-      yield* store.put(defaultCollection, [yield* prepared(lines.join("\n"), `note${n}`)])
-    }
-    yield* store.deleteSource(defaultCollection, "note3")
-    const lines = Array.from({ length: 4200 }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
-    yield* store.put(many, [yield* prepared(lines.join("\n"), "many")])
-  }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-
-const doctor = (filename: string) =>
-  Effect.gen(function* () {
-    const { embedder } = yield* makeEmbedder()
-    return Doctor.Default.pipe(Layer.provide(Layer.merge(SqliteExaminer.layer(filename), embeddersLayer(embedder))))
-  }).pipe(Layer.unwrapEffect)
-
-const run = (filename: string, options: { readonly deep?: boolean; readonly fix?: boolean } = {}) =>
-  Effect.flatMap(Doctor, (it) => it.run({ deep: false, fix: false, ...options })).pipe(Effect.provide(doctor(filename)))
-
-const wrong = (report: { readonly checks: ReadonlyArray<{ readonly name: string; readonly status: string }> }) =>
-  report.checks.filter(({ status }) => status !== "ok")
-
-/** What docs/doctor.md says cannot be told: when something was, where a line stands, names that are drawn at random. */
-const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
-  documents: ["indexed_at", "line", "seen_by", "seen_run", "fingerprint"],
-  collections: ["created_at", "changes", "backend", "model", "query_prefix", "passage_prefix", "name"],
-  keyword_segments: ["stamp", "version", "through", "inputs", "format", "terms_version", "state"],
-  code_sets: ["sequence", "format", "seed"],
-  code_epochs: ["rows"],
-  sqlite_sequence: ["seq"],
-  clew_migrations: ["created_at", "name", "migration_id"],
-  file_mark: ["before", "now"],
-  run_numbers: ["last"]
-}
+import { many, run, temporary, untold, wrong } from "./examined.ts"
 
 /** Everything that is stored, but for what cannot be told. */
 const contents = (filename: string): string => {
@@ -102,13 +45,6 @@ const random = (seed: number) => {
   }
 }
 
-const temporary = Effect.gen(function* () {
-  const files = yield* FileSystem.FileSystem
-  const folder = yield* files.makeTempDirectoryScoped()
-  yield* build(`${folder}/index.db`)
-  return { folder, bytes: readFileSync(`${folder}/index.db`) }
-})
-
 it.layer(NodeFileSystem.layer)("doctor", (it) => {
   it.scoped("finds nothing wrong with an index in order, nor writes to it", () =>
     Effect.gen(function* () {
@@ -117,7 +53,19 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
       assert.deepStrictEqual(wrong(report), [])
       assert.includeMembers(
         report.checks.map(({ name }) => name),
-        ["schema", "pages", "references", "sequences", "documents", "postings", "codes", "vectors", "embedder"]
+        [
+          "schema",
+          "pages",
+          "references",
+          "sequences",
+          "records",
+          "documents",
+          "postings",
+          "codes",
+          "vectors",
+          "graph",
+          "embedder"
+        ]
       )
       assert.deepStrictEqual(readFileSync(`${folder}/index.db`), bytes)
     })
@@ -181,6 +129,20 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["metadata of filters gone", "DELETE FROM metadata_values WHERE document_id % 2 = 0"],
     ["the next number taken", "UPDATE sqlite_sequence SET seq = 1 WHERE name IN ('passages', 'documents')"],
     ["orphans", "PRAGMA foreign_keys = OFF; INSERT INTO metadata_values VALUES ('k', 's', 'v', 9999)"],
+    ["what passages mention changed", "UPDATE graph_passages SET mentions = zeroblob(length(mentions))"],
+    ["mentions gone", "DELETE FROM graph_mentions WHERE passage_id % 3 = 0"],
+    ["mentions moved", "UPDATE graph_mentions SET ordinal = ordinal + 1 WHERE passage_id % 3 = 0"],
+    ["passages out of the graph", "DELETE FROM graph_passages WHERE passage_id % 3 = 0"],
+    ["steps of the schema gone", "DELETE FROM clew_migrations WHERE migration_id > 5"],
+    ["the file's mark gone", "DELETE FROM file_mark"],
+    ["the runs' number gone", "DELETE FROM run_numbers"],
+    ["a file gone", "DELETE FROM files"],
+    ["a file that is none", "UPDATE files SET outcome = 'lost', many = 7"],
+    ["a folder with lists that are none", "UPDATE roots SET include = '*.md'"],
+    ["postings of a later version", "UPDATE keyword_segments SET terms_version = terms_version + 100"],
+    ["codes of a later version", "UPDATE code_sets SET format = 100"],
+    ["a document changed in its name", "UPDATE documents SET doc_id = 'other' WHERE id = 2", "texts"],
+    ["a locator changed", "UPDATE passages SET locator = replace(locator, '1', '2') WHERE locator LIKE '%1%'", "texts"],
     ["a passage gone", "DELETE FROM passages WHERE id = 7", "texts"],
     ["a text changed", "UPDATE passages SET text = replace(text, 'château', 'chateau') WHERE id = 7", "texts"],
     ["a heading that is no JSON", "UPDATE passages SET heading = '[' WHERE id = 7", "texts"],
@@ -237,10 +199,46 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
               Effect.flatMap(Store, (store) => store.stats()),
               Sqlite.layer({ filename, mode: "readonly" })
             )).documents,
-            8,
+            9,
             name
           )
         }
+      }),
+    300_000
+  )
+
+  it.scoped(
+    "finds pages that changed places, and an end that is missing, without a crash",
+    () =>
+      Effect.gen(function* () {
+        const { bytes, folder } = yield* temporary
+        const whole = contents(`${folder}/index.db`)
+        const page = bytes.readUInt16BE(16)
+        const pages = bytes.length / page
+        const damaged: Array<readonly [name: string, bytes: Buffer]> = []
+        for (let seed = 0; seed < 30; seed++) {
+          const next = random(seed)
+          const [a, b] = [1 + Math.floor(next() * (pages - 1)), 1 + Math.floor(next() * (pages - 1))]
+          const swapped = Buffer.from(bytes)
+          bytes.copy(swapped, a * page, b * page, (b + 1) * page)
+          bytes.copy(swapped, b * page, a * page, (a + 1) * page)
+          if (a !== b) damaged.push([`pages ${a} and ${b} swapped`, swapped])
+        }
+        for (let seed = 0; seed < 20; seed++) {
+          const length = Math.floor(random(seed)() * bytes.length)
+          damaged.push([`cut to ${length} bytes`, bytes.subarray(0, length)])
+        }
+        for (const length of [0, 99, page, bytes.length - page, bytes.length - 1]) {
+          damaged.push([`cut to ${length} bytes`, bytes.subarray(0, length)])
+        }
+        const file = `${folder}/torn.db`
+        const missed: Array<string> = []
+        for (const [name, content] of damaged) {
+          for (const left of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) rmSync(left, { force: true })
+          writeFileSync(file, content)
+          if (wrong(yield* run(file)).length === 0 && contents(file) !== whole) missed.push(name)
+        }
+        assert.deepStrictEqual(missed, [])
       }),
     300_000
   )

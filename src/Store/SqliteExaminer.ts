@@ -8,13 +8,16 @@ import { Examiner, type Finding } from "../Examiner.ts"
 import { StoreUnavailable } from "../Store.ts"
 import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
-import { fail, guarded, ok, warn } from "./examine/finding.ts"
+import { fail, guarded, messageOf, ok, warn } from "./examine/finding.ts"
+import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
+import { formats, records } from "./examine/records.ts"
 import * as structure from "./examine/structure.ts"
 import { toVector } from "./sqlite/codes/sets.ts"
 import * as collections from "./sqlite/collections.ts"
 import { client, type DatabaseOptions, open } from "./sqlite/connect.ts"
 import { typed } from "./sqlite/errors.ts"
+import * as edges from "./sqlite/graph/edges.ts"
 import { headingOf } from "./sqlite/passage.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
 import { transaction } from "./sqlite/transaction.ts"
@@ -44,9 +47,11 @@ const look = Effect.fnUntraced(function* (
         )
       : ok("WAL", "nothing piles up beside the index")
   )
-  yield* add(guarded("schema", structure.schema(sql, fresh)))
+  yield* add(guarded("schema", structure.schema(sql, fresh.objects)))
   yield* add(guarded("pages", structure.integrity(sql), rows))
   yield* add(guarded("sequences", structure.sequences(sql), rows))
+  yield* add(guarded("records", records(sql, fresh.migrations), rows))
+  yield* add(guarded("formats", formats(sql)))
   yield* add(guarded("upkeep", structure.upkeep(sql)))
   yield* add(guarded("documents", documents(sql), rows))
   const pending = yield* Effect.orElseSucceed(rebuild.pending(sql), () => [])
@@ -68,6 +73,7 @@ const look = Effect.fnUntraced(function* (
           })
     }
     yield* add(guarded("vectors", derived.vectors(sql, collection)))
+    yield* add(guarded("graph", graph(sql, collection), { _tag: "Graph", collection: id }))
   }
   return findings
 })
@@ -78,6 +84,9 @@ interface PassageRow {
   readonly heading: string
   readonly text: string
 }
+
+/** Passages that come into the graph in one transaction. */
+const graphPage = 500
 
 const columns = "p.id, d.title, p.heading, p.text"
 const from = "FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id"
@@ -97,6 +106,9 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
           transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))
         )
       )
+    ).pipe(
+      // In an index that is looked over, what cannot be is damage, not a fault of the program.
+      Effect.catchAllDefect((defect) => new StoreUnavailable({ reason: `The index ${filename}: ${messageOf(defect)}` }))
     )
   const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("readonly", use)
   const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("existing", use)
@@ -116,6 +128,14 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     return target
   })
 
+  /** Broken off, it leaves passages that are not in the graph, which is found. */
+  const regraph = Effect.fnUntraced(function* (collection: number) {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const from: number = after
+      after = (yield* write((sql) => edges.extend(sql, collection, from, graphPage))).through
+    }
+  })
+
   return Examiner.of({
     examine: typed(filename)(structure.fresh).pipe(
       Effect.flatMap((fresh) => read((sql) => look(sql, filename, fresh))),
@@ -128,8 +148,10 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 
     mend: Effect.fn("Examiner.mend")(function* (cures) {
       const name = yield* copy
-      const done = yield* write((sql) => mend(sql, cures))
+      const { migrations } = yield* typed(filename)(structure.fresh)
+      const done = yield* write((sql) => mend(sql, cures, migrations))
       while ((yield* write(rebuild.step)) !== undefined);
+      for (const cure of cures) if (cure._tag === "Graph") yield* regraph(cure.collection)
       yield* typed(filename)(
         Effect.scoped(
           Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)
@@ -169,11 +191,19 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     origins: (after, limit) =>
       read((sql) =>
         Effect.map(
-          sql.unsafe<{ readonly origin: string }>(
-            "SELECT DISTINCT origin FROM documents WHERE origin > ? ORDER BY origin LIMIT ?",
+          sql.unsafe<{ readonly origin: string; readonly size: number | null; readonly modified: string | null }>(
+            `SELECT d.origin, f.size, CAST(f.modified_ns AS TEXT) AS modified
+             FROM (SELECT DISTINCT collection_id, origin FROM documents
+                   WHERE origin > ? ORDER BY origin, collection_id LIMIT ?) AS d
+               LEFT JOIN files AS f ON f.collection_id = d.collection_id AND f.path = d.origin`,
             [after, limit]
           ),
-          (found) => found.map(({ origin }) => origin)
+          (found) =>
+            found.map(({ modified, origin, size }) => ({
+              origin,
+              size: size ?? undefined,
+              modified: modified ?? undefined
+            }))
         )
       )
   })

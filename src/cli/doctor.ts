@@ -1,5 +1,8 @@
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as os from "node:os"
 import { Doctor } from "../Doctor.ts"
 import { Check } from "../model/Check.ts"
 import { StoreUnavailable } from "../Store.ts"
@@ -8,13 +11,17 @@ import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as Flag from "./flag.ts"
 import { count, printResult } from "./output.ts"
-import { gone, surroundings } from "./surroundings.ts"
+import { entries } from "./mcp/entries.ts"
+import { neighbours } from "./neighbours.ts"
+import { Place } from "./place.ts"
+import { node, stale, surroundings } from "./surroundings.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `doctor --json` prints. */
 export const DoctorReport = Schema.Struct({
   ok: Schema.Boolean,
-  database: Schema.String,
+  /** None where the configuration does not say which. */
+  database: Schema.optional(Schema.String),
   checks: Schema.Array(Check),
   fixed: Schema.Array(Schema.String),
   /** The index as it was before `--fix`. */
@@ -28,31 +35,105 @@ const flags = {
 
 const most = 1000
 
-/** Documents whose files are gone: nothing is wrong with them, but they will not be indexed again. */
-const stale = Effect.gen(function* () {
+/** Documents whose files are gone or have changed: nothing is wrong with them, but they are not what the files say. */
+const origins = Effect.gen(function* () {
   const { origins } = yield* Doctor
   let after = ""
-  let total = 0
-  const lost: Array<string> = []
+  const seen = new Set<string>()
+  const gone = new Set<string>()
+  const changed = new Set<string>()
   for (;;) {
     const some = yield* origins(after, most)
     const last = some.at(-1)
     if (last === undefined) break
-    after = last
-    total += some.length
-    lost.push(...gone(some))
+    // The last may be in further collections than fitted.
+    after = last.origin
+    for (const { origin } of some) seen.add(origin)
+    const found = stale(some)
+    for (const file of found.gone) gone.add(file)
+    for (const file of found.changed) changed.add(file)
   }
-  const check: Check =
-    lost.length === 0
-      ? { name: "origins", status: "ok", detail: `${count(total, "file")} that documents came from are there` }
-      : {
+  const checks: Array<Check> = []
+  if (gone.size > 0) {
+    checks.push({
+      name: "origins",
+      status: "warn",
+      detail: `${count(gone.size, "file")} of ${seen.size} are gone, ${[...gone][0]} for one`,
+      next: "take their documents out with `clew index --prune FOLDER` or `clew delete`"
+    })
+  }
+  if (changed.size > 0) {
+    checks.push({
+      name: "origins",
+      status: "warn",
+      detail: `${count(changed.size, "file")} of ${seen.size} look other than when they were indexed, ${[...changed][0]} for one`,
+      next: "run `clew index` again"
+    })
+  }
+  return checks.length > 0
+    ? checks
+    : [
+        {
           name: "origins",
-          status: "warn",
-          detail: `${count(lost.length, "file")} of ${total} are gone, ${lost[0]} for one`,
-          next: "take their documents out with `clew index --prune FOLDER` or `clew delete`"
-        }
-  return [check]
+          status: "ok",
+          detail: `${count(seen.size, "file")} that documents came from are there, as they were indexed`
+        } satisfies Check
+      ]
 }).pipe(Effect.catchAll(() => Effect.succeed<ReadonlyArray<Check>>([])))
+
+interface Found {
+  readonly database: string | undefined
+  readonly checks: ReadonlyArray<Check>
+  readonly copy: string | undefined
+  readonly fixed: ReadonlyArray<string>
+}
+
+const nothing: Found = { database: undefined, checks: [], copy: undefined, fixed: [] }
+
+const misconfigured = ({ detail, where }: { readonly detail: string; readonly where: string }): Check => ({
+  name: "configuration",
+  status: "fail",
+  detail: `${where}: ${detail}`,
+  next: "put it right there; the index is looked at once the configuration can be used"
+})
+
+/** The index and what it stands on. */
+const look = Effect.fnUntraced(function* (
+  database: string,
+  options: { readonly deep: boolean; readonly fix: boolean }
+) {
+  const engine = yield* Engine
+  const configuration: Check = {
+    name: "configuration",
+    status: "ok",
+    detail: Option.match(yield* engine.configFile, {
+      onNone: () => "no configuration file, so the defaults hold",
+      onSome: (file) => `${file} can be used`
+    })
+  }
+  const foundations = yield* engine.foundations
+  const around = surroundings(database)
+  const before = [configuration, ...foundations, ...around]
+  const stands = !before.some(({ name, status }) => (name === "file" || name === "SQLite") && status === "fail")
+  if (!stands) return { ...nothing, database, checks: before } satisfies Found
+  const { checks, copy, fixed, of } = yield* Effect.gen(function* () {
+    const { run } = yield* Doctor
+    return { ...(yield* run(options)), of: yield* origins }
+  }).pipe(
+    Effect.provide(engine.doctor),
+    Effect.catchIf(
+      (error) => error instanceof StoreUnavailable,
+      ({ reason }) =>
+        Effect.succeed({
+          checks: [{ name: "file", status: "fail", detail: reason }] satisfies ReadonlyArray<Check>,
+          copy: undefined,
+          fixed: [],
+          of: []
+        })
+    )
+  )
+  return { database, checks: [...before, ...neighbours(database), ...checks, ...of], copy, fixed } satisfies Found
+})
 
 export const doctor = define(
   {
@@ -68,28 +149,13 @@ export const doctor = define(
   ({ deep, fix }) =>
     Effect.gen(function* () {
       const engine = yield* Engine
-      const { store } = yield* engine.settings
-      const around = surroundings(store.path)
-      const opens = !around.some(({ name, status }) => name === "file" && status === "fail")
-      const { checks, copy, fixed, origins } = opens
-        ? yield* Effect.gen(function* () {
-            const { run } = yield* Doctor
-            return { ...(yield* run({ deep, fix })), origins: yield* stale }
-          }).pipe(
-            Effect.provide(engine.doctor),
-            Effect.catchIf(
-              (error) => error instanceof StoreUnavailable,
-              ({ reason }) =>
-                Effect.succeed({
-                  checks: [{ name: "file", status: "fail", detail: reason }] satisfies ReadonlyArray<Check>,
-                  copy: undefined,
-                  fixed: [],
-                  origins: []
-                })
-            )
-          )
-        : { checks: [], copy: undefined, fixed: [], origins: [] }
-      const all: ReadonlyArray<Check> = [...around, ...checks, ...origins]
+      const { cwd, env } = yield* Place
+      const machine = { platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env }
+      const configured = yield* Effect.either(engine.settings)
+      const { database, checks, copy, fixed } = Either.isLeft(configured)
+        ? { ...nothing, checks: configured.left.problems.map(misconfigured) }
+        : yield* look(configured.right.store.path, { deep, fix })
+      const all: ReadonlyArray<Check> = [node(), ...checks, ...(yield* entries(machine))]
       const failed = all.filter(({ status }) => status === "fail").length
       const { out } = yield* Terminal
       const colors = { ok: out.colors.green, warn: out.colors.yellow, fail: out.colors.red }
@@ -104,7 +170,13 @@ export const doctor = define(
       ].join("\n")
       yield* printResult(
         DoctorReport,
-        { ok: failed === 0, database: store.path, checks: all, fixed, ...(copy === undefined ? {} : { copy }) },
+        {
+          ok: failed === 0,
+          ...(database === undefined ? {} : { database }),
+          checks: all,
+          fixed,
+          ...(copy === undefined ? {} : { copy })
+        },
         Effect.succeed(text)
       )
       if (failed > 0) yield* stop(exitCode.failed)

@@ -21,6 +21,7 @@ import type { FileIndexer } from "../FileIndexer.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import type { Loader } from "../Loader.ts"
+import type { Check } from "../model/Check.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Reindexer } from "../Reindexer.ts"
@@ -86,6 +87,8 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     readonly snapshots: Layer.Layer<Snapshots, ConfigError>
     /** What looks the index over, whatever state it is in. */
     readonly doctor: Layer.Layer<Doctor, ConfigError | StoreUnavailable>
+    /** Whether what the program stands on is there: SQLite, and what writes answers. */
+    readonly foundations: Effect.Effect<ReadonlyArray<Check>, ConfigError>
     /** The configuration as it holds. */
     readonly settings: Effect.Effect<Settings, ConfigError>
     /** What the HTTP server needs besides, with what its flags say over the configuration. */

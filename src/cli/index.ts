@@ -120,6 +120,7 @@ const engine = Layer.effect(
           return Layer.provide(doctor(loaded), logging(loaded.settings.log, err.colors.isColorSupported))
         })
       ),
+      foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
       exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, { settings }]) => exists(settings)),
       glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store.path)),
       serving: (flags) =>

@@ -3,7 +3,8 @@ import * as path from "node:path"
 import type { Check } from "../model/Check.ts"
 import { bytesText } from "./output.ts"
 
-const attempt = <A>(use: () => A): A | undefined => {
+/** What a call gives; undefined where it throws. */
+export const attempt = <A>(use: () => A): A | undefined => {
   try {
     return use()
   } catch {
@@ -16,7 +17,8 @@ const scarce = 512 * 1024 * 1024
 
 const oldestNode: readonly [number, number] = [20, 12]
 
-const node = (): Check => {
+/** The Node that runs this. */
+export const node = (): Check => {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
   const isOld = major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
   return {
@@ -88,9 +90,27 @@ const space = (file: string): ReadonlyArray<Check> => {
   ]
 }
 
-/** What is around an index: Node, the file, the disk. */
-export const surroundings = (file: string): ReadonlyArray<Check> => [node(), access(file), ...space(file)]
+/** What is around an index: the file, the disk. */
+export const surroundings = (file: string): ReadonlyArray<Check> => [access(file), ...space(file)]
 
-/** Files that documents came from and that are gone. */
-export const gone = (origins: ReadonlyArray<string>): ReadonlyArray<string> =>
-  origins.filter((origin) => path.isAbsolute(origin) && !fs.existsSync(origin))
+interface Origin {
+  readonly origin: string
+  readonly size: number | undefined
+  /** Nanoseconds. */
+  readonly modified: string | undefined
+}
+
+/** Files that documents came from: those that are gone, and those that look other than when they were indexed. */
+export const stale = (origins: ReadonlyArray<Origin>) => {
+  const gone: Array<string> = []
+  const changed: Array<string> = []
+  for (const { modified, origin, size } of origins) {
+    if (!path.isAbsolute(origin)) continue
+    const stat = attempt(() => fs.statSync(origin, { bigint: true }))
+    if (stat === undefined) gone.push(origin)
+    else if (size !== undefined && modified !== undefined) {
+      if (Number(stat.size) !== size || String(stat.mtimeNs) !== modified) changed.push(origin)
+    }
+  }
+  return { gone, changed }
+}

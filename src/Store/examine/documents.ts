@@ -15,6 +15,7 @@ interface Row {
   readonly metadata: string
   readonly fingerprint: string
   readonly tail: string
+  readonly indexed_at: number
   readonly passages: number
   readonly first_passage: number | null
   readonly crc: number | null
@@ -74,7 +75,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   let total = 0
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
-      `SELECT id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, crc
+      `SELECT id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc
        FROM documents NOT INDEXED WHERE id > ? ORDER BY id LIMIT ${page}`,
       [after]
     )
@@ -84,7 +85,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     const ids = list(rows.map(({ id }) => id))
     const passages = new Map<number, Array<PassageRow>>(rows.map(({ id }) => [id, []]))
     for (const row of yield* sql.unsafe<PassageRow>(
-      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line
+      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator
        FROM passages WHERE document_id ${inList} ORDER BY document_id, ordinal`,
       [ids]
     )) {

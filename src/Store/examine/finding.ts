@@ -29,7 +29,8 @@ export const fail = (name: string, detail: string, next: string = fixing, cure?:
 export const some = (what: ReadonlyArray<string | number>): string =>
   `${what.slice(0, most).join(", ")}${what.length > most ? ` and ${what.length - most} more` : ""}`
 
-const messageOf = (error: unknown): string => {
+/** What went wrong, in the words of whoever said it first. */
+export const messageOf = (error: unknown): string => {
   const cause = (error as { readonly cause?: unknown }).cause ?? error
   return cause instanceof Error ? cause.message : String(cause)
 }

@@ -4,6 +4,7 @@ import type { Cure } from "../../Examiner.ts"
 import { State } from "../keyword/segments.ts"
 import { codesFrom } from "../sqlite/codes/store.ts"
 import { inList, list } from "../sqlite/rows.ts"
+import type { Migration } from "./records.ts"
 import { mendRows } from "./rows.ts"
 
 /** Marks derived data as made by no version, so that a rebuild makes them anew. */
@@ -26,13 +27,17 @@ const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "posti
 })
 
 /** Does what can be done at once, in one transaction of the caller's; gives what it did. What is marked is rebuilt next. */
-export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
+export const mend = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  cures: ReadonlyArray<Cure>,
+  migrations: ReadonlyArray<Migration>
+) {
   const done: Array<string> = []
   const rebuilt = new Map<string, readonly ["postings" | "codes", number]>()
   const rebuild = (kind: "postings" | "codes", collection: number) =>
     rebuilt.set(`${kind} ${collection}`, [kind, collection])
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
-    for (const collection of yield* mendRows(sql)) {
+    for (const collection of yield* mendRows(sql, migrations)) {
       rebuild("postings", collection)
       rebuild("codes", collection)
     }
@@ -70,6 +75,15 @@ export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures
       yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
       rebuild("codes", cure.collection)
       done.push(`${cure.passages.length} vectors were taken out, to be made anew`)
+    }
+    if (cure._tag === "Graph") {
+      yield* sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [cure.collection])
+      yield* sql.unsafe(
+        `DELETE FROM graph_passages WHERE passage_id IN (
+           SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?)`,
+        [cure.collection]
+      )
+      done.push(`the graph of collection ${cure.collection} was made anew`)
     }
     if (cure._tag === "Rebuild") rebuild(cure.kind, cure.collection)
   }

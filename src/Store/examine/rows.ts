@@ -4,6 +4,8 @@ import { crcOf } from "../crc.ts"
 import { State } from "../keyword/segments.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
+import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./records.ts"
+import { counted } from "./structure.ts"
 
 /** Rows whose owner is gone, child before parent; a document is never among them. */
 const orphans = [
@@ -22,13 +24,11 @@ const orphans = [
    WHERE state = ${State.building} OR collection_id NOT IN (SELECT id FROM collections)`
 ]
 
-const counted = ["collections", "documents", "passages", "keyword_segments", "code_sets", "files"]
-
 /** The next number of each table is above all that are taken. */
 const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  for (const table of counted) {
+  for (const [table, id] of Object.entries(counted)) {
     const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
-      `SELECT (SELECT max(id) FROM ${table}) AS most, (SELECT max(seq) FROM sqlite_sequence WHERE name = ?) AS seq`,
+      `SELECT (SELECT max(${id}) FROM ${table}) AS most, (SELECT max(seq) FROM sqlite_sequence WHERE name = ?) AS seq`,
       [table]
     )
     if ((row?.most ?? 0) <= (row?.seq ?? 0)) continue
@@ -117,11 +117,37 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 })
 
+/** What an index says of itself; a file about which anything is in doubt is read again. */
+const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+  yield* sql.unsafe("DELETE FROM clew_migrations")
+  yield* insertRows(
+    sql,
+    "clew_migrations",
+    ["migration_id", "name"],
+    migrations.map(({ migration_id, name }) => [migration_id, name])
+  )
+  yield* sql.unsafe(
+    "DELETE FROM file_mark WHERE length(before) <> 16 OR length(now) <> 16 OR (SELECT count(*) FROM file_mark) > 1"
+  )
+  yield* sql.unsafe("INSERT OR IGNORE INTO file_mark (id, before, now) VALUES (1, randomblob(16), randomblob(16))")
+  yield* sql.unsafe("INSERT OR IGNORE INTO run_numbers (id, last) VALUES (1, 0)")
+  yield* sql.unsafe(`UPDATE run_numbers SET last = max(last, (${lastRun}))`)
+  yield* sql.unsafe(
+    `UPDATE files SET modified_ns = NULL, outcome = 'unfinished', many = many <> 0, run = 0 WHERE ${wrongFiles}`
+  )
+  yield* sql.unsafe(
+    `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
+     SELECT collection_id, origin, '', 'unfinished', 1, 0, 0, 0 FROM (${unlisted})`
+  )
+  yield* sql.unsafe(`DELETE FROM roots WHERE ${wrongRoots}`)
+})
+
 /** Mends what hangs between rows; gives the collections whose derived data do not fit their passages any more. */
-export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
   yield* sql.unsafe("REINDEX")
   for (const statement of orphans) yield* sql.unsafe(statement)
   yield* sequences(sql)
+  yield* records(sql, migrations)
   // Texts that no answer could be made of; the documents stay among those that have to be indexed again.
   yield* sql.unsafe(
     "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'"

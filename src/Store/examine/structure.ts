@@ -1,8 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Finding } from "../../Examiner.ts"
+import { State } from "../keyword/segments.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { fail, ok, some, warn } from "./finding.ts"
+import { migrations } from "./records.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
 
@@ -34,8 +36,12 @@ const objects = (sql: SqlClient.SqlClient) =>
     "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'vectors_%'"
   )
 
-/** The tables and indices of an index made now. */
-export const fresh = Effect.scoped(Effect.flatMap(connect({ filename: memory, mode: "create" }), objects))
+/** The tables and indices of an index made now, and the steps of its schema. */
+export const fresh = Effect.scoped(
+  Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
+    Effect.all({ objects: objects(sql), migrations: migrations(sql) })
+  )
+)
 
 /** Tables and indices, held against those of an index made now. */
 export const schema = Effect.fnUntraced(function* (
@@ -60,14 +66,23 @@ export const schema = Effect.fnUntraced(function* (
   return findings.length === 0 ? [ok("schema", "every table and index is there")] : findings
 })
 
-const counted = ["collections", "documents", "passages", "keyword_segments", "code_sets", "files"] as const
+/** Tables that give a number away once, and the column it is in. */
+export const counted = {
+  collections: "id",
+  documents: "id",
+  passages: "id",
+  keyword_segments: "id",
+  code_sets: "id",
+  code_blocks: "version",
+  files: "id"
+} as const
 
 /** Numbers that are given away once must not be given away again. */
 export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const wrong: Array<string> = []
-  for (const table of counted) {
+  for (const [table, id] of Object.entries(counted)) {
     const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
-      `SELECT (SELECT max(id) FROM ${table}) AS most, (SELECT seq FROM sqlite_sequence WHERE name = ?) AS seq`,
+      `SELECT (SELECT max(${id}) FROM ${table}) AS most, (SELECT seq FROM sqlite_sequence WHERE name = ?) AS seq`,
       [table]
     )
     if ((row?.most ?? 0) > (row?.seq ?? 0)) wrong.push(table)
@@ -80,6 +95,39 @@ export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
 const pragma = (sql: SqlClient.SqlClient, name: string) =>
   Effect.map(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`), (rows) => Number(Object.values(rows[0] ?? {})[0]))
 
+/** Parts that postings are in, and merges of them that are on their way. */
+const segmentsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const rows = yield* sql.unsafe<{ readonly id: number; readonly state: number; readonly inputs: string | null }>(
+    "SELECT id, state, inputs FROM keyword_segments"
+  )
+  const live = new Set(rows.flatMap(({ id, state }) => (state === State.live ? [id] : [])))
+  const building = rows.filter(({ state }) => state === State.building)
+  const impossible = building.filter(({ inputs }) => !inputsOf(inputs).every((id) => live.has(id)))
+  const left = rows.length - live.size
+  return impossible.length > 0
+    ? [
+        fail("segments", `merges of what is not there: ${some(impossible.map(({ id }) => id))}`, undefined, {
+          _tag: "Rows"
+        })
+      ]
+    : [
+        ok(
+          "segments",
+          `postings are in ${live.size} parts${left === 0 ? "" : `; ${left} more are being merged or taken away`}`
+        )
+      ]
+})
+
+/** The segments that a merge takes the place of; none that there is where the list is no list. */
+const inputsOf = (json: string | null): ReadonlyArray<number> => {
+  try {
+    const inputs: unknown = JSON.parse(json ?? "")
+    return Array.isArray(inputs) && inputs.length > 0 ? (inputs as ReadonlyArray<number>) : [-1]
+  } catch {
+    return [-1]
+  }
+}
+
 /** Room that is free within the file, and what is unfinished. */
 export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const pages = yield* pragma(sql, "page_count")
@@ -87,8 +135,10 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const reindexes = yield* sql.unsafe<{ readonly name: string }>(
     "SELECT c.name FROM reindexes AS r JOIN collections AS c ON c.id = r.collection_id"
   )
+  const segments = yield* segmentsOf(sql)
   const share = Math.round((100 * free) / Math.max(1, pages))
   return [
+    ...segments,
     free > 1000 && share > 50
       ? warn("free pages", `${share} % of the file are free`, "run `clew compact`")
       : ok("free pages", `${share} % of the file are free`),

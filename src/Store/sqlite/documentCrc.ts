@@ -1,11 +1,13 @@
 import { crc32 } from "../crc.ts"
 
-/** What of a document's row is in its checksum: what indexing made of it, not where it was found or when. */
+/** What of a document's row is in its checksum: what indexing made of it and when, not where it was found. */
 export interface DocumentPart {
+  readonly doc_id: string
   readonly title: string | null
   readonly metadata: string
   readonly fingerprint: string
   readonly tail: string
+  readonly indexed_at: number
 }
 
 /** A passage's row, but for its numbers. */
@@ -18,6 +20,7 @@ export interface PassagePart {
   readonly end: number
   readonly start_line: number
   readonly end_line: number
+  readonly locator: string | null
 }
 
 const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
@@ -25,9 +28,12 @@ const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
 
 /** A checksum of a document and its passages in order. */
 export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePart>): number => {
-  let crc = crcOfValues([document.title, document.metadata, document.fingerprint, document.tail], 0)
-  for (const { end, end_line, heading, lead, ordinal, start, start_line, text } of passages) {
-    crc = crcOfValues([ordinal, lead, text, heading, start, end, start_line, end_line], crc)
+  let crc = crcOfValues(
+    [document.doc_id, document.title, document.metadata, document.fingerprint, document.tail, document.indexed_at],
+    0
+  )
+  for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, text } of passages) {
+    crc = crcOfValues([ordinal, lead, text, heading, start, end, start_line, end_line, locator], crc)
   }
   return crc
 }

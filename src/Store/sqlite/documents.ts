@@ -120,10 +120,12 @@ export const put = Effect.fnUntraced(function* (
       indexedAt,
       documentCrc(
         {
+          doc_id: docId,
           title: document.title ?? null,
           metadata: JSON.stringify(document.metadata),
           fingerprint: document.fingerprint,
-          tail
+          tail,
+          indexed_at: indexedAt
         },
         document.passages.map((passage, ordinal) => ({
           ordinal,
@@ -133,7 +135,8 @@ export const put = Effect.fnUntraced(function* (
           start: passage.start,
           end: passage.end,
           start_line: passage.startLine,
-          end_line: passage.endLine
+          end_line: passage.endLine,
+          locator: passage.locator === undefined ? null : JSON.stringify(passage.locator)
         }))
       )
     ])

@@ -1,4 +1,5 @@
 import Database from "better-sqlite3"
+import { appendFileSync, writeFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
@@ -47,5 +48,37 @@ describe("doctor", () => {
     const last = await run("doctor", "--deep")
     assert.strictEqual(last.code, 0, last.stdout)
     assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
-  })
+  }, 300_000)
+
+  it("names what around the index is not as it should be, whatever it is", async () => {
+    const run = (...args: ReadonlyArray<string>) => box.run(["doctor", "--db", "index.db", ...args])
+    assert.strictEqual((await box.run(["index", "docs", "--db", "index.db"])).code, 0)
+    const well = (await run()).stdout
+    assert.match(well, /^ok {3}SQLite: SQLite 3\.\d+/m)
+    assert.match(well, /^ok {3}model: /m)
+    assert.match(well, /^ok {3}origins: .* as they were indexed/m)
+
+    appendFileSync(box.path("docs/notes.jsonl"), "\n")
+    assert.match((await run()).stdout, /^warn origins: 1 file of \d+ look other than when they were indexed/m)
+
+    const entry = { command: "/nowhere/node", args: ["/nowhere/bin.js", "mcp", "--db", "/nowhere/index.db"] }
+    writeFileSync(
+      box.path(".mcp.json"),
+      JSON.stringify({ mcpServers: { clew: entry, other: { command: "/nowhere" } } })
+    )
+    assert.match(
+      (await run()).stdout,
+      /^warn client: Claude Code starts what is not there: \/nowhere\/node, \/nowhere\/bin\.js, \/nowhere\/index\.db/m
+    )
+
+    writeFileSync(box.path("other.toml"), '[llm]\nbackend = "ollama"\nmodel = "none"\nurl = "http://127.0.0.1:9"\n')
+    const silent = await run("--config", "other.toml")
+    assert.strictEqual(silent.code, 1)
+    assert.match(silent.stdout, /^fail model: Ollama .*127\.0\.0\.1:9/m)
+
+    writeFileSync(box.path("other.toml"), "chunks = 3\n")
+    const wrong = await run("--config", "other.toml")
+    assert.strictEqual(wrong.code, 1)
+    assert.match(wrong.stdout, /^fail configuration: .*unknown key chunks/m)
+  }, 300_000)
 })

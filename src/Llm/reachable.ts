@@ -1,0 +1,61 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { LlmConfig } from "../Config.ts"
+import type { Check } from "../model/Check.ts"
+import { choose } from "../Ollama.ts"
+
+const name = "model"
+
+const ok = (detail: string): Check => ({ name, status: "ok", detail })
+
+/** Longest wait for a server, in milliseconds. */
+const within = 3000
+
+/** Whether what writes answers is there; the reason says what to start or to pull. */
+export const reachable = ({ apiKey, backend, model, url }: LlmConfig["Type"]): Effect.Effect<Check> => {
+  const ollama = choose(url, model)
+  switch (backend) {
+    case "extractive":
+      return Effect.succeed(ok("answers quote what was found, which needs no model"))
+    case "auto":
+      return Effect.match(ollama, {
+        onFailure: ({ reason }) => ok(`answers quote what was found; to have them written: ${reason}`),
+        onSuccess: () => ok(`${model} of Ollama writes answers`)
+      })
+    case "ollama":
+      return Effect.match(ollama, {
+        onFailure: ({ reason }): Check => ({
+          name,
+          status: "fail",
+          detail: reason,
+          next: "until then `clew ask` and POST /ask give no answer; searching needs no model"
+        }),
+        onSuccess: () => ok(`${model} of Ollama writes answers`)
+      })
+    case "openai":
+      return Effect.tryPromise((signal) =>
+        fetch(`${url.replace(/\/$/, "")}/models`, {
+          signal,
+          headers: Option.match(apiKey, {
+            onNone: () => ({}),
+            onSome: (key) => ({ authorization: `Bearer ${Redacted.value(key)}` })
+          })
+        })
+      ).pipe(
+        Effect.timeout(within),
+        Effect.match({
+          onFailure: (): Check => ({
+            name,
+            status: "fail",
+            detail: `no server answers at ${url}`,
+            next: "start it, or set llm.url"
+          }),
+          onSuccess: ({ status }): Check =>
+            status === 401 || status === 403
+              ? { name, status: "fail", detail: `${url} refuses the key (${status})`, next: "set CLEW_LLM_API_KEY" }
+              : ok(`a server answers at ${url}`)
+        })
+      )
+  }
+}

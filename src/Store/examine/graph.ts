@@ -1,0 +1,103 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { CollectionSummary } from "../../model/Collection.ts"
+import { mentionsOf } from "../../text/graph/extract.ts"
+import { relations } from "../../text/graph/mention.ts"
+import { pack, unpack } from "../../text/graph/pack.ts"
+import { crcOf } from "../crc.ts"
+import { headingOf } from "../sqlite/passage.ts"
+import { fail, ok, some, warn } from "./finding.ts"
+
+interface Row {
+  readonly id: number
+  readonly ordinal: number
+  readonly text: string
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string | null
+  readonly mentions: Uint8Array | null
+}
+
+interface Edge {
+  readonly entity: number
+  readonly relation: number
+  readonly passage: number
+  readonly ordinal: number
+}
+
+const page = 1000
+
+const nothing = new Uint8Array()
+
+/** Of a passage's edges, whatever their order. */
+const digestOf = ({ entity, ordinal, passage, relation }: Edge): number =>
+  crcOf(nothing, entity, relation, passage, ordinal)
+
+/** The knowledge graph: mentions made anew from the texts, and both of its tables held against each other. */
+export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
+  // What is left of each passage's edges when those of one table are taken from those of the other.
+  const digests = new Map<number, number>()
+  const add = (passage: number, digest: number) => digests.set(passage, (digests.get(passage) ?? 0) + digest)
+  const other: Array<number> = []
+  let known = 0
+  let missing = 0
+  for (let after = 0; ;) {
+    const rows = yield* sql.unsafe<Row>(
+      `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.mentions
+       FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+         LEFT JOIN graph_passages AS g ON g.passage_id = p.id
+       WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
+      [id, after]
+    )
+    const last = rows.at(-1)
+    if (last === undefined) break
+    after = last.id
+    for (const { heading, id: passage, mentions, ordinal, source, text, title } of rows) {
+      if (mentions === null) {
+        missing++
+        continue
+      }
+      known++
+      const made = pack(
+        mentionsOf({
+          ordinal,
+          text,
+          heading: headingOf(heading),
+          title: title ?? undefined,
+          source: source ?? undefined
+        })
+      )
+      if (Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other.push(passage)
+      const edges = new Set(
+        unpack(mentions).map(({ entity, relation }) =>
+          digestOf({ entity, relation: relations.indexOf(relation), passage, ordinal })
+        )
+      )
+      for (const digest of edges) add(passage, digest)
+    }
+  }
+  let at: Edge = { entity: -1, relation: -1, passage: -1, ordinal: -1 }
+  for (;;) {
+    const rows = yield* sql.unsafe<Edge>(
+      `SELECT entity, relation, passage_id AS passage, ordinal FROM graph_mentions
+       WHERE collection_id = ? AND (entity, relation, passage_id) > (?, ?, ?)
+       ORDER BY entity, relation, passage_id LIMIT ${page}`,
+      [id, at.entity, at.relation, at.passage]
+    )
+    for (const row of rows) add(row.passage, -digestOf(row))
+    if (rows.length < page) break
+    at = rows.at(-1)!
+  }
+  const cure = { _tag: "Graph", collection: id } as const
+  const torn = [...digests].flatMap(([passage, digest]) => (digest === 0 ? [] : [passage]))
+  if (torn.length > 0) {
+    return [fail("graph", `collection ${name}: the mentions of passages do not fit: ${some(torn)}`, undefined, cure)]
+  }
+  if (other.length > 0) {
+    const text = `collection ${name}: ${other.length} passages mention what another version, or another text, said`
+    return [warn("graph", text, "run `clew doctor --fix`", cure)]
+  }
+  return known > 0 && missing > 0
+    ? [warn("graph", `collection ${name}: ${missing} passages are not in the graph`, "run `clew graph build`", cure)]
+    : [ok("graph", `collection ${name}: ${known} passages are in the graph, with what their texts mention`)]
+})

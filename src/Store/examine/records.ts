@@ -1,0 +1,87 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { termsVersion } from "../../text/terms/version.ts"
+import { postingsFormat, State } from "../keyword/segments.ts"
+import { codesFormat } from "../sqlite/codes/sets.ts"
+import { fail, ok, some, warn } from "./finding.ts"
+
+/** A step of the schema that an index has taken. */
+export interface Migration {
+  readonly migration_id: number
+  readonly name: string
+}
+
+export const migrations = (sql: SqlClient.SqlClient) =>
+  sql.unsafe<Migration>("SELECT migration_id, name FROM clew_migrations ORDER BY migration_id")
+
+/** The last run that anything says it was seen in. */
+export const lastRun = `SELECT max(
+  coalesce((SELECT max(seen_run) FROM documents), 0),
+  coalesce((SELECT max(run) FROM files), 0),
+  coalesce((SELECT max(run) FROM roots), 0))`
+
+/** Files whose row cannot be: of documents that it does not count, or with an outcome that there is not. */
+export const wrongFiles = `outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+  OR (outcome = 'indexed' AND documents <>
+    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path))`
+
+/** Documents of files that have no row. */
+export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM files AS f WHERE f.collection_id = d.collection_id AND f.path = d.origin)`
+
+export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
+  OR json_type(include) IS NOT 'array' OR json_type(exclude) IS NOT 'array'`
+
+/** What an index says of itself: the steps of its schema, marks, runs, files and folders. */
+export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fresh: ReadonlyArray<Migration>) {
+  const wrong: Array<string> = []
+  const taken = yield* migrations(sql)
+  if (JSON.stringify(taken) !== JSON.stringify(fresh)) wrong.push("the list of the schema's steps")
+  const marks = yield* sql.unsafe<{ readonly before: Uint8Array; readonly now: Uint8Array }>(
+    "SELECT before, now FROM file_mark"
+  )
+  if (marks.length !== 1 || marks.some(({ before, now }) => before.length !== 16 || now.length !== 16)) {
+    wrong.push("the mark of the file")
+  }
+  const [runs] = yield* sql.unsafe<{ readonly last: number | null; readonly seen: number }>(
+    `SELECT (SELECT last FROM run_numbers) AS last, (${lastRun}) AS seen`
+  )
+  if (runs!.last === null || runs!.last < runs!.seen) wrong.push("the number of the last run")
+  for (const { path } of yield* sql.unsafe<{ readonly path: string }>(
+    `SELECT path FROM files WHERE ${wrongFiles} LIMIT 100`
+  )) {
+    wrong.push(`the file ${path}`)
+  }
+  for (const { origin } of yield* sql.unsafe<{ readonly origin: string }>(`${unlisted} LIMIT 100`)) {
+    wrong.push(`the file ${origin}`)
+  }
+  for (const { path } of yield* sql.unsafe<{ readonly path: string }>(
+    `SELECT path FROM roots WHERE ${wrongRoots} LIMIT 100`
+  )) {
+    wrong.push(`the folder ${path}`)
+  }
+  return wrong.length === 0
+    ? [ok("records", "what is known of runs, files and folders fits the documents")]
+    : [fail("records", `does not fit: ${some(wrong)}`, undefined, { _tag: "Rows" })]
+})
+
+/** Derived data that say they are of no version that there is. */
+export const formats = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const segments = yield* sql.unsafe<{ readonly collection: number }>(
+    `SELECT DISTINCT collection_id AS collection FROM keyword_segments
+     WHERE state = ${State.live} AND (format > ${postingsFormat} OR terms_version > ${termsVersion})`
+  )
+  const sets = yield* sql.unsafe<{ readonly collection: number }>(
+    `SELECT collection_id AS collection FROM code_sets WHERE generation = 'current' AND format > ${codesFormat}`
+  )
+  return [
+    ...segments.map(({ collection }) => ({ collection, kind: "postings" as const })),
+    ...sets.map(({ collection }) => ({ collection, kind: "codes" as const }))
+  ].map(({ collection, kind }) =>
+    warn(kind, `collection number ${collection}: a later version made them, they say`, "run `clew doctor --fix`", {
+      _tag: "Rebuild",
+      kind,
+      collection
+    })
+  )
+})

@@ -1,0 +1,71 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import type { Check } from "../../model/Check.ts"
+import { type Client, clientNames, clients, type Machine } from "./clients.ts"
+import { read } from "./write.ts"
+
+const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const texts = (value: unknown): ReadonlyArray<string> =>
+  (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string")
+
+/** The words of the command line that an entry starts, in whichever of the clients' ways it is written. */
+const wordsOf = (entry: unknown): ReadonlyArray<string> =>
+  isTable(entry) ? [...texts(entry["command"] ?? entry["cmd"]), ...texts(entry["args"])] : []
+
+const isScript = (word: string): boolean => path.isAbsolute(word) && /\.[cm]?[jt]s$/.test(word)
+
+/** Whether it starts this program: by its name, or as `mcp install` writes it. */
+const isOurs = (name: string, words: ReadonlyArray<string>): boolean =>
+  words.includes("mcp") && (name === "clew" || words.some((word) => /^clew(\.cmd|\.exe)?$/.test(path.basename(word))))
+
+/** Files that the command line names and that are not there. */
+const missing = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [command] = words
+  const after = (flag: string) => {
+    const at = words.indexOf(flag)
+    return at === -1 ? [] : words.slice(at + 1, at + 2)
+  }
+  return [
+    ...(command === undefined ? [] : [command]),
+    ...words.filter(isScript),
+    ...after("--db"),
+    ...after("--config")
+  ].filter((word) => path.isAbsolute(word) && !fs.existsSync(word))
+}
+
+/** Of every MCP client whose file is there and names this program: whether what it starts is there. */
+export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =>
+  Effect.map(
+    Effect.forEach(clientNames, (name) =>
+      Effect.gen(function* () {
+        const client: Client = clients[name]
+        const file = client.file(machine)
+        const text = yield* Effect.either(read(file))
+        if (Either.isLeft(text) || text.right === undefined) return []
+        const found = yield* Effect.either(client.format.read(text.right))
+        if (Either.isLeft(found)) return []
+        const servers = isTable(found.right) ? found.right[client.section] : undefined
+        if (!isTable(servers)) return []
+        return Object.entries(servers).flatMap(([server, entry]): ReadonlyArray<Check> => {
+          const words = wordsOf(entry)
+          if (!isOurs(server, words)) return []
+          const lost = missing(words)
+          return [
+            lost.length === 0
+              ? { name: "client", status: "ok", detail: `${client.title} starts what is there (${file})` }
+              : {
+                  name: "client",
+                  status: "warn",
+                  detail: `${client.title} starts what is not there: ${lost.join(", ")} (${server} in ${file})`,
+                  next: `run \`clew mcp install --client ${name}\`, with the --db that you mean`
+                }
+          ]
+        })
+      })
+    ),
+    (found) => found.flat()
+  )

@@ -1,0 +1,35 @@
+import * as fs from "node:fs"
+import type { Check } from "../model/Check.ts"
+import { attempt } from "./surroundings.ts"
+
+/** Processes looked at. */
+const most = 10_000
+
+/** Other processes that have one of the files open, by what Linux tells of those that this user may see; none elsewhere. */
+const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
+  (attempt(() => fs.readdirSync("/proc")) ?? [])
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .slice(0, most)
+    .flatMap((pid) => {
+      const open = attempt(() => fs.readdirSync(`/proc/${pid}/fd`)) ?? []
+      if (!open.some((fd) => files.has(attempt(() => fs.readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ""))) return []
+      const command = (attempt(() => fs.readFileSync(`/proc/${pid}/comm`, "utf8")) ?? "").trim()
+      return [`${command === "" ? "a process" : command} (${pid})`]
+    })
+
+/** Who else has the index open. */
+export const neighbours = (file: string): ReadonlyArray<Check> => {
+  if (process.platform !== "linux") return []
+  const whole = attempt(() => fs.realpathSync(file)) ?? file
+  const found = holders(new Set([whole, `${whole}-wal`, `${whole}-shm`]))
+  return [
+    {
+      name: "processes",
+      status: "ok",
+      detail:
+        found.length === 0
+          ? "no other process of yours has the index open"
+          : `these have the index open too: ${found.slice(0, 5).join(", ")}${found.length > 5 ? ` and ${found.length - 5} more` : ""}`
+    }
+  ]
+}

@@ -1,0 +1,102 @@
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { readFileSync } from "node:fs"
+import { Doctor } from "../src/Doctor.ts"
+import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
+import { Store } from "../src/Store.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
+import * as SqliteExaminer from "../src/Store/SqliteExaminer.ts"
+import { document } from "./contracts/Store.ts"
+import { compass, embeddersLayer, makeEmbedder, words } from "./fakes.ts"
+
+export const many = CollectionName.make("many")
+
+/** A small index with postings, tombstones, metadata, codes and centroids. */
+const build = (filename: string) =>
+  Effect.gen(function* () {
+    const { embedder } = yield* makeEmbedder()
+    const store = yield* Store
+    const prepared = (content: string, source: string) =>
+      Effect.map(embedder.embedPassages(content.split("\n")), (vectors) =>
+        document(content, {
+          source,
+          title: `About ${source}`,
+          metadata: { year: 2000 + source.length, tags: ["a", "b"], nested: { x: 1 } },
+          vectors: vectors.map(Option.getOrUndefined)
+        })
+      )
+    for (const name of [defaultCollection, many]) yield* store.createCollection(name, compass)
+    for (let n = 0; n < 8; n++) {
+      const lines = Array.from({ length: 5 }, (_, line) => `${words[(n + line) % 4]} of château ${n} at ${line}`)
+      yield* store.put(defaultCollection, [yield* prepared(lines.join("\n"), `note${n}`)])
+    }
+    yield* store.deleteSource(defaultCollection, "note3")
+    const roots = [{ path: "/gone", include: ["*.md"], exclude: [] }]
+    const seenBy = yield* store.beginRun(defaultCollection, roots)
+    const { passages, ...slides } = yield* prepared("east of Eden\nwest of it", "/gone/slides.pdf")
+    const paged = passages.map((passage, page) => ({ ...passage, locator: { _tag: "Page" as const, page } }))
+    const file = {
+      path: "/gone/slides.pdf",
+      stamp: { size: 1, modified: "2", changed: "3", inode: "4" },
+      reader: "pdf 1",
+      settings: "s",
+      outcome: "indexed",
+      documents: 1,
+      many: false,
+      expected: undefined
+    } as const
+    const found = { ...slides, passages: paged, origin: file.path, line: 3 }
+    yield* store.put(defaultCollection, [found], { seenBy, files: [file] })
+    const lines = Array.from({ length: 4200 }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
+    yield* store.put(many, [yield* prepared(lines.join("\n"), "many")])
+  }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+
+const doctor = (filename: string) =>
+  Effect.gen(function* () {
+    const { embedder } = yield* makeEmbedder()
+    return Doctor.Default.pipe(Layer.provide(Layer.merge(SqliteExaminer.layer(filename), embeddersLayer(embedder))))
+  }).pipe(Layer.unwrapEffect)
+
+/** What doctor says of an index. */
+export const run = (filename: string, options: { readonly deep?: boolean; readonly fix?: boolean } = {}) =>
+  Effect.flatMap(Doctor, (it) => it.run({ deep: false, fix: false, ...options })).pipe(Effect.provide(doctor(filename)))
+
+export const wrong = (report: { readonly checks: ReadonlyArray<{ readonly name: string; readonly status: string }> }) =>
+  report.checks.filter(({ status }) => status !== "ok")
+
+/** An index in order, in a folder of its own. */
+export const temporary = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  const folder = yield* files.makeTempDirectoryScoped()
+  yield* build(`${folder}/index.db`)
+  return { folder, bytes: readFileSync(`${folder}/index.db`) }
+})
+
+/** What docs/doctor.md says cannot be told: when something was, where a line stands, names that are drawn at random. */
+export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
+  clew_migrations: ["created_at"],
+  code_epochs: ["rows"],
+  code_sets: ["sequence"],
+  collections: ["name", "created_at", "changes"],
+  documents: ["line", "seen_by", "seen_run"],
+  file_mark: ["before", "now"],
+  files: [
+    "size",
+    "modified_ns",
+    "changed_ns",
+    "inode",
+    "reader",
+    "settings",
+    "outcome",
+    "reason",
+    "many",
+    "run",
+    "indexed_at"
+  ],
+  keyword_segments: ["stamp", "version", "through", "inputs"],
+  roots: ["collection_id", "path", "include", "exclude", "run"],
+  run_numbers: ["last"],
+  sqlite_sequence: ["seq"]
+}
