@@ -3,7 +3,7 @@ import * as Either from "effect/Either"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Check } from "../../model/Check.ts"
-import { type Client, clientNames, clients, type Machine } from "./clients.ts"
+import { type Client, clientNames, clients, type Machine, scopesOf } from "./clients.ts"
 import { read } from "./write.ts"
 
 const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -37,13 +37,22 @@ const missing = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   ].filter((word) => path.isAbsolute(word) && !fs.existsSync(word))
 }
 
+/** Every file of every client, once. */
+const places = (machine: Machine) =>
+  clientNames.flatMap((name) => {
+    const client: Client = clients[name]
+    return [...new Set(scopesOf(client).map((scope) => client.files[scope]!(machine)))].map((file) => ({
+      name,
+      client,
+      file
+    }))
+  })
+
 /** Of every MCP client whose file is there and names this program: whether what it starts is there. */
 export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =>
   Effect.map(
-    Effect.forEach(clientNames, (name) =>
+    Effect.forEach(places(machine), ({ client, file, name }) =>
       Effect.gen(function* () {
-        const client: Client = clients[name]
-        const file = client.file(machine)
         const text = yield* Effect.either(read(file))
         if (Either.isLeft(text) || text.right === undefined) return []
         const found = yield* Effect.either(client.format.read(text.right))
