@@ -133,8 +133,6 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["mentions gone", "DELETE FROM graph_mentions WHERE passage_id % 3 = 0"],
     ["mentions moved", "UPDATE graph_mentions SET ordinal = ordinal + 1 WHERE passage_id % 3 = 0"],
     ["passages out of the graph", "DELETE FROM graph_passages WHERE passage_id % 3 = 0"],
-    ["steps of the schema gone", "DELETE FROM clew_migrations WHERE migration_id > 5"],
-    ["the file's mark gone", "DELETE FROM file_mark"],
     ["the runs' number gone", "DELETE FROM run_numbers"],
     ["a file gone", "DELETE FROM files"],
     ["a file that is none", "UPDATE files SET outcome = 'lost', many = 7"],
