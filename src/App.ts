@@ -154,7 +154,12 @@ const embedders = Layer.unwrapEffect(
           ? Effect.succeed(builtin)
           : Builtin.make({ ...recorded, folder: folderOf(recorded) })
     return Layer.provide(
-      Embedders.layer({ insists: config.backend !== "auto", open }),
+      Embedders.layer({
+        insists: config.backend !== "auto",
+        // It is here and asks nobody, whatever serves new collections.
+        opensRecorded: ({ backend }) => backend === "builtin" && config.backend !== "builtin",
+        open
+      }),
       Layer.succeed(Embedder, configured)
     )
   })

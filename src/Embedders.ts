@@ -4,7 +4,13 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 import { Embedder, EmbedderUnavailable } from "./Embedder.ts"
-import { type Collection, describeEmbedder, type EmbedderIdentity, sameEmbedder } from "./model/Collection.ts"
+import {
+  type Collection,
+  describeEmbedder,
+  type EmbedderIdentity,
+  identicalEmbedder,
+  sameEmbedder
+} from "./model/Collection.ts"
 import { EmbedderMismatch } from "./Store.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
@@ -15,7 +21,7 @@ export class Embedders extends Context.Tag("clew/Embedders")<
   {
     /** The embedder that a new collection gets. */
     readonly configured: Service
-    /** Whether every collection has to have the configured embedder; else each is opened with its own. */
+    /** Whether a collection has to have the configured embedder, but for those of the packaged model; else each has its own. */
     readonly insists: boolean
     /** Who is urgent waits five seconds at most, and not at all for an embedder that is known to be down. */
     readonly forCollection: (
@@ -36,28 +42,31 @@ const inTime = ({ identity, urgent }: Service, recorded: EmbedderIdentity) =>
       }))
 
 /**
- * Where the configuration insists on an embedder, it is the only one, and must be what a collection records. Else the
+ * Where the configuration insists on an embedder, it must be what a collection records, unless that one is opened all the same. Else the
  * recorded one is opened, once for each identity; what it then turns out to be must be what is recorded.
  */
 export const layer = (options: {
   readonly insists: boolean
+  /** Whether a collection's own embedder is opened though another one is insisted on; none unless given. */
+  readonly opensRecorded?: (identity: EmbedderIdentity) => boolean
   readonly open: (identity: EmbedderIdentity) => Effect.Effect<Service, EmbedderUnavailable>
 }): Layer.Layer<Embedders, never, Embedder> =>
   Layer.effect(
     Embedders,
     Effect.gen(function* () {
       const configured = yield* Embedder
+      const said = new Set<string>()
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
       // In a fiber of its own: a caller that goes away while it waits would take the turn of all others along.
       const reopen = Effect.fnUntraced(function* (recorded: EmbedderIdentity) {
         const known = yield* SynchronizedRef.get(opened)
-        const found = known.find(([identity]) => sameEmbedder(identity, recorded))
+        const found = known.find(([identity]) => identicalEmbedder(identity, recorded))
         return found === undefined ? yield* Fiber.join(yield* Effect.forkDaemon(opening(recorded))) : found[1]
       })
       const opening = (recorded: EmbedderIdentity) =>
         SynchronizedRef.modifyEffect(opened, (known) => {
-          const found = known.find(([identity]) => sameEmbedder(identity, recorded))
+          const found = known.find(([identity]) => identicalEmbedder(identity, recorded))
           return found === undefined
             ? Effect.map(options.open(recorded), (embedder) => [embedder, [...known, [recorded, embedder] as const]])
             : Effect.succeed([found[1], known])
@@ -70,7 +79,14 @@ export const layer = (options: {
           { embedder: recorded, name },
           patience = "patient"
         ) {
-          const embedder = options.insists ? configured : yield* reopen(recorded)
+          const own = !options.insists || (options.opensRecorded?.(recorded) ?? false)
+          if (own && options.insists && !said.has(name)) {
+            said.add(name)
+            yield* Effect.logInfo(
+              `Collection ${name} goes on with ${describeEmbedder(recorded)}, which it was made with; \`clew reindex\` changes it over to the configured embedder`
+            )
+          }
+          const embedder = own ? yield* reopen(recorded) : configured
           const actual = yield* patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
           if (sameEmbedder(actual, recorded)) return embedder
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })

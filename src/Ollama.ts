@@ -159,7 +159,9 @@ export const call = <A, I>(
   )
 }
 
-const Models = Schema.Struct({ models: Schema.Array(Schema.Struct({ name: Schema.String })) }).annotations({
+const Models = Schema.Struct({
+  models: Schema.Array(Schema.Struct({ name: Schema.String, digest: Schema.optional(Schema.String) }))
+}).annotations({
   title: "list of models"
 })
 
@@ -199,4 +201,12 @@ export const choose = (url: string, model: string): Effect.Effect<void, OllamaEr
       () => new OllamaError({ reason: `Ollama at ${url} did not answer within 1000 ms` })
     ),
     Effect.asVoid
+  )
+
+/** The digest of the weights that the model's name stands for; none where it is not told within a second. */
+export const digestOf = (url: string, model: string): Effect.Effect<string | undefined> =>
+  call(url, undefined, Models, (ollama) => ollama.list()).pipe(
+    Effect.map(({ models }) => models.find(({ name }) => name === withTag(model))?.digest || undefined),
+    Effect.timeout(1000),
+    Effect.orElseSucceed(() => undefined)
   )

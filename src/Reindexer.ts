@@ -48,13 +48,27 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       return passages.length
     })
 
-    const start = Effect.fnUntraced(function* (name: CollectionName) {
+    /** What the recorded embedder is by now, whose name may stand for another model than it did. */
+    const present = (name: CollectionName, recorded: EmbedderIdentity, force: boolean) =>
+      embedders.forCollection({ name, embedder: recorded }).pipe(
+        Effect.flatMap(({ identity }) => identity),
+        Effect.catchTag("EmbedderMismatch", ({ configured }) => Effect.succeed(configured)),
+        // Who does not answer keeps what it has, unless it is to make all anew.
+        Effect.catchTag("EmbedderUnavailable", (error) => (force ? error : Effect.succeed(recorded)))
+      )
+
+    const start = Effect.fnUntraced(function* (name: CollectionName, force: boolean) {
       const { embedder: from } = yield* store.collection(name)
       const { insists } = embedders
+      const begun = yield* store.reindexing(name)
       const to = insists
         ? yield* embedders.configured.identity
-        : Option.getOrElse(yield* store.reindexing(name), () => from)
-      const same = sameEmbedder(from, to)
+        : yield* present(
+            name,
+            Option.getOrElse(begun, () => from),
+            force
+          )
+      const same = sameEmbedder(from, to) && !force && !(Option.isSome(begun) && sameEmbedder(begun.value, to))
       const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
       const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)
@@ -79,8 +93,9 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     })
 
     return {
-      /** Emits as it goes, at its end with `changed`. */
-      run: (name: CollectionName) => Stream.unwrap(start(name))
+      /** Emits as it goes, at its end with `changed`. `force`: also where the collection has that embedder already. */
+      run: (name: CollectionName, { force = false }: { readonly force?: boolean } = {}) =>
+        Stream.unwrap(start(name, force))
     }
   })
 }) {}

@@ -6,7 +6,7 @@ import { SearchConfig } from "./Config.ts"
 import type { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
-import { type Collection, type CollectionName, defaultCollection, sameEmbedder } from "./model/Collection.ts"
+import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
@@ -57,14 +57,14 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     /** What the vector leg is asked of each collection, the embedder of several being asked once. */
     const embedFor = Effect.fnUntraced(function* (query: string, collections: ReadonlyArray<Collection>) {
       const firsts = collections.filter(
-        ({ embedder }, at) => collections.findIndex((other) => sameEmbedder(other.embedder, embedder)) === at
+        ({ embedder }, at) => collections.findIndex((other) => identicalEmbedder(other.embedder, embedder)) === at
       )
       const answers = yield* Effect.forEach(firsts, (collection) => Effect.either(embed(query, collection)), {
         concurrency: "unbounded"
       })
       return collections.map((collection) => ({
         collection,
-        answer: answers[firsts.findIndex(({ embedder }) => sameEmbedder(embedder, collection.embedder))]!
+        answer: answers[firsts.findIndex(({ embedder }) => identicalEmbedder(embedder, collection.embedder))]!
       }))
     })
 

@@ -7,7 +7,9 @@ import {
   type Collection,
   CollectionName,
   type CollectionSummary,
+  describeDifference,
   describeEmbedder,
+  sameButForDigest,
   EmbedderIdentity,
   sameEmbedder
 } from "./model/Collection.ts"
@@ -111,9 +113,10 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
 ) {
   override get message() {
     return (
-      `Collection ${this.collection} was made with ${describeEmbedder(this.recorded)}, ` +
-      `but ${describeEmbedder(this.configured)} is configured. ` +
-      `Configure the recorded embedder, or run \`clew reindex\` to change over`
+      `Collection ${this.collection} was ${describeDifference(this.recorded, this.configured)}. ` +
+      (sameButForDigest(this.recorded, this.configured)
+        ? `Run \`clew reindex\` to embed its passages anew`
+        : `Configure the recorded embedder, or run \`clew reindex\` to change over`)
     )
   }
 }

@@ -67,7 +67,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       closed: 0,
       open: 0,
       answer,
-      models: ["all-minilm:latest", "small:latest"]
+      models: ["all-minilm:latest", "small:latest"],
+      /** Changes where a model is pulled again. */
+      digest: "1b226e2802db"
     }
     const sockets = new Set<Socket>()
 
@@ -149,7 +151,9 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
           if (faults.silent) return
           if (faults.silentLists !== undefined && faults.silentLists-- > 0) return
           if (faults.says !== undefined) return raw(response, faults.says)
-          return json(response, 200, { models: state.models.map((name) => ({ name, model: name })) })
+          return json(response, 200, {
+            models: state.models.map((name) => ({ name, model: name, digest: state.digest }))
+          })
         }
         const body = JSON.parse(Buffer.concat(chunks).toString() || "null")
         asked.push({ path, body })

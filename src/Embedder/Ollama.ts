@@ -3,7 +3,7 @@ import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { call, type OllamaError } from "../Ollama.ts"
+import { call, digestOf, type OllamaError } from "../Ollama.ts"
 import type { Turns } from "../Turn.ts"
 import type { Prefixes } from "./prefixes.ts"
 import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
@@ -67,6 +67,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
   return makeRemote({
     ...options,
     backend: "ollama",
+    digest: digestOf(url, model),
     embed: (texts) =>
       request(texts, false).pipe(
         Effect.catchIf(isTooLong, () => oneByOne(texts)),

@@ -43,6 +43,8 @@ export interface RemoteOptions {
   readonly timeoutMs: number
   /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
   readonly queryTimeoutMs?: number | undefined
+  /** Which weights the model's name stands for, where the server tells. */
+  readonly digest?: Effect.Effect<string | undefined> | undefined
   /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
 }
@@ -92,13 +94,18 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       )
     )
 
-    const identify = Effect.map(request(["width"], "urgent"), ([vector]): EmbedderIdentity => ({
-      backend,
-      model,
-      dimensions: vector!.length,
-      queryPrefix: prefixes.query,
-      passagePrefix: prefixes.passage
-    }))
+    const identify = Effect.gen(function* () {
+      const [vector] = yield* request(["width"], "urgent")
+      const digest = yield* options.digest ?? Effect.succeed(undefined)
+      return {
+        backend,
+        model,
+        dimensions: vector!.length,
+        queryPrefix: prefixes.query,
+        passagePrefix: prefixes.passage,
+        ...(digest === undefined ? {} : { digest })
+      } satisfies EmbedderIdentity
+    })
     let known: EmbedderIdentity | undefined
     let asking: Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable> | undefined
 

@@ -6,6 +6,7 @@ import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } f
 import { type Progress, Reindexer } from "../Reindexer.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
+import * as Flag from "./flag.ts"
 import * as options from "./options.ts"
 import { count, durationText, numberText, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
@@ -24,12 +25,16 @@ export const ReindexReport = Schema.Struct({
 /** How long a line of progress stands. */
 const pace = { terminal: 100, elsewhere: 5000 }
 
+const force = Flag.toggle("force", {
+  summary: "Embed everything anew, also where the embedder is the same: its weights were replaced"
+})
+
 export const reindex = define(
   {
     name: "reindex",
     summary: "Change a collection over to the configured embedder",
-    flags: { collection: options.collection, quiet: options.quiet },
-    examples: ["clew reindex", "CLEW_EMBEDDING_BACKEND=ollama clew reindex -c notes"],
+    flags: { collection: options.collection, quiet: options.quiet, force },
+    examples: ["clew reindex", "clew reindex --force", "CLEW_EMBEDDING_BACKEND=ollama clew reindex -c notes"],
     details: [
       "embedding.backend has to name the embedder: auto insists on none, so that a collection keeps its own.",
       "New vectors are made beside the old ones, which answer until all are there; then the collection changes over at once.",
@@ -63,7 +68,7 @@ export const reindex = define(
           yield* err.isTerminal ? noteInPlace(line) : note(line)
         })
         const clear = err.isTerminal && !flags.quiet ? noteInPlace("") : Effect.void
-        yield* Stream.runForEach(reindexer.run(collection), show).pipe(
+        yield* Stream.runForEach(reindexer.run(collection, { force: flags.force }), show).pipe(
           Effect.ensuring(clear),
           Effect.onInterrupt(() =>
             note("clew: interrupted; what was embedded stays, and the next run goes on from there")

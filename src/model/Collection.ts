@@ -18,7 +18,10 @@ export const EmbedderIdentity = Schema.Struct({
   model: Schema.String.annotations({ description: "Name or directory of the model" }),
   dimensions: Schema.Int.pipe(Schema.positive()).annotations({ description: "Width of a vector" }),
   queryPrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("query_prefix")),
-  passagePrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("passage_prefix"))
+  passagePrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("passage_prefix")),
+  digest: Schema.optional(
+    Schema.String.annotations({ description: "Digest of the model's weights, where the server tells it" })
+  )
 }).annotations({ identifier: "EmbedderIdentity", description: "The embedder that made a collection's vectors" })
 export type EmbedderIdentity = typeof EmbedderIdentity.Type
 
@@ -36,7 +39,46 @@ export interface CollectionSummary extends Collection {
   readonly passages: number
 }
 
-export const sameEmbedder: (a: EmbedderIdentity, b: EmbedderIdentity) => boolean = Schema.equivalence(EmbedderIdentity)
+/** Ollama takes a name without a tag for `:latest`. */
+const modelOf = ({ backend, model }: EmbedderIdentity): string =>
+  backend === "ollama" ? model.replace(/:latest$/, "") : model
+
+const sameModel = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  a.backend === b.backend && modelOf(a) === modelOf(b) && a.dimensions === b.dimensions
+
+const samePrefixes = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  a.queryPrefix === b.queryPrefix && a.passagePrefix === b.passagePrefix
+
+const sameDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  a.digest === undefined || b.digest === undefined || a.digest === b.digest
+
+/** Whether nothing but the weights under the model's name can differ. */
+export const sameButForDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  sameModel(a, b) && samePrefixes(a, b)
+
+/** Whether vectors of both compare; a digest that nobody knows speaks against nothing. */
+export const sameEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  sameButForDigest(a, b) && sameDigest(a, b)
+
+/** As `sameEmbedder`, and as much is known of both. */
+export const identicalEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  sameEmbedder(a, b) && a.digest === b.digest
+
+const prefixesOf = ({ passagePrefix, queryPrefix }: EmbedderIdentity): string =>
+  `${JSON.stringify(queryPrefix)} before queries and ${JSON.stringify(passagePrefix)} before passages`
+
+/** What parts the recorded embedder from another, in words. */
+export const describeDifference = (recorded: EmbedderIdentity, other: EmbedderIdentity): string => {
+  const name = describeEmbedder(recorded)
+  if (!sameModel(recorded, other)) return `made with ${name}, but ${describeEmbedder(other)} is configured`
+  return samePrefixes(recorded, other)
+    ? `made with ${name} of digest ${short(recorded.digest)}, and that name now stands for ${short(other.digest)}: ` +
+        `the model was pulled again or replaced, and vectors of the two do not compare`
+    : `made with ${name} and the prefixes ${prefixesOf(recorded)}, but ${prefixesOf(other)} are configured: ` +
+        `the model is the same, its prefixes alone differ`
+}
+
+const short = (digest = "") => digest.slice(0, 12)
 
 export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): string =>
   `${e.backend} ${e.model} (${e.dimensions} dimensions)`

@@ -10,6 +10,7 @@ import graph from "./0008_graph.ts"
 import names from "./0009_names.ts"
 import checksums from "./0010_checksums.ts"
 import locators from "./0011_locators.ts"
+import digests from "./0012_digests.ts"
 
 const migrations = {
   "0001_index": index,
@@ -22,7 +23,8 @@ const migrations = {
   "0008_graph": graph,
   "0009_names": names,
   "0010_checksums": checksums,
-  "0011_locators": locators
+  "0011_locators": locators,
+  "0012_digests": digests
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { type CollectionSummary, sameEmbedder } from "../../model/Collection.ts"
+import { type CollectionSummary, identicalEmbedder } from "../../model/Collection.ts"
 import type { Vector } from "../../model/Passage.ts"
 import type { RankRequest } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
@@ -37,7 +37,7 @@ export const byEmbedder = (asked: ReadonlyArray<Searched>): ReadonlyArray<Readon
   const groups: Array<Array<Searched>> = []
   for (const each of asked) {
     if (each.vector === undefined) continue
-    const group = groups.find(([first]) => sameEmbedder(first!.embedder, each.embedder))
+    const group = groups.find(([first]) => identicalEmbedder(first!.embedder, each.embedder))
     if (group === undefined) groups.push([each])
     else group.push(each)
   }

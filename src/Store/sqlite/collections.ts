@@ -15,16 +15,18 @@ export interface EmbedderRow {
   readonly dimensions: number
   readonly query_prefix: string
   readonly passage_prefix: string
+  readonly digest?: string | null
 }
 
-export const embedderColumns = ["backend", "model", "dimensions", "query_prefix", "passage_prefix"] as const
+export const embedderColumns = ["backend", "model", "dimensions", "query_prefix", "passage_prefix", "digest"] as const
 
-export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number> => [
+export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number | null> => [
   embedder.backend,
   embedder.model,
   embedder.dimensions,
   embedder.queryPrefix,
-  embedder.passagePrefix
+  embedder.passagePrefix,
+  embedder.digest ?? null
 ]
 
 export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
@@ -32,7 +34,8 @@ export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
   model: row.model,
   dimensions: row.dimensions,
   queryPrefix: row.query_prefix,
-  passagePrefix: row.passage_prefix
+  passagePrefix: row.passage_prefix,
+  ...(row.digest ? { digest: row.digest } : {})
 })
 
 interface Row extends EmbedderRow {
@@ -71,7 +74,7 @@ export const create = Effect.fnUntraced(function* (
   createdAt: number
 ) {
   const [row] = yield* sql.unsafe<Row>(
-    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     [name, ...toRow(embedder), createdAt]
   )
   const made = summary(row!)

@@ -46,7 +46,7 @@ export const begin = Effect.fnUntraced(function* (
     yield* vectors.drop(sql, collection.id, "next")
     yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
     yield* sql.unsafe(
-      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
       [collection.id, ...toRow(embedder)]
     )
     yield* vectors.create(sql, collection.id, "next")

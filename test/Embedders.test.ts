@@ -1,0 +1,108 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as App from "../src/App.ts"
+import type { SettingsEncoded } from "../src/Config/Settings.ts"
+import { Embedders } from "../src/Embedders.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { defaultCollection } from "../src/model/Collection.ts"
+import { Reindexer } from "../src/Reindexer.ts"
+import { Store } from "../src/Store.ts"
+import { startOllama } from "./ollama.ts"
+
+/** An index file, opened anew with each configuration, as by one process after another. */
+const makeIndex = Effect.gen(function* () {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "clew-embedders-"))),
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+  )
+  const open =
+    (embedding: NonNullable<SettingsEncoded["embedding"]>) =>
+    <A, E, R>(use: Effect.Effect<A, E, R>) =>
+      Effect.provide(use, App.layerOf({ embedding, store: { path: join(folder, "index.db") } }))
+  return open
+})
+
+const add = Effect.flatMap(Indexer, (indexer) =>
+  indexer.index([{ content: "the tide comes in twice a day", metadata: { source: "tides.md" } }])
+)
+const recorded = Effect.flatMap(Store, (store) => store.collection(defaultCollection))
+const opened = Effect.flatMap(recorded, (collection) =>
+  Effect.flatMap(Embedders, (embedders) => embedders.forCollection(collection))
+)
+const reindex = (force: boolean) =>
+  Effect.flatMap(Reindexer, (reindexer) =>
+    Effect.map(Stream.runCollect(reindexer.run(defaultCollection, { force })), (all) => [...all].at(-1)!)
+  )
+
+it.scopedLive("opens a collection of the packaged model as it records, whatever is configured since", () =>
+  Effect.gen(function* () {
+    const open = yield* makeIndex
+    yield* open({ backend: "builtin" })(add)
+    const openai = { backend: "openai", url: "http://127.0.0.1:9", model: "text-embedding-3-small" } as const
+    const { backend } = yield* open(openai)(Effect.flatMap(opened, ({ identity }) => identity))
+    assert.strictEqual(backend, "builtin")
+    yield* open(openai)(add)
+  })
+)
+
+it.scopedLive("notices a model that was pulled again, and goes on by reindexing, also where the backend is auto", () =>
+  Effect.gen(function* () {
+    const { state, url } = yield* startOllama()
+    const open = yield* makeIndex
+    for (const backend of ["ollama", "auto"] as const) {
+      const now = open({ backend, url, model: "all-minilm" })
+      yield* now(add)
+      assert.strictEqual((yield* now(recorded)).embedder.digest, state.digest)
+      const before = state.digest
+      state.digest = `${backend}-pulled-again`
+      const error = yield* Effect.flip(now(opened))
+      assert.include(error.message, `of digest ${before.slice(0, 12)}`)
+      assert.include(error.message, "pulled again or replaced")
+      assert.include(error.message, "Run `clew reindex`")
+      assert.isTrue((yield* now(reindex(false))).changed)
+      assert.strictEqual((yield* now(recorded)).embedder.digest, state.digest)
+      yield* now(opened)
+    }
+  })
+)
+
+it.scopedLive("takes no tag and :latest for one model", () =>
+  Effect.gen(function* () {
+    const { url } = yield* startOllama()
+    const open = yield* makeIndex
+    yield* open({ backend: "ollama", url, model: "all-minilm" })(add)
+    const tagged = open({ backend: "ollama", url, model: "all-minilm:latest" })
+    yield* tagged(opened)
+    assert.isFalse((yield* tagged(reindex(false))).changed)
+  })
+)
+
+it.scopedLive("says where prefixes alone differ", () =>
+  Effect.gen(function* () {
+    const { url } = yield* startOllama()
+    const open = yield* makeIndex
+    yield* open({ backend: "ollama", url, model: "all-minilm" })(add)
+    const error = yield* Effect.flip(
+      open({ backend: "ollama", url, model: "all-minilm", query_prefix: "query: " })(opened)
+    )
+    assert.include(error.message, "its prefixes alone differ")
+    assert.include(error.message, '"query: " before queries')
+  })
+)
+
+it.scopedLive("embeds anew on demand though the embedder is the same", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* startOllama()
+    const now = (yield* makeIndex)({ backend: "ollama", url, model: "all-minilm" })
+    yield* now(add)
+    assert.isFalse((yield* now(reindex(false))).changed)
+    const before = asked.length
+    const { changed, done } = yield* now(reindex(true))
+    assert.deepStrictEqual([changed, done], [true, 1])
+    assert.isTrue(asked.slice(before).some(({ body }) => JSON.stringify(body.input).includes("tide")))
+  })
+)
