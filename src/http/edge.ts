@@ -14,6 +14,7 @@ import { randomUUID } from "node:crypto"
 import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { named } from "../Unhandled.ts"
 import { Access } from "./Access.ts"
 import { makeAccount } from "./account.ts"
 import { batchFault } from "./batch.ts"
@@ -150,7 +151,9 @@ const make = Effect.gen(function* () {
         return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
       }
 
-      return yield* (checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))).pipe(
+      const answer: HttpApp.Default<unknown> =
+        checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))
+      return yield* named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer).pipe(
         Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
       )
     })

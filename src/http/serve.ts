@@ -17,6 +17,7 @@ import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as server from "./server.ts"
 import * as telemetry from "./telemetry.ts"
+import { logUnhandled } from "../Unhandled.ts"
 
 type Engine =
   | Search
@@ -69,7 +70,11 @@ const traced = Layer.unwrapEffect(
 
 /** Serves until it is interrupted; then lets what is running finish before the engine closes. */
 export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) => {
-  const app = announce.pipe(Layer.provideMerge(traced), Layer.provideMerge(Listener.layer), Layer.provide(engine))
+  const app = Layer.merge(announce, Layer.scopedDiscard(logUnhandled())).pipe(
+    Layer.provideMerge(traced),
+    Layer.provideMerge(Listener.layer),
+    Layer.provide(engine)
+  )
   return Layer.launch(
     // A server that cannot listen leaves no index behind.
     Layer.unwrapEffect(Effect.as(Listener.check({ allowUnauthenticated }), app)).pipe(Layer.provide(serving))

@@ -26,6 +26,7 @@ import type { Overview } from "./overview.ts"
 import { code, RpcError } from "./RpcError.ts"
 import type { Call, Settings } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
+import { named } from "../Unhandled.ts"
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 type Methods = ReturnType<typeof methods>
@@ -92,7 +93,10 @@ export const make = (options: {
     /** Runs to an answer or an RpcError; a cancelled request interrupts it. */
     const answer = async <A>(extra: Extra, effect: Effect.Effect<A, unknown>): Promise<A> => {
       const exit = await run(
-        log.within(Effect.catchAllCause(effect, (cause) => Effect.flatMap(toRpcError(cause), Effect.fail))),
+        named(
+          `MCP request ${extra.requestId}`,
+          log.within(Effect.catchAllCause(effect, (cause) => Effect.flatMap(toRpcError(cause), Effect.fail)))
+        ),
         { signal: extra.signal }
       )
       if (Exit.isSuccess(exit)) return exit.value

@@ -11,6 +11,7 @@ import type { Overview } from "./overview.ts"
 import { type Configured, make, type Use } from "./Server.ts"
 import { StdioTransport } from "./Stdio.ts"
 import { takeStdout } from "./stdout.ts"
+import { logUnhandled } from "../Unhandled.ts"
 
 /**
  * How long what was read before the end of input may take to be answered and to leave, and what follows that; with
@@ -64,6 +65,7 @@ export const serve = <E>(options: {
   const log = ClientLog.make(options.loggerOf)
   return Effect.gen(function* () {
     const stdout = takeStdout()
+    yield* logUnhandled()
     const whole = yield* lazily(options.engine)
     const use: Use = (effect, writes = false) =>
       Effect.flatMap(writes ? Effect.succeed(true) : options.exists, (exists) =>
