@@ -11,8 +11,9 @@ import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
-import type { Asked } from "./model/Stored.ts"
+import type { Asked, NearTerm } from "./model/Stored.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
+import { writtenAs } from "./text/spelling.ts"
 
 export interface SearchOutcome {
   /** Best first, at most `topK`; fewer only where fewer match. */
@@ -23,6 +24,8 @@ export interface SearchOutcome {
   readonly fusion?: Fusion | undefined
   /** What the search did without, and why. */
   readonly degraded?: string | undefined
+  /** Words searched for besides, since words of the query match nothing and these are spelled like them. */
+  readonly alsoSearched?: ReadonlyArray<string> | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
   readonly queryTimeMs: number
@@ -93,7 +96,18 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const outcome = Effect.gen(function* () {
         const collections = yield* among(request.collection)
         if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
-        const embedded = alpha === 0 ? [] : yield* embedFor(request.query, collections)
+        const [embedded, near] = yield* Effect.all(
+          [
+            alpha === 0 ? Effect.succeed([]) : embedFor(request.query, collections),
+            alpha === 1
+              ? Effect.succeed([])
+              : store.nearTerms(
+                  collections.map(({ name }) => name),
+                  request.query
+                )
+          ],
+          { concurrency: "unbounded" }
+        )
         const failures = embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
         // Of several collections those that can be searched are; of none that can, the caller hears why.
         if (failures.length > 0 && failures.length === collections.length) {
@@ -119,6 +133,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           vector,
           others,
           keyword,
+          near,
           alpha: weight,
           fusion,
           rrfK: config.rrfK,
@@ -128,9 +143,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         })
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
         const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
+        const alsoSearched = wordsOf(near, hits)
         return {
           hits,
           mode,
+          ...(alsoSearched.length === 0 ? {} : { alsoSearched }),
           ...(mode === "hybrid" ? { fusion } : {}),
           ...(degraded === undefined ? {} : { degraded }),
           ...(hint === undefined ? {} : { hint })
@@ -156,6 +173,21 @@ type Embedded = {
   readonly collection: Collection
   readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
 }
+
+/** The words that were searched besides, as the hits write them where only their stem is known. */
+const wordsOf = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => [
+  ...new Set(
+    near.map(
+      ({ shown, term }) =>
+        shown ??
+        writtenAs(
+          term,
+          hits.flatMap(({ passage }) => [...passage.heading, passage.text])
+        ) ??
+        term
+    )
+  )
+]
 
 /** Why the vector leg did not answer for collections; each reason names those that it holds for, unless it holds for all. */
 const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
@@ -190,6 +222,10 @@ const partly = (share: number, vectorAlone: boolean): string | undefined =>
 /** The same in a sentence for people, which says which search it was where one leg answered alone. */
 export const shortfall = ({ degraded, mode }: Pick<SearchOutcome, "degraded" | "mode">): string | undefined =>
   degraded === undefined || mode === "hybrid" ? degraded : `answered by ${mode} search alone: ${degraded}`
+
+/** What was searched for besides, in a sentence for people. */
+export const besides = ({ alsoSearched }: Pick<SearchOutcome, "alsoSearched">): string | undefined =>
+  alsoSearched === undefined ? undefined : `also searched: ${alsoSearched.join(", ")}`
 
 const modeOf = (hybrid: boolean, alpha: number): Mode =>
   !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"

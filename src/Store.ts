@@ -24,6 +24,7 @@ import type {
   DocumentRef,
   DocumentSummary,
   ListedDocument,
+  NearTerm,
   ExportedDocument,
   PreparedDocument,
   PrunePosition,
@@ -328,6 +329,11 @@ export class Store extends Context.Tag("clew/Store")<
      * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
      */
     readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
+    /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
+    readonly nearTerms: (
+      collections: ReadonlyArray<CollectionName>,
+      query: string
+    ) => Effect.Effect<ReadonlyArray<NearTerm>, CollectionNotFound | StoreUnavailable>
     readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
     /** Brings the next passages after one, 0 before the first, into the graph, as far as they are not in it. */
     readonly extendGraph: (

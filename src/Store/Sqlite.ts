@@ -19,6 +19,7 @@ import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
+import { nearTerms } from "./keyword/spelling.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
 import * as reading from "./sqlite/reading.ts"
@@ -163,6 +164,20 @@ const make = Effect.gen(function* () {
     compact: Effect.fn("Store.compact")(() => compact(database)),
 
     rank: Effect.fn("Store.rank")((request) => read(rank(sql, searching, request))),
+
+    nearTerms: Effect.fn("Store.nearTerms")((names, query) =>
+      read(
+        Effect.flatMap(
+          Effect.forEach(names, (name) => collections.find(sql, name)),
+          (found) =>
+            nearTerms(
+              sql,
+              found.map(({ id }) => id),
+              query
+            )
+        )
+      )
+    ),
 
     stats: Effect.fn("Store.stats")((name) =>
       read(

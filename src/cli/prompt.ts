@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
-import { shortfall } from "../Search.ts"
+import { besides, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -29,7 +29,7 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { degraded, found, fusion, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(
+      const { alsoSearched, degraded, found, fusion, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(
         Prompt,
         (prompt) => prompt.run({ ...request, maxTokens })
       ).pipe(Effect.provide(engine.open("read")))
@@ -42,11 +42,13 @@ export const prompt = define(
           mode,
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
+          ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
           ...(omitted === 0 ? {} : { omitted })
         })
       } else {
         yield* print(prompt)
         if (degraded !== undefined) yield* note(`clew: ${shortfall({ degraded, mode })}`)
+        if (alsoSearched !== undefined) yield* note(`clew: ${besides({ alsoSearched })}`)
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
       }
       if (found.length === 0) {

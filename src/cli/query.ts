@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
-import { Search, shortfall } from "../Search.ts"
+import { besides, Search, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -48,8 +48,9 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { degraded, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(Search, (search) =>
-        search.run(request)
+      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(
+        Search,
+        (search) => search.run(request)
       ).pipe(Effect.provide(engine.open("read")))
 
       if (globals.json) {
@@ -62,12 +63,14 @@ export const query = define(
           mode,
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
+          ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
           ...(hint === undefined ? {} : { hint })
         })
       } else if (hits.length > 0) {
         yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text, flags.explain))
       }
       if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
+      if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
       if (hits.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)

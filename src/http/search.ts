@@ -10,11 +10,12 @@ import { withoutInside } from "./respond.ts"
 export const byContract = { usualFusion: "rrf" } as const
 
 /** How an answer came about, as every door over HTTP says it. */
-export const provenance = ({ degraded, fusion, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
+export const provenance = ({ alsoSearched, degraded, fusion, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
   query_time_ms: queryTimeMs,
   mode,
   ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) })
+  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
+  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched })
 })
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({

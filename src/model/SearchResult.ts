@@ -70,12 +70,18 @@ export const SearchResult = Schema.Struct({
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
+/** Words searched for besides those of the query. */
+export const AlsoSearched = Schema.Array(Schema.String).annotations({
+  description: "Near spellings searched for besides"
+})
+
 export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
   mode: Mode,
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
+  also_searched: Schema.optional(AlsoSearched),
   hint: Schema.optional(Schema.String.annotations({ description: "What may be why nothing was found" }))
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
@@ -87,6 +93,7 @@ export const PromptResponse = Schema.Struct({
   mode: Mode,
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
+  also_searched: Schema.optional(AlsoSearched),
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type

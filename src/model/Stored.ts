@@ -151,11 +151,24 @@ export interface Asked {
   readonly vector?: Vector | undefined
 }
 
+/** A term that stands in for a word of the query that matches nothing. */
+export interface NearTerm {
+  /** The word as the query has it. */
+  readonly word: string
+  readonly term: string
+  /** The word that the term was found by, where it is known; a term may be a stem. */
+  readonly shown: string | undefined
+  /** What it counts beside a word of the query, below 1. */
+  readonly weight: number
+}
+
 /** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
 export interface RankRequest extends Asked {
   /** Further collections to be ranked together with the first; those that are gone by now are passed over. */
   readonly others?: ReadonlyArray<Asked> | undefined
   readonly keyword?: string | undefined
+  /** Looked up with the keywords. */
+  readonly near?: ReadonlyArray<NearTerm> | undefined
   readonly alpha: number
   readonly fusion: Fusion
   /** The constant of reciprocal rank fusion, 10 unless given. */

@@ -5,7 +5,7 @@ import { type Needle, needleKey } from "./load.ts"
 import { allowed, type Bitmap } from "./mask.ts"
 import { isDead, type Segment } from "./segments.ts"
 
-/** A term of the query, and how often it is said. */
+/** A term of the query, and how often it is said; a fraction where it only stands in for one. */
 export interface Wanted extends Needle {
   readonly count: number
 }

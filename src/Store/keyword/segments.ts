@@ -222,6 +222,23 @@ export const readBlocks = (
     }
   )
 
+/** Blocks beyond which only their first term is of use: a single term's postings are most of them. */
+const smallBlock = 64 * 1024
+
+/** Calls `use` with each of the blocks that is not large, in no order. */
+export const readSmallBlocks = (
+  sql: SqlClient.SqlClient,
+  refs: ReadonlyArray<BlockRef>,
+  use: (data: Buffer) => void
+): Effect.Effect<void, SqlError> =>
+  Effect.map(
+    sql.unsafe<PartRow>(
+      `SELECT id, data, crc FROM keyword_postings WHERE id ${inList} AND length(data) <= ${smallBlock}`,
+      [list(refs.map(({ block, segment }) => key(segment, 1 + block)))]
+    ),
+    (rows) => rows.forEach((row) => use(bytesOf(row)))
+  )
+
 /** The blocks' first terms, from the blocks themselves. */
 export const firstTerms = (
   sql: SqlClient.SqlClient,

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import type { NearTerm } from "../../model/Stored.ts"
 import { isLoneCharacter } from "../../text/terms/scan.ts"
 import { salient, splitQuery } from "../../text/terms.ts"
 import { termsVersion } from "../../text/terms/version.ts"
@@ -22,12 +23,13 @@ import {
   putHead,
   State
 } from "../keyword/segments.ts"
+import { nearTerms } from "../keyword/spelling.ts"
 import { crowd } from "../keyword/tiers.ts"
 import { verify } from "../keyword/verify.ts"
 import type { Scored } from "./rank.ts"
 
 export type { KeywordRow }
-export { mergeStep, verify }
+export { mergeStep, nearTerms, verify }
 
 export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<void, SqlError> =>
   Effect.flatMap(ofCollection(sql, collection), (segments) =>
@@ -113,6 +115,8 @@ export const search = Effect.fnUntraced(function* (
     readonly depth: number
     readonly mask: Mask | undefined
     readonly also: ReadonlyArray<number>
+    /** Terms to be looked up besides, for words that match nothing. */
+    readonly near?: ReadonlyArray<NearTerm> | undefined
     /** How many they have, to hold the postings against. */
     readonly passages?: number
   }
@@ -122,6 +126,9 @@ export const search = Effect.fnUntraced(function* (
     count,
     isPrefix: isLoneCharacter(term)
   }))
+  for (const { term, weight } of options.near ?? []) {
+    if (!wanted.some((want) => want.term === term)) wanted.push({ term, count: weight, isPrefix: false })
+  }
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
   return yield* best(sql, collections, wanted, options)
 })

@@ -75,6 +75,7 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
           {
             depth,
             mask: union(asked),
+            near: request.near,
             also: crosswise ? idsOf(nearest.flat()) : [],
             passages: asked.reduce((sum, { passages }) => sum + passages, 0)
           }

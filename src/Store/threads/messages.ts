@@ -47,6 +47,7 @@ export const reads = [
   "sample",
   "metadataKeys",
   "rank",
+  "nearTerms",
   "sizes",
   "linkage",
   "graphPage",

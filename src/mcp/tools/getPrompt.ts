@@ -7,7 +7,7 @@ import { Tokenizer } from "../../Tokenizer.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { Notice } from "./quoted.ts"
-import { nothingFound, optional, plural, SearchArguments } from "./request.ts"
+import { alsoSearchedLine, nothingFound, optional, plural, SearchArguments } from "./request.ts"
 
 const defaultTopK = 3
 
@@ -24,7 +24,7 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { degraded, fusion, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
+      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
         ...request,
         topK: request.topK ?? defaultTopK,
         hybrid: request.hybrid ?? true
@@ -37,6 +37,7 @@ export const getPrompt = make({
         const notices = [
           ...nothing,
           ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
+          ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
           ...(omitted === 0
             ? []
             : [
@@ -52,6 +53,7 @@ export const getPrompt = make({
             mode,
             ...optional("fusion", fusion),
             ...optional("degraded", degraded),
+            ...optional("also_searched", alsoSearched),
             ...optional("hint", hint),
             ...optional("omitted", omitted === 0 ? undefined : omitted),
             ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))

@@ -5,6 +5,7 @@ import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
 import { type CollectionNotFound, Store } from "../../Store.ts"
+import { bounded } from "../../text/prompt.ts"
 import type { Settings } from "../Tool.ts"
 
 /** A schema under a description for a model, which is shorter than the API's. */
@@ -109,3 +110,7 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
   ]
   return `Nothing found among ${plural(documents, "document")} of ${where}. To go on: ${hints.join(", ")}.`
 })
+
+/** The words searched for besides those of the query; a word of the index may be long. */
+export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
+  `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`

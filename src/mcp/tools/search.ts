@@ -6,7 +6,7 @@ import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
-import { nothingFound, optional, plural, SearchArguments } from "./request.ts"
+import { alsoSearchedLine, nothingFound, optional, plural, SearchArguments } from "./request.ts"
 
 const SearchAnswer = Schema.Struct({
   notice: Notice,
@@ -48,14 +48,18 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { degraded, fusion, hint, hits, mode, queryTimeMs } = found
+      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = found
       const entries = hits.map((hit, index) => entry(hit, index + 1))
       const results = hits.map(toQuoted)
       const opening =
         hits.length === 0
           ? `${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`
           : `${plural(hits.length, "passage")} for ${JSON.stringify(bounded(request.query, 200))}, best first (${mode} search). ${guard}`
-      const notices = degraded === undefined ? [opening] : [opening, `Degraded: ${shortfall({ degraded, mode })}.`]
+      const notices = [
+        opening,
+        ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
+        ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)])
+      ]
       return yield* fitting(
         hits.map((_, index) => ({ structured: results[index], text: [entries[index]!] })),
         maxTokens,
@@ -70,6 +74,7 @@ export const search = make({
               mode,
               ...optional("fusion", fusion),
               ...optional("degraded", degraded),
+              ...optional("also_searched", alsoSearched),
               ...optional("hint", hint),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })
             },

@@ -1,0 +1,45 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { document, embedder } from "../contracts/Store.ts"
+
+it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
+  it.effect("are looked up by what is spelled like them, and weigh less than words that match", () =>
+    Effect.gen(function* () {
+      const store = yield* Store
+      yield* store.createCollection(defaultCollection, embedder)
+      const texts = [
+        "The configuration of a server",
+        "Configured by nobody",
+        "They receive letters",
+        "Write to a socket",
+        "A rocket flies"
+      ]
+      for (const text of texts) yield* store.put(defaultCollection, [document(text, { source: text })])
+      const near = (query: string) =>
+        Effect.map(store.nearTerms([defaultCollection], query), (found) => found.map(({ term, word }) => [word, term]))
+      assert.deepStrictEqual(yield* near("configuraton recieve soket server"), [
+        ["configuraton", "configur"],
+        ["recieve", "receiv"],
+        ["soket", "socket"]
+      ])
+      // The first letter is kept, short words and words that match are let be.
+      assert.deepStrictEqual(yield* near("docket sever tha socket by"), [["sever", "server"]])
+      assert.deepStrictEqual(yield* near("zebra flamingo"), [])
+
+      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
+      assert.deepStrictEqual(yield* store.rank({ ...request, keyword: "recieve" }), [])
+      const found = yield* store.rank({
+        ...request,
+        keyword: "recieve rocket",
+        near: yield* store.nearTerms([defaultCollection], "recieve rocket")
+      })
+      assert.deepStrictEqual(
+        found.map(({ document }) => document.source),
+        ["A rocket flies", "They receive letters"]
+      )
+    })
+  )
+})
