@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 import type { Embedders } from "../Embedders.ts"
+import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { Search } from "../Search.ts"
@@ -15,7 +16,7 @@ import type { Store } from "../Store.ts"
 import type { Tokenizer } from "../Tokenizer.ts"
 
 /** What the tools work with. */
-export type Engine = Search | Prompt | Indexer | Store | Embedders | Tokenizer
+export type Engine = Search | Graph | Prompt | Indexer | Store | Embedders | Tokenizer
 
 /**
  * Builds a layer when it is first used, and keeps it until the scope closes. Where building fails, the next use tries

@@ -8,6 +8,7 @@ export const toolNames = [
   "get_document",
   "list_sources",
   "collection_info",
+  "graph_query",
   "index_documents"
 ] as const
 
@@ -16,13 +17,16 @@ export const writingTools: ReadonlyArray<string> = ["index_documents"]
 
 const list = (names: ReadonlyArray<string>): string => names.join(", ")
 
-/** The tools that `--filter a,b` leaves, in the catalogue's order; else what is wrong with it. */
+/**
+ * The tools that `--filter a,b` leaves, in the catalogue's order; else what is wrong with it. What asks
+ * the graph is there only where the filter names it, since every listing costs a client's model.
+ */
 export const selectTools = (
   filter: string | undefined,
   readOnly: boolean
 ): Either.Either<ReadonlyArray<string>, string> => {
   const served = toolNames.filter((name) => !readOnly || !writingTools.includes(name))
-  if (filter === undefined) return Either.right(served)
+  if (filter === undefined) return Either.right(served.filter((name) => name !== "graph_query"))
   const wanted = filter.split(",").map((name) => name.trim())
   if (wanted.every((name) => name === "")) return Either.left(`--filter names no tool; there are ${list(toolNames)}`)
   for (const name of wanted) {

@@ -55,6 +55,13 @@ describe("tools/list", () => {
     )
   })
 
+  it("has graph_query where --filter names it", async () => {
+    assert.deepStrictEqual(
+      (await listed(["--filter", "graph_query,search"])).map(({ name }) => name),
+      ["search", "graph_query"]
+    )
+  })
+
   it("speaks only of tools that are served", async () => {
     const [search] = await listed(["--filter", "search"])
     for (const name of names.slice(1)) assert.notInclude(search.description, name)
@@ -95,6 +102,29 @@ describe("every tool", () => {
       assert.isTrue(valid, `${name}: ${errorMessage}`)
       assert.isAbove(content[0].text.length, 0)
     }
+  })
+
+  it("tells what the graph knows of a name, as data", async () => {
+    const lantern = {
+      content: "Hollow Lantern is a song. It was recorded in Port Arden in winter.",
+      metadata: { source: "lantern.md", title: "Hollow Lantern" }
+    }
+    const arden = {
+      content: "Port Arden is a town with two mills and a harbour.",
+      metadata: { source: "arden.md", title: "Port Arden" }
+    }
+    const { folder } = await connectWith([lantern, arden])
+    const client = await connect({ folder, args: ["--filter", "graph_query"] })
+    const tool = (await client.result("tools/list")).tools.find(({ name }: Json) => name === "graph_query")
+    const { content, structuredContent } = await client.call("graph_query", { entity: "hollow lantern", hops: 2 })
+    const { errorMessage, valid } = new AjvJsonSchemaValidator().getValidator(tool.outputSchema)(structuredContent)
+    assert.isTrue(valid, errorMessage)
+    assert.deepInclude(structuredContent.mentions[0], { source: "lantern.md", relation: "defines" })
+    assert.strictEqual(structuredContent.neighbours[0].name, "Port Arden")
+    assert.include(content[0].text, "lantern.md:1")
+    assert.include((await client.callError("graph_query", { entity: "nobody" })).message, '"nobody"')
+    assert.include((await client.callError("graph_query", { entity: "x", hops: 4 })).message, "hops")
+    assert.include((await client.callError("graph_query", { entity: "x", collection: "nope" })).message, "nope")
   })
 
   it("names every argument that is wrong, what is allowed, and what it got", async () => {

@@ -3,6 +3,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
+import { GraphUse } from "../../model/Graph.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
 import { type CollectionNotFound, Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
@@ -47,6 +48,7 @@ export const SearchArguments = Schema.Struct({
   alpha: Schema.optional(described(Alpha, "0 words only, 1 meaning only")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
   filter: FilterArgument,
+  graph: Schema.optional(described(GraphUse, "Whether to follow names to other passages")),
   collection: Schema.optional(described(CollectionName, "Only this collection (default: all)")),
   maxTokens
 })

@@ -1,0 +1,93 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Graph } from "../../Graph.ts"
+import { CollectionName, defaultCollection } from "../../model/Collection.ts"
+import { Relation } from "../../model/Graph.ts"
+import { bounded, oneLine } from "../../text/prompt.ts"
+import { invalidParams } from "../RpcError.ts"
+import { make } from "../Tool.ts"
+import { guard, quote } from "./quoted.ts"
+import { described, plural } from "./request.ts"
+
+/** Mentions that are told; an entity has up to fifty. */
+const mostMentions = 20
+const nameCharacters = 200
+
+const shown = (text: string): string => bounded(oneLine(text), nameCharacters)
+
+/** What `GraphEntity` has, in a schema that costs a client's model little; HTTP's says more. */
+const Known = Schema.Struct({
+  notice: Schema.String,
+  name: Schema.String,
+  description: Schema.optional(Schema.String),
+  documents: Schema.Int,
+  mentions: Schema.Array(Schema.Unknown),
+  neighbours: Schema.Array(Schema.Unknown)
+})
+
+export const graphQuery = make({
+  name: "graph_query",
+  title: "Ask the knowledge graph",
+  description: () =>
+    "What documents say of a name, title or symbol: passages that define or mention it, as source:line, and names it leads to.",
+  input: Schema.Struct({
+    entity: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
+      description: "Name, title or symbol"
+    }),
+    hops: Schema.optional(Schema.Int.pipe(Schema.between(1, 3)).annotations({ description: "How far neighbours are" })),
+    kind: Schema.optional(described(Relation, "Only this relation")),
+    collection: Schema.optional(described(CollectionName, "Its collection (default: default)"))
+  }),
+  output: Known,
+  defaults: () => ({ hops: 1 }),
+  run: ({ collection = defaultCollection, entity, hops = 1, kind }) =>
+    Effect.gen(function* () {
+      const found = yield* (yield* Graph)
+        .entity(collection, entity, { hops, kinds: kind === undefined ? undefined : new Set([kind]) })
+        .pipe(
+          Effect.catchTag("EntityNotFound", () =>
+            invalidParams([
+              {
+                path: "entity",
+                message: `entity: the graph of collection ${collection} knows no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or fuller name, as the documents have it`
+              }
+            ])
+          )
+        )
+      const mentions = found.mentions
+        .slice(0, mostMentions)
+        .map((mention) => ({ ...mention, name: shown(mention.name), source: shown(mention.source) }))
+      const neighbours = found.neighbours.map((neighbour) => ({
+        ...neighbour,
+        name: shown(neighbour.name),
+        source: shown(neighbour.source)
+      }))
+      const notice = `${plural(found.documents, "document has", "documents have")} to do with this entity. ${guard}`
+      return {
+        structured: {
+          ...found,
+          notice,
+          name: shown(found.name),
+          ...(found.description === undefined ? {} : { description: oneLine(found.description) }),
+          mentions,
+          neighbours
+        },
+        text: [
+          [
+            notice,
+            quote([
+              shown(found.name),
+              ...(found.description === undefined ? [] : [oneLine(found.description)]),
+              ...mentions.map(
+                ({ name, relation, source, start_line }) => `${relation} ${source}:${start_line} ${name}`
+              ),
+              ...neighbours.map(
+                ({ hops, name, relation, source, start_line }) =>
+                  `neighbour ${name} (${relation}, ${plural(hops, "step")}) ${source}:${start_line}`
+              )
+            ])
+          ].join("\n\n")
+        ]
+      }
+    })
+})
