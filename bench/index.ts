@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, string>> = {
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
+  bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   http: "the HTTP server beside bare node:http and the engine in process"
 }
 

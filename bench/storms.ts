@@ -120,7 +120,7 @@ export const serveHttp = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) =
       child.once("exit", resolve)
       child.kill("SIGTERM")
     })
-  return { url, end }
+  return { url, end, pid: child.pid }
 }
 
 /** What POST /query, /stats and /ready answer within 30 s, each with its time; what failed says so. */

@@ -58,9 +58,9 @@ const operators = {
   minProperties: 1,
   additionalProperties: false
 }
+/** A list of filters; anything else under these keys is about a key of the metadata of that name. */
 const filters = (description: string) => ({
-  type: "array",
-  items: { $ref: "#/components/schemas/Filter" },
+  anyOf: [{ type: "array", items: { $ref: "#/components/schemas/Filter" } }, ...scalars, list, operators],
   description
 })
 

@@ -25,6 +25,13 @@ const hostile: ReadonlyArray<readonly [name: string, path: string, body: string]
   ["a list for a query", "/query", `{"query":[${repeated("1", 150_000)}]}`],
   ["a filter of lists", "/query", `{"query":"x","filter":{"a":[${repeated("1", 150_000)}]}}`],
   ["filters in filters", "/query", `{"query":"x","filter":{"or":[${repeated('{"or":[{"a":1}]}', 50_000)}]}}`],
+  ["a key of a million characters", "/query", `{"query":"x","${"k".repeat(1_000_000)}":1}`],
+  ["a filter key of a million characters", "/query", `{"query":"x","filter":{"${"k".repeat(1_000_000)}":[{}]}}`],
+  [
+    "a metadata key of a million characters",
+    "/index",
+    `{"documents":[{"content":"x","metadata":{"${"k".repeat(1_000_000)}":"\\ud800"}}]}`
+  ],
   ["a very long query", "/query", `{"query":"${"é".repeat(10_000_000)}"}`],
   ["a number of a million digits", "/query", `{"query":"x","alpha":${"1".repeat(1_000_000)}}`]
 ]
