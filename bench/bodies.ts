@@ -88,9 +88,9 @@ for (const [name, path, make] of bodies) {
   const before = memory("VmRSS")
   let most = before
   let worst = 0
-  let ended = false
+  const posting = new AbortController()
   const polling = (async () => {
-    while (!ended) {
+    while (!posting.signal.aborted) {
       const asked = performance.now()
       await send("GET", "/health")
       worst = Math.max(worst, performance.now() - asked)
@@ -101,7 +101,7 @@ for (const [name, path, make] of bodies) {
   const began = performance.now()
   const answer = await send("POST", path, body)
   const took = performance.now() - began
-  ended = true
+  posting.abort()
   await polling
   await pause(2000)
   const mb = (value: number) => `${Math.round(value)} MB`

@@ -1,8 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { LlmConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
-import { type Generation, Llm, LlmUnavailable } from "./Llm.ts"
+import { type Generation, Llm, LlmUnavailable, type Turn } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
@@ -15,6 +16,8 @@ import { embeddedText } from "./text/embedded.ts"
 export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined
   readonly temperature?: number | undefined
+  /** What was said before the question, in order. */
+  readonly history?: ReadonlyArray<Turn> | undefined
 }
 
 /** What was found, and the answer to come. */
@@ -49,6 +52,13 @@ export const supportOf = (lexical: number, cosine: Option.Option<number>): numbe
 /** Tokens of the built-in tokenizer to one of a model's: models cut finer, code and other languages most. */
 const tokenRatio = 0.75
 
+/** What is said where nothing was found: a model would answer from what it remembers. */
+const unanswered: Generation = {
+  llm: { backend: "extractive" },
+  fragments: Stream.make("Nothing in the index answers this: no passage was found."),
+  isCut: Effect.succeed(false)
+}
+
 /** Answers a question from the index, and checks what the answer cites. */
 export class Answer extends Effect.Service<Answer>()("clew/Answer", {
   effect: Effect.gen(function* () {
@@ -56,7 +66,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     const llm = yield* Llm
     const store = yield* Store
     const embedders = yield* Embedders
-    const { backend, contextTokens, maxTokens } = yield* LlmConfig
+    const { backend, contextTokens, maxTokens, model: configured } = yield* LlmConfig
 
     const room = Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio)
 
@@ -67,10 +77,31 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
           `raise llm.context_tokens (${contextTokens}) as far as the model goes, lower llm.max_tokens (${maxTokens}), or ask more briefly`
       })
 
+    /** What fits into half of the window: what the system says, then the newest of the rest, in order. */
+    const remembered = Effect.fnUntraced(function* (history: ReadonlyArray<Turn>) {
+      const isSystem = ({ role }: Turn) => role === "system"
+      const kept = new Set<Turn>()
+      let tokens = 0
+      for (const turn of [...history.filter(isSystem), ...history.filter((it) => !isSystem(it)).toReversed()]) {
+        // A token has no more characters than its word, and no word needs counting that cannot fit.
+        tokens += turn.content.length > room * 50 ? Infinity : yield* prompt.count(turn.content)
+        if (tokens > room / 2) break
+        kept.add(turn)
+      }
+      return { history: history.filter((turn) => kept.has(turn)), tokens: tokens > room / 2 ? room / 2 : tokens }
+    })
+
     const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
       const { model, query, temperature } = request
+      const { history, tokens } =
+        request.history === undefined || request.history.length === 0
+          ? { history: undefined, tokens: 0 }
+          : yield* remembered(request.history)
       // What quotes reads no prompt, so that no window bounds it.
-      const outcome = yield* prompt.run({ ...request, maxTokens: backend === "extractive" ? undefined : room })
+      const outcome = yield* prompt.run({
+        ...request,
+        maxTokens: backend === "extractive" ? undefined : Math.floor(room - tokens)
+      })
       const { degraded, fits, found, fusion, mode, prompt: text } = outcome
       const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
       const quotes = isBare && (yield* llm.identity(model)).backend === "extractive"
@@ -82,7 +113,12 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         fusion,
         omitted,
         degraded,
-        generation: isBare && !quotes ? crowded(omitted) : llm.answer({ query, hits, prompt: text, model, temperature })
+        generation:
+          isBare && !quotes
+            ? crowded(omitted)
+            : found.length === 0
+              ? Effect.succeed(unanswered)
+              : llm.answer({ query, hits, prompt: text, history, model, temperature })
       } satisfies Answering
     })
 
@@ -140,6 +176,12 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       })
     })
 
-    return { ask, verify }
+    /** The model that answers now, if one does, and the one that the configuration names. */
+    const models = Effect.map(llm.identity(), (used) => ({
+      used,
+      configured: backend === "extractive" ? undefined : configured
+    }))
+
+    return { ask, models, verify }
   })
 }) {}

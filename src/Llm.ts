@@ -16,6 +16,12 @@ export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
   }
 }
 
+/** What was said before the question. */
+export interface Turn {
+  readonly role: "system" | "user" | "assistant"
+  readonly content: string
+}
+
 /** What to answer, and from what. */
 export interface Question {
   readonly query: string
@@ -23,6 +29,8 @@ export interface Question {
   readonly hits: ReadonlyArray<Hit>
   /** The same as a prompt, for a model that reads one. */
   readonly prompt: string
+  /** What was said before, in order. */
+  readonly history?: ReadonlyArray<Turn> | undefined
   /** Instead of the configured model. */
   readonly model?: string | undefined
   /** Instead of the configured temperature, 0 to 2. */

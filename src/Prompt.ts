@@ -37,6 +37,10 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       } satisfies PromptOutcome
     })
 
-    return { run }
+    return {
+      run,
+      /** Tokens of a text, by the built-in tokenizer. */
+      count: (text: string) => Effect.map(tokenizer.load, ({ count }) => count(text))
+    }
   })
 }) {}

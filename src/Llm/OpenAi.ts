@@ -95,10 +95,10 @@ export const make = (
 
     return {
       identity: (model) => Effect.succeed(identity(model)),
-      answer: ({ model = options.model, prompt, temperature = options.temperature }) => {
+      answer: ({ history = [], model = options.model, prompt, temperature = options.temperature }) => {
         const body = {
           model,
-          messages: [{ role: "user", content: prompt }],
+          messages: [...history, { role: "user", content: prompt }],
           temperature,
           max_tokens: maxTokens,
           stream: true

@@ -4,10 +4,11 @@ import { version } from "../version.ts"
 import { AskGroup, CitationsEvent, ErrorEvent, SourceEvent } from "./Ask.ts"
 import { CollectionsGroup } from "./Collections.ts"
 import { DocumentsGroup } from "./Documents.ts"
+import { ChatChunk, ChatGroup } from "./Chat.ts"
 import * as failures from "./failures.ts"
 import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
-import { FieldError, ProblemBody } from "./Problem.ts"
+import { FieldError, OpenAiError, ProblemBody } from "./Problem.ts"
 import { SearchGroup } from "./Search.ts"
 import { ClientMessage, ServerMessage, SocketGroup } from "./Socket.ts"
 import { SystemGroup } from "./System.ts"
@@ -16,6 +17,7 @@ import { SystemGroup } from "./System.ts"
 export class Api extends HttpApi.make("clew")
   .add(SearchGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(AskGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
+  .add(ChatGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(DocumentsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(CollectionsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(GraphGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
@@ -25,6 +27,8 @@ export class Api extends HttpApi.make("clew")
   .annotate(HttpApi.AdditionalSchemas, [
     ProblemBody,
     FieldError,
+    OpenAiError,
+    ChatChunk,
     ClientMessage,
     ServerMessage,
     SourceEvent,

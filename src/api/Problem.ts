@@ -27,6 +27,17 @@ export const ProblemBody = Schema.Struct({
 }).annotations({ identifier: "Problem", description: "An error, as RFC 9457 has it" })
 export type ProblemBody = typeof ProblemBody.Type
 
+/** An error as OpenAI's API has it, at the addresses that speak like it. */
+export const OpenAiError = Schema.Struct({
+  error: Schema.Struct({
+    message: Schema.String.annotations({ description: "What went wrong, and how to put it right where that is known" }),
+    type: Schema.String.annotations({ description: "The kind of error, as invalid_request_error" }),
+    code: Schema.String.annotations({ description: "The error's name, as model_not_found" }),
+    param: Schema.NullOr(Schema.String).annotations({ description: "The first field that is wrong" })
+  }).annotations({ description: "The error" })
+}).annotations({ identifier: "OpenAiError", description: "An error, as OpenAI's API has it" })
+export type OpenAiError = typeof OpenAiError.Type
+
 type Wire<Tag extends string> = Omit<ProblemBody, "_tag"> & { readonly _tag: Tag }
 
 /** What a handler fails with and a client catches: any error with this name. */

@@ -103,6 +103,17 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()(
   }
 }
 
+/** A request names a model that is not the configured one. */
+export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()(
+  "ModelNotFound",
+  { model: Schema.String, known: Schema.Array(Schema.String) },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `There is no model ${JSON.stringify(this.model)} here; there is ${this.known.join(", ")}`
+  }
+}
+
 /** The default collection always exists. */
 export class CollectionProtected extends Schema.TaggedError<CollectionProtected>()(
   "CollectionProtected",

@@ -12,6 +12,7 @@ export const Unauthorized = failure("Unauthorized", 401, "The bearer token is mi
 export const ReadOnly = failure("ReadOnly", 403, "The server is read-only")
 export const Forbidden = failure("Forbidden", 403, "The request's Host or Origin may not ask")
 export const CollectionNotFound = failure("CollectionNotFound", 404, "There is no such collection")
+export const ModelNotFound = failure("ModelNotFound", 404, "There is no such model")
 export const DocumentNotFound = failure("DocumentNotFound", 404, "There is no such document")
 export const EntityNotFound = failure("EntityNotFound", 404, "The graph knows no entity of this name")
 export const RouteNotFound = failure("RouteNotFound", 404, "There is nothing at this address")
@@ -25,6 +26,7 @@ export const UpgradeRequired = failure("UpgradeRequired", 426, "This address spe
 export const TooManyRequests = failure("TooManyRequests", 429, "Over the rate limit; Retry-After says how long to wait")
 export const InternalError = failure("InternalError", 500, "A defect of the server, with an id that its log carries")
 export const EmbedderUnavailable = failure("EmbedderUnavailable", 503, "The embedder cannot answer now")
+export const LlmUnavailable = failure("LlmUnavailable", 503, "The model cannot answer now")
 export const StoreUnavailable = failure("StoreUnavailable", 503, "The index cannot be used now")
 export const IndexingBusy = failure(
   "IndexingBusy",

@@ -173,12 +173,23 @@ const parameter30 = (parameter: Json, schemas: Json): Json => {
   return { ...parameter, description: parameter["description"] ?? named?.description, schema }
 }
 
-const operation30 = (operation: Json, schemas: Json): Json => {
+/** The same errors in OpenAI's form, at the addresses that speak like it. */
+const likeOpenAi = (responses: Json): Json =>
+  mapValues(responses, (response: Json, status) =>
+    Number(status) >= 400
+      ? { ...response, content: { "application/json": { schema: { $ref: ref("OpenAiError") } } } }
+      : response
+  )
+
+const operation30 = (operation: Json, schemas: Json, path: string): Json => {
   const { operationId, parameters, requestBody, responses, security, ...rest } = operation
   const answers = Object.entries<Json>(responses).filter(
     // Declared for the whole API by HttpApi; an endpoint that decodes nothing cannot answer it.
     ([status, response]) =>
       status !== "400" || (problem(response)["content"][problemType].schema.anyOf ?? [1]).length > 0
+  )
+  const described = Object.fromEntries(
+    answers.map(([status, response]) => [status, describe(status, response, schemas)])
   )
   return {
     ...rest,
@@ -188,7 +199,7 @@ const operation30 = (operation: Json, schemas: Json): Json => {
     ...(parameters.length > 0 ? { parameters: parameters.map((it: Json) => parameter30(it, schemas)) } : {}),
     ...(requestBody ? { requestBody: { ...requestBody, content: mapValues(requestBody.content, content) } } : {}),
     responses: {
-      ...Object.fromEntries(answers.map(([status, response]) => [status, describe(status, response, schemas)])),
+      ...(path.startsWith("/v1/") ? likeOpenAi(described) : described),
       default: { ...otherwise, headers: everywhere }
     }
   }
@@ -202,8 +213,8 @@ export const toOpenApi30 = (spec: Json): Json => {
   for (const [name, schema] of Object.entries<Json>(spec["components"].schemas)) {
     if (!internal.has(name)) schemas[name] = schema30(schema)
   }
-  const paths = mapValues(spec["paths"], (item: Json) =>
-    mapValues(item, (operation) => operation30(operation, schemas))
+  const paths = mapValues(spec["paths"], (item: Json, path) =>
+    mapValues(item, (operation) => operation30(operation, schemas, path))
   )
   const operations: ReadonlyArray<Json> = Object.values<Json>(paths).flatMap((item) => Object.values<Json>(item))
   const strict = neededBy([{ $ref: ref("ClientMessage") }, operations.map(({ requestBody }) => requestBody)], schemas)

@@ -37,7 +37,7 @@ interface Provenance {
   readonly omitted?: number
 }
 
-const provenance = ({ degraded, fusion, mode, omitted }: Answering): Provenance => ({
+export const provenance = ({ degraded, fusion, mode, omitted }: Answering): Provenance => ({
   mode,
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
@@ -51,7 +51,7 @@ const inHeader = (text: string): string =>
     .replace(/[^\x20-\x7e]+/g, "?")
     .slice(0, 500)
 
-const headersOf = ({ degraded, fusion, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
+export const headersOf = ({ degraded, fusion, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
   ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
   ...(degraded === undefined ? {} : { "x-clew-degraded": inHeader(degraded) }),
@@ -97,15 +97,18 @@ const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> 
     }
   })
 
+/** Fails a little before connections are cut, so that a stream's end gets through. */
+export const endOf = Effect.map(Listener, ({ closing, grace }) =>
+  Deferred.await(closing).pipe(
+    Effect.zipRight(Effect.sleep(Duration.times(grace, 0.8))),
+    Effect.zipRight(new LlmUnavailable({ reason: "The server shuts down; the answer is not whole" }))
+  )
+)
+
 export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
   Effect.gen(function* () {
     const answer = yield* Answer
-    const { closing, grace } = yield* Listener
-    /** A little before connections are cut, so that the stream's end gets through. */
-    const late = Deferred.await(closing).pipe(
-      Effect.zipRight(Effect.sleep(Duration.times(grace, 0.8))),
-      Effect.zipRight(new LlmUnavailable({ reason: "The server shuts down; the answer is not whole" }))
-    )
+    const late = yield* endOf
 
     const write =
       (answering: Answering, request: AskRequest, id: string) => (emit: (text: string) => Effect.Effect<void>) =>

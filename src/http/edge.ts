@@ -23,6 +23,7 @@ import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { addressOf, clientOf } from "./loopback.ts"
 import { encode } from "./encoding.ts"
 import * as metrics from "./metrics.ts"
+import { isOpenAi, respondOpenAi } from "./openAi.ts"
 import { errorOf, render, respond } from "./respond.ts"
 import { makeRouteOf, malformedParameter, type Route } from "./routes.ts"
 
@@ -141,6 +142,7 @@ const make = Effect.gen(function* () {
           Option.getOrElse(error, () => cause),
           id
         )
+        const answered = isOpenAi(route?.template ?? "") ? respondOpenAi : respond
         const { defect, inside } = rendered
         const logged =
           defect !== undefined
@@ -148,7 +150,7 @@ const make = Effect.gen(function* () {
             : inside !== undefined && inside !== rendered.body.detail
               ? Effect.logWarning(inside)
               : Effect.void
-        return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(respond(rendered)))
+        return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(answered(rendered)))
       }
 
       const answer: HttpApp.Default<unknown> =

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import { Api } from "../api/Api.ts"
 import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
+import * as chat from "./chat.ts"
 import * as collections from "./collections.ts"
 import * as graph from "./graph.ts"
 import * as docs from "./docs.ts"
@@ -21,6 +22,7 @@ import * as system from "./system.ts"
 const groups = Layer.mergeAll(
   search.layer,
   ask.layer,
+  chat.layer,
   documents.layer,
   collections.layer,
   graph.layer,

@@ -8,6 +8,7 @@ import * as errors from "../../src/api/errors.ts"
 import * as failures from "../../src/api/failures.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
+import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
 
@@ -89,6 +90,8 @@ it("lists what each operation can answer", () => {
     "post /query": "200 400 401 403 404 409 413 415 429 500 503",
     "post /prompt": "200 400 401 403 404 409 413 415 429 500 503",
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
+    "get /v1/models": "200 401 403 429 500",
     "post /index": "200 400 401 403 404 409 413 415 429 500 503",
     "get /documents": "200 400 401 403 404 429 500 503",
     "delete /documents": "200 400 401 403 404 413 415 429 500 503",
@@ -109,7 +112,8 @@ it("lists what each operation can answer", () => {
   for (const { name, operation } of operations) {
     for (const [status, response] of Object.entries<any>(operation.responses)) {
       const isProblem = Number(status) >= 400 && !(name === "get /ready" && status === "503")
-      if (isProblem) assert.hasAllKeys(response.content, ["application/problem+json"], `${name} ${status}`)
+      const type = name.includes(" /v1/") ? "application/json" : "application/problem+json"
+      if (isProblem) assert.hasAllKeys(response.content, [type], `${name} ${status}`)
     }
   }
 })
@@ -150,7 +154,14 @@ it("has numbers that generators can make: bounds beside their type", () => {
 })
 
 it("declares each error with the status that it goes out with", () => {
-  const classes: Record<string, any> = { ...errors, ...Store, ...RateLimiter, EmbedderUnavailable, EntityNotFound }
+  const classes: Record<string, any> = {
+    ...errors,
+    ...Llm,
+    ...Store,
+    ...RateLimiter,
+    EmbedderUnavailable,
+    EntityNotFound
+  }
   for (const [name, failure] of Object.entries(failures)) {
     assert.property(classes, name)
     assert.strictEqual(
