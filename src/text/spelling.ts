@@ -10,12 +10,12 @@ export interface Spelled {
 }
 
 const lettersOnly = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}]+$/u
-const shortest = 4
+const shortest = 5
 const longest = 24
 /** Words of a query that are looked at. */
 const most = 32
 
-/** Edits that a word of so many letters is given: none below 4, one below 8, else two. */
+/** Edits that a word of so many letters is given: none below 5, one below 8, else two. */
 export const allowance = (letters: number): number => (letters < shortest ? 0 : letters < 8 ? 1 : 2)
 
 /** The words of a query that may be misspelled: letters alone, not too short and not too long. */

@@ -125,7 +125,7 @@ class Nearest {
     }
     const shown = this.edited.get(term)
     if (shown !== undefined) this.terms.set(term, { edits: 1, shown, count })
-    else if (term.length >= 4 && term[0] === this.first && /^\p{L}+$/u.test(term)) {
+    else if (term.length >= 5 && term[0] === this.first && /^\p{L}+$/u.test(term)) {
       const edits = distance(this.word.term, term, this.limit)
       if (edits <= this.limit) this.terms.set(term, { edits, shown: undefined, count })
     }
