@@ -265,11 +265,7 @@ describe("standard output", () => {
   })
 
   it("carries JSON-RPC alone when the process dies", async () => {
-    for (const death of [
-      'throw new Error("boom")',
-      "process.abort()",
-      "const a = []; for (;;) a.push(new Array(1e5).fill({}))"
-    ]) {
+    for (const death of ["process.abort()", "const a = []; for (;;) a.push(new Array(1e5).fill({}))"]) {
       const client = new Client({
         nodeArgs: ["--max-old-space-size=64", ...preload(`process.on("SIGUSR2", () => { ${death} })`)]
       })

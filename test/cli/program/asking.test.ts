@@ -160,10 +160,8 @@ describe("reindex", () => {
         }
         yield* Effect.promise(() => own.run(["index", "docs"]))
         const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
-        assert.strictEqual(other.code, 1)
-        assert.include(other.stderr, "clew-static-en-v1")
-        assert.include(other.stderr, "all-minilm")
-        assert.include(other.stderr, "clew reindex")
+        // The packaged model asks nobody, so its collections are opened as recorded whatever is configured.
+        assert.strictEqual(other.code, 0, other.stderr)
 
         const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
         assert.strictEqual(text.code, 0, text.stderr)
