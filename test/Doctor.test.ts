@@ -71,7 +71,10 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     })
   )
 
-  it.scoped(
+  /** Takes many minutes: run with CLEW_LONG_TESTS=1. */
+  const long = process.env["CLEW_LONG_TESTS"] === "1" ? it.scoped : it.scoped.skip
+
+  long(
     "finds every changed byte, but those that change nothing",
     () =>
       Effect.gen(function* () {
@@ -148,7 +151,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"]
   ]
 
-  it.scoped(
+  long(
     "finds and mends what happens to rows, and no search answers from it without a word",
     () =>
       Effect.gen(function* () {
@@ -205,7 +208,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     300_000
   )
 
-  it.scoped(
+  long(
     "finds pages that changed places, and an end that is missing, without a crash",
     () =>
       Effect.gen(function* () {
