@@ -34,18 +34,3 @@ export type WatchEvent =
   | ({ readonly _tag: "Scanned" } & Scanned)
   /** A scan broke off; it is made again. */
   | { readonly _tag: "Broken"; readonly reason: string }
-
-/** How a watcher is doing. */
-export interface WatchStatus {
-  readonly paths: ReadonlyArray<string>
-  /** `waiting`: another process watches. */
-  readonly state: "waiting" | "starting" | "events" | "polling"
-  /** When the last scan ended, in milliseconds since 1970. */
-  readonly lastScanAt?: number | undefined
-  readonly lastScanMs?: number | undefined
-  /** Files told of that have not been looked at since. */
-  readonly waiting: number
-  readonly failed: number
-  /** Paths of which nothing is forgotten, because they are missing or have lost most of their files. */
-  readonly held: ReadonlyArray<string>
-}

@@ -182,7 +182,7 @@ const limitsSection = Schema.Struct({
 })
 
 const watch = Schema.Struct({
-  paths: key("paths", paths, [], "Files and folders that clew watch follows where it is given none, and serve too"),
+  paths: key("paths", paths, [], "Files and folders that clew watch, serve and mcp follow where they are given none"),
   rescanSeconds: key(
     "rescan_seconds",
     integer(1, 86_400),

@@ -1,23 +1,34 @@
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import * as path from "node:path"
 import { defaultCollection } from "../model/Collection.ts"
 import { Watcher } from "../Watcher.ts"
+import { Engine } from "./engine.ts"
+import { Place } from "./place.ts"
+import { UsageError } from "./UsageError.ts"
 import { describe } from "./watchText.ts"
 
+/** What a door that answers is to follow beside it: what its flag names, else what the configuration does. */
+export const watchedBy = Effect.fnUntraced(function* (
+  command: string,
+  { readOnly, watch }: { readonly watch: ReadonlyArray<string>; readonly readOnly: boolean }
+) {
+  if (readOnly && watch.length > 0) {
+    return yield* new UsageError({
+      detail: "--watch writes into the index, which --read-only forbids: choose one",
+      command
+    })
+  }
+  const { cwd } = yield* Place
+  const { watch: configured } = yield* (yield* Engine).settings
+  return readOnly ? [] : watch.length > 0 ? watch.map((name) => path.resolve(cwd, name)) : configured.paths
+})
+
 /** Follows paths beside what else the program does, and logs what comes of it; a trouble with it ends nothing else. */
-export const following = (paths: ReadonlyArray<string>, cwd: string) =>
-  paths.length === 0
-    ? Layer.empty
-    : Layer.scopedDiscard(
-        Effect.gen(function* () {
-          const { run } = yield* Watcher
-          const watching = run({ paths, collection: defaultCollection }, (event) => {
-            const said = describe(event, cwd)
-            if (said === undefined) return Effect.void
-            return said.isTrouble ? Effect.logWarning(said.text) : Effect.logInfo(said.text)
-          })
-          yield* Effect.forkScoped(
-            Effect.catchAll(watching, ({ message }) => Effect.logError(`Changes are not followed: ${message}`))
-          )
-        })
-      )
+export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
+  Effect.flatMap(Watcher, ({ run }) =>
+    run({ paths, collection: defaultCollection }, (event) => {
+      const said = describe(event, cwd)
+      if (said === undefined) return Effect.void
+      return said.isTrouble ? Effect.logWarning(said.text) : Effect.logInfo(said.text)
+    })
+  ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Changes are not followed: ${message}`)))

@@ -6,9 +6,12 @@ import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { define, group } from "./command.ts"
 import { Engine } from "./engine.ts"
+import { following, watchedBy } from "./following.ts"
 import * as logging from "./logging.ts"
 import * as flags from "./mcp/flags.ts"
 import { install } from "./mcp/install.ts"
+import * as options from "./options.ts"
+import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
 
@@ -16,18 +19,19 @@ const serve = define(
   {
     name: "mcp",
     summary: "Serve MCP on standard input and output",
-    flags: { ...flags },
+    flags: { ...flags, watch: options.watch },
     examples: [
       "clew mcp --db notes.db",
       "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'",
-      "clew mcp --db notes.db --filter search,get_document --read-only"
+      "clew mcp --db notes.db --filter search,get_document --read-only",
+      "clew mcp --db notes.db --watch ~/notes"
     ],
     details: [
       `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
       "Ends when standard input does."
     ]
   },
-  ({ description, filter, name, readOnly }) =>
+  ({ description, filter, name, readOnly, watch }) =>
     Effect.gen(function* () {
       const tools = yield* Either.mapLeft(
         selectTools(filter, readOnly),
@@ -35,7 +39,9 @@ const serve = define(
       )
       const engine = yield* Engine
       // Read at the start, so that a mistake in it ends the start as a mistake in a flag does.
-      const { store } = yield* engine.settings
+      const { server, store } = yield* engine.settings
+      const { cwd } = yield* Place
+      const watched = yield* watchedBy("clew mcp", { watch, readOnly: readOnly || server.readOnly })
       const config = Effect.map(engine.settings, ({ log, search, server }) => ({
         topK: search.topK,
         readOnly: readOnly || server.readOnly,
@@ -44,9 +50,10 @@ const serve = define(
       }))
       const opened = Layer.unwrapEffect(
         Effect.map(config, (decided) =>
-          engine.open(decided.readOnly ? "readonly" : tools.includes("index_documents") ? "write" : "read", {
-            pooled: true
-          })
+          engine.open(
+            decided.readOnly ? "readonly" : watched.length > 0 || tools.includes("index_documents") ? "write" : "read",
+            { pooled: true }
+          )
         )
       )
       // Loaded here, since no other command needs the SDK.
@@ -56,7 +63,8 @@ const serve = define(
       const overview = overviewOf(yield* engine.glance, {
         name,
         description,
-        missing: (yield* engine.exists) ? undefined : store.path
+        missing: (yield* engine.exists) ? undefined : store.path,
+        watched
       })
       yield* run({
         version,
@@ -65,6 +73,7 @@ const serve = define(
         name,
         overview,
         engine: opened,
+        ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
         empty: engine.open("preview"),
         exists: engine.exists,
         loggerOf

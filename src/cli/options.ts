@@ -57,6 +57,11 @@ export const collection = Flag.text("collection", {
   decode: decodeCollection
 })
 
+export const watch = Flag.repeated("watch", {
+  value: "PATH",
+  summary: "Index this file or folder and follow its changes beside answering (default: watch.paths)"
+})
+
 export const topK = Flag.number("top-k", {
   alias: "k",
   value: "N",

@@ -41,6 +41,7 @@ export interface Sample {
   readonly type: "counter" | "gauge"
   readonly help: string
   readonly value: number
+  readonly labels?: Labels
 }
 
 const write = (families: ReadonlyMap<string, Family>): string =>
@@ -71,6 +72,8 @@ export const prometheus = (samples: ReadonlyArray<Sample>): Effect.Effect<string
       else if (MetricState.isHistogramState(metricState))
         add(name, "histogram", help, histogram(name, labels, metricState))
     }
-    for (const { help, name, type, value } of samples) add(name, type, help, [series(name, [], value)])
+    for (const { help, labels = [], name, type, value } of samples) {
+      add(name, type, help, [series(name, labels, value)])
+    }
     return write(families)
   })

@@ -18,6 +18,7 @@ import { isLoopback } from "./loopback.ts"
 import * as server from "./server.ts"
 import * as telemetry from "./telemetry.ts"
 import { logUnhandled } from "../Unhandled.ts"
+import type { Watcher } from "../Watcher.ts"
 
 type Engine =
   | Search
@@ -30,6 +31,7 @@ type Engine =
   | LimitsConfig
   | LogConfig
   | TelemetryConfig
+  | Watcher
 
 export interface Options<E, E2> {
   readonly allowUnauthenticated: boolean

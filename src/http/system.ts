@@ -8,13 +8,16 @@ import type { Check } from "../api/System.ts"
 import { Embedders } from "../Embedders.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
+import { toWatching } from "../model/Watching.ts"
 import { Store } from "../Store.ts"
 import { version } from "../version.ts"
+import { Watcher } from "../Watcher.ts"
 import { Access } from "./Access.ts"
 import { named } from "./collections.ts"
 import { processSamples } from "./process.ts"
 import { prometheus, type Sample } from "./prometheus.ts"
 import { withoutInside } from "./respond.ts"
+import { watchSamples } from "./watching.ts"
 
 const patience = Duration.seconds(2)
 
@@ -36,6 +39,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
   Effect.gen(function* () {
     const store = yield* Store
     const embedders = yield* Embedders
+    const watcher = yield* Watcher
     const { readOnly } = yield* Access
     const processFigures = yield* processSamples
 
@@ -105,6 +109,11 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       ]
     })
 
+    const watched = Effect.map(
+      watcher.status,
+      Option.match({ onNone: (): ReadonlyArray<Sample> => [], onSome: watchSamples })
+    )
+
     return handlers
       .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
       .handle("ready", () =>
@@ -119,12 +128,16 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
             embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
             read_only: readOnly,
             version,
-            uptime_seconds: Math.floor(process.uptime())
+            uptime_seconds: Math.floor(process.uptime()),
+            ...Option.match(yield* watcher.status, {
+              onNone: () => ({}),
+              onSome: (status) => ({ watch: toWatching(status) })
+            })
           })
         })
       )
       .handle("metrics", () =>
-        Effect.flatMap(Effect.zip(stored, processFigures), ([index, figures]) => prometheus([...index, ...figures]))
+        Effect.flatMap(Effect.all([stored, watched, processFigures]), (samples) => prometheus(samples.flat()))
       )
   })
 )

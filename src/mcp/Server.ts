@@ -64,9 +64,11 @@ export const make = (options: {
   /** The name that the index was given. */
   readonly name?: string | undefined
   readonly use: Use
+  /** Done once a client has come up, and the configuration is read. */
+  readonly greeted: Effect.Effect<void>
 }) =>
   Effect.gen(function* () {
-    const { config, log, name, overview, tools, use, version } = options
+    const { config, greeted, log, name, overview, tools, use, version } = options
     const run = Runtime.runPromiseExit(yield* Effect.runtime())
     // Uninterruptible, or one request that is cancelled would leave an interruption as the answer to all.
     const loaded = yield* Effect.cached(
@@ -129,7 +131,13 @@ export const make = (options: {
     }
 
     // What the first call will want; a client that has just come up has a moment.
-    server.oninitialized = () => void run(Effect.catchAllCause(loaded, (cause) => toRpcError(cause)))
+    server.oninitialized = () =>
+      void run(
+        Effect.ensuring(
+          Effect.catchAllCause(loaded, (cause) => toRpcError(cause)),
+          greeted
+        )
+      )
 
     server.setRequestHandler(ListToolsRequestSchema, (_, extra) => withMethods(extra, ({ listTools }) => listTools))
     server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>

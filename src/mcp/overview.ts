@@ -16,6 +16,8 @@ export interface Overview {
   readonly details: ReadonlyArray<string>
   /** Where the index would be, were there one when the server started. */
   readonly missing?: string | undefined
+  /** What is followed beside answering. */
+  readonly watched: ReadonlyArray<string>
 }
 
 const mostFolders = 5
@@ -33,11 +35,13 @@ export const overviewOf = (
   {
     description,
     missing,
-    name
+    name,
+    watched = []
   }: {
     readonly name?: string | undefined
     readonly description?: string | undefined
     readonly missing?: string | undefined
+    readonly watched?: ReadonlyArray<string>
   }
 ): Overview => {
   const full = (glance?.collections ?? []).filter(({ documents }) => documents > 0)
@@ -47,15 +51,17 @@ export const overviewOf = (
   const shown = full.slice(0, mostCollections)
   return {
     missing,
+    watched,
     what: `the user's ${counted}${name === undefined ? "" : ` (${bounded(name, 100)})`}`,
     details: [
-      ...(missing === undefined ? [] : [`There is no index at ${missing} yet.`]),
+      ...(missing === undefined || watched.length > 0 ? [] : [`There is no index at ${missing} yet.`]),
       ...(description === undefined ? [] : [bounded(description, 1000).replace(/[^.!?]$/, "$&.")]),
       ...(full.length < 2
         ? []
         : [
             `Collections, all searched unless one is named: ${shown.map((each) => `${each.name} (${each.documents})`).join(", ")}${full.length > shown.length ? ", …" : ""}.`
           ]),
+      ...(watched.length === 0 ? [] : [`Files are followed as they change: ${quoted(watched.slice(0, mostFolders))}.`]),
       ...(where.length === 0 ? [] : [`Folders: ${quoted(where)}.`])
     ]
   }

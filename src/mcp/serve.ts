@@ -12,6 +12,7 @@ import { type Configured, make, type Use } from "./Server.ts"
 import { StdioTransport } from "./Stdio.ts"
 import { takeStdout } from "./stdout.ts"
 import { logUnhandled } from "../Unhandled.ts"
+import type { Watcher } from "../Watcher.ts"
 
 /**
  * How long what was read before the end of input may take to be answered and to leave, and what follows that; with
@@ -55,7 +56,9 @@ export const serve = <E>(options: {
   readonly overview: Overview
   readonly name?: string | undefined
   /** Opened when it is first used, and made where a call writes. */
-  readonly engine: Layer.Layer<Engine, E>
+  readonly engine: Layer.Layer<Engine | Watcher, E>
+  /** What goes on beside answering, once a client has come up. */
+  readonly beside?: Effect.Effect<void, never, Watcher>
   /** In the engine's place for calls that write nothing while there is no index: an empty one that is nowhere. */
   readonly empty: Layer.Layer<Engine, E>
   readonly exists: Effect.Effect<boolean, E>
@@ -71,12 +74,24 @@ export const serve = <E>(options: {
       Effect.flatMap(writes ? Effect.succeed(true) : options.exists, (exists) =>
         exists ? whole(effect) : Effect.provide(effect, options.empty)
       )
-    const server = yield* make({ ...options, log, use })
+    const greeting = yield* Deferred.make<void>()
+    const server = yield* make({ ...options, log, use, greeted: Deferred.succeed(greeting, undefined) })
     const transport = new StdioTransport({ input: process.stdin, output: stdout, check })
     yield* Effect.acquireRelease(
       Effect.promise(() => server.connect(transport)),
       () => Effect.promise(() => server.close())
     )
+    if (options.beside !== undefined) {
+      const beside = Effect.catchAll(whole(options.beside), (error) =>
+        Effect.logError(`Changes are not followed: ${error instanceof Error ? error.message : String(error)}`)
+      )
+      yield* Effect.forkScoped(
+        Effect.zipRight(
+          Deferred.await(greeting),
+          Effect.suspend(() => log.within(beside))
+        )
+      )
+    }
     if (process.stdin.isTTY) {
       yield* Effect.logInfo(
         "This is an MCP server: it speaks JSON-RPC on standard input and output, and is meant to be started by an MCP client. `clew mcp install --client NAME` sets one up; Ctrl-D ends it"

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
 import type { StoreSizes, StoreStats } from "./Stored.ts"
+import { Watching } from "./Watching.ts"
 
 /** What makes a collection's vectors, as the doors show it. */
 export const Embedding = Schema.Struct({
@@ -52,14 +53,15 @@ export const Stats = Schema.Struct({
   embedding: Embedding,
   read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
   version: Schema.String.annotations({ description: "Clew's version" }),
-  uptime_seconds: Schema.Int.annotations({ description: "Since the process started" })
+  uptime_seconds: Schema.Int.annotations({ description: "Since the process started" }),
+  watch: Schema.optional(Watching).annotations({ description: "Where this process follows files" })
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
 
 export const toStats = (
   stats: StoreStats,
   sizes: StoreSizes,
-  process: Pick<Stats, "embedding" | "read_only" | "version" | "uptime_seconds">
+  process: Pick<Stats, "embedding" | "read_only" | "version" | "uptime_seconds" | "watch">
 ): Stats => ({
   documents: stats.documents,
   chunks: stats.passages,

@@ -199,6 +199,44 @@ it.scopedLive("keeps collections apart", () =>
   })
 )
 
+it.scopedLive("says how files are followed, where this process does", () =>
+  Effect.gen(function* () {
+    const still = yield* start()
+    assert.notProperty((yield* ask(still.port, "GET", "/stats")).json, "watch")
+    assert.notInclude((yield* ask(still.port, "GET", "/metrics")).text, "clew_watch")
+    const { port } = yield* start({
+      watch: {
+        paths: ["/notes", '/a "b"'],
+        state: "polling",
+        lastScanAt: 1_700_000_000_500,
+        lastScanMs: 250,
+        waiting: 3,
+        failed: 1,
+        held: ["/notes"]
+      }
+    })
+    assert.deepStrictEqual((yield* ask(port, "GET", "/stats")).json.watch, {
+      paths: ["/notes", '/a "b"'],
+      state: "polling",
+      last_scan_at: 1_700_000_000_500,
+      last_scan_ms: 250,
+      waiting: 3,
+      failed: 1,
+      held: ["/notes"]
+    })
+    const lines = (yield* ask(port, "GET", "/metrics")).text.split("\n")
+    assert.includeMembers(lines, [
+      'clew_watch_path_present{path="/notes"} 0',
+      'clew_watch_path_present{path="/a \\"b\\""} 1',
+      "clew_watch_events 0",
+      "clew_watch_files_waiting 3",
+      "clew_watch_files_failed 1",
+      "clew_watch_last_scan_timestamp_seconds 1700000000.5",
+      "clew_watch_last_scan_duration_seconds 0.25"
+    ])
+  })
+)
+
 it.scopedLive("answers on an empty index", () =>
   Effect.gen(function* () {
     const { port } = yield* start()

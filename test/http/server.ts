@@ -28,7 +28,9 @@ import * as Memory from "../../src/RateLimiter/Memory.ts"
 import { Search } from "../../src/Search.ts"
 import { Store, StoreUnavailable } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import type { WatchStatus } from "../../src/model/Watching.ts"
 import { Tokenizer } from "../../src/Tokenizer.ts"
+import { Watcher } from "../../src/Watcher.ts"
 
 const dimensions = 32
 
@@ -72,6 +74,8 @@ export interface Given {
   readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
   /** What answers questions; quotes unless given. */
   readonly llm?: Llm["Type"]
+  /** How a watcher beside the server is doing. */
+  readonly watch?: WatchStatus
 }
 
 const embedder = (faults: NonNullable<Given["faults"]>) => {
@@ -88,6 +92,9 @@ const embedder = (faults: NonNullable<Given["faults"]>) => {
     })
   )
 }
+
+const watcher = ({ watch }: Given) =>
+  Layer.succeed(Watcher, Watcher.make({ run: () => Effect.never, status: Effect.succeed(Option.fromNullable(watch)) }))
 
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
@@ -147,7 +154,8 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Layer.provideMerge(Layer.merge(Search.Default, Graph.Default)),
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
-    Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default))
+    Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),
+    Layer.merge(watcher(given))
   )
   const all = server
     .layer({ traced: false })

@@ -39,6 +39,16 @@ const put = (file: string, text: string) => {
 const backups = (file: string) => readdirSync(dirname(file)).filter((name) => name.endsWith(".bak"))
 
 describe("clew mcp install", () => {
+  it("sets a server up that follows files, by their full paths", async () => {
+    const home = temporaryFolder()
+    const printed = await install(home, "--client", "cursor", "--db", "x.db", "--watch", "notes", "--print")
+    assert.include(printed.stdout, `"${join(home, "notes")}"`)
+    assert.notInclude(printed.stderr, "no index")
+    const refused = await install(home, "--client", "cursor", "--watch", "notes", "--read-only")
+    assert.strictEqual(refused.status, 2)
+    assert.include(refused.stderr, "--watch")
+  })
+
   it("writes each client's own file in its own form, and the entry starts a server", async () => {
     const home = temporaryFolder()
     const db = join(home, "my index.db")

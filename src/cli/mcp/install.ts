@@ -7,6 +7,7 @@ import * as path from "node:path"
 import { define } from "../command.ts"
 import { Engine } from "../engine.ts"
 import * as Flag from "../flag.ts"
+import { watch as watched } from "../options.ts"
 import { printJson } from "../output.ts"
 import { Place } from "../place.ts"
 import { Terminal } from "../terminal.ts"
@@ -43,7 +44,8 @@ const options = {
   print: Flag.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
   filter: flags.filter,
   readOnly: flags.readOnly,
-  description: flags.description
+  description: flags.description,
+  watch: watched
 }
 
 /** What holds here and now, and will not where the client starts the server. */
@@ -94,14 +96,18 @@ export const install = (
             `${client.title} has no configuration of a ${scope}; --scope may be ${scopesOf(client).join(" or ")}`
           )
         yield* Either.mapLeft(checkTools(given.filter, given.readOnly), wrong)
+        if (given.readOnly && given.watch.length > 0) {
+          return yield* wrong("--watch writes into the index, which --read-only forbids: choose one")
+        }
         const { cwd, env, globals } = yield* Place
         const { note, print } = yield* Terminal
         const file = fileOf({ platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env })
         const name = given.name ?? "clew"
         if (given.uninstall) {
-          const needless = (["filter", "readOnly", "description"] as const).find(
-            (key) => (given[key] ?? false) !== false
-          )
+          const needless = (["filter", "readOnly", "description", "watch"] as const).find((key) => {
+            const value = given[key]
+            return Array.isArray(value) ? value.length > 0 : (value ?? false) !== false
+          })
           if (needless !== undefined)
             return yield* wrong(
               `--${needless === "readOnly" ? "read-only" : needless} says how a server is set up; --uninstall takes it out`
@@ -130,10 +136,11 @@ export const install = (
             ...(given.filter === undefined ? [] : ["--filter", given.filter]),
             ...(given.readOnly ? ["--read-only"] : []),
             ...(given.name === undefined ? [] : ["--name", given.name]),
-            ...(given.description === undefined ? [] : ["--description", given.description])
+            ...(given.description === undefined ? [] : ["--description", given.description]),
+            ...given.watch.flatMap((file) => ["--watch", path.resolve(cwd, file)])
           ]
         }
-        if (!(yield* engine.exists)) {
+        if (given.watch.length === 0 && !(yield* engine.exists)) {
           yield* note(`There is no index at ${store.path} yet: clew index PATH --db ${store.path} makes it`)
         }
         const report = { client: given.client, scope, file }

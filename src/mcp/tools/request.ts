@@ -86,6 +86,7 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
 ) {
   const all = (yield* (yield* Store).collections).filter(({ documents }) => documents > 0)
   if (all.length === 0) {
+    if (overview.watched.length > 0) return "Nothing found: files are being indexed just now. Ask again in a moment."
     const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
     const why = overview.missing === undefined ? "the index is empty" : `there is no index at ${overview.missing}`
     return `Nothing found: ${why}. Documents come in with \`clew index PATH\` on the command line${adding}.`
