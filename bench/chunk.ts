@@ -4,7 +4,7 @@ import { extname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { Format } from "../src/model/Document.ts"
 import { chunk } from "../src/text/chunk.ts"
-import { packagedTokenizer } from "../src/Tokenizer.ts"
+import { packagedTokenizer } from "../src/packaged/Tokenizer.ts"
 
 interface Sample {
   readonly content: string

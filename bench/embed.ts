@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { make } from "../src/Embedder/Builtin.ts"
-import { packagedTokenizer } from "../src/Tokenizer.ts"
+import { packagedTokenizer } from "../src/packaged/Tokenizer.ts"
 
 const self = fileURLToPath(import.meta.url)
 const root = fileURLToPath(new URL("..", import.meta.url))

@@ -55,7 +55,7 @@ const [{ metafile }] = await Promise.all([
     entryPoints: [
       { in: "src/Store/threads/worker.ts", out: "storeWorker" },
       { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" },
-      { in: "src/Loader/extractWorker.ts", out: "extractWorker" }
+      { in: "src/files/Loader/extractWorker.ts", out: "extractWorker" }
     ],
     minify: true,
     plugins: [commonjs],

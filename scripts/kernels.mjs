@@ -1,9 +1,10 @@
 import { main } from "assemblyscript/asc"
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const folder = fileURLToPath(new URL("../src/Store/kernels/", import.meta.url))
+/** The engines, each with its kernel. */
+const folders = ["codes", "postings"].map((name) => fileURLToPath(new URL(`../src/${name}/`, import.meta.url)))
 const suffix = ".as.ts"
 
 /** What the compiled modules have in common: SIMD, a memory that threads share and the importer makes, no runtime. */
@@ -17,8 +18,8 @@ const isCurrent = (built, source) => {
   return made !== undefined && made.mtimeMs > statSync(source).mtimeMs
 }
 
-const compile = async (file) => {
-  const source = join(folder, file)
+const compile = async (source) => {
+  const file = basename(source)
   const built = source.replace(suffix, ".wasm.ts")
   if (isCurrent(built, source)) return
   const made = new Map()
@@ -36,9 +37,11 @@ const compile = async (file) => {
 /** Compiles each `NAME.as.ts` (AssemblyScript) to `NAME.wasm.ts`, which exports the module's bytes in base64. */
 export const buildKernels = () =>
   Promise.all(
-    readdirSync(folder)
-      .filter((name) => name.endsWith(suffix))
-      .map(compile)
+    folders.flatMap((folder) =>
+      readdirSync(folder)
+        .filter((name) => name.endsWith(suffix))
+        .map((name) => compile(join(folder, name)))
+    )
   )
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildKernels()

@@ -5,7 +5,7 @@ import type { Format } from "./model/Document.ts"
 import type { Passage } from "./model/Passage.ts"
 import * as thread from "./Chunker/thread.ts"
 import { chunk } from "./text/chunk.ts"
-import { Tokenizer } from "./Tokenizer.ts"
+import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 /** Raised whenever the same text would be cut otherwise than before, so that documents are indexed anew. */
 const revision = 2

@@ -3,7 +3,7 @@ import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
 import { formatPrompt } from "./text/prompt.ts"
-import { Tokenizer } from "./Tokenizer.ts"
+import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 export interface PromptOutcome extends SearchOutcome {
   readonly prompt: string

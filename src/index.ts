@@ -4,7 +4,7 @@
  */
 export { Answer, type Answering, type AskRequest, type Verdict } from "./Answer.ts"
 export { configure, layer, layerOf } from "./App.ts"
-export { Benchmark } from "./Benchmark.ts"
+export { Benchmark } from "./measuring/Benchmark.ts"
 export { Chunker } from "./Chunker.ts"
 export {
   EmbeddingConfig,
@@ -19,12 +19,19 @@ export {
 export { Embedder, EmbedderUnavailable } from "./Embedder.ts"
 export { layer as layerBuiltin, layerDirectory as layerModel2Vec } from "./Embedder/Builtin.ts"
 export { Embedders, layer as layerEmbedders, layerSingle as layerSingleEmbedder } from "./Embedders.ts"
-export { type FileEvent, FileIndexer, type FileRun } from "./FileIndexer.ts"
+export { type FileEvent, FileIndexer, type FileRun } from "./files/FileIndexer.ts"
 export { type IndexedDocument, Indexer } from "./Indexer.ts"
-export { type FileFormat, type LoadedDocument, Loader, type SourceFile, Unreadable, Unsupported } from "./Loader.ts"
+export {
+  type FileFormat,
+  type LoadedDocument,
+  Loader,
+  type SourceFile,
+  Unreadable,
+  Unsupported
+} from "./files/Loader.ts"
 export { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Question } from "./Llm.ts"
-export { layer as layerFiles } from "./Loader/Files.ts"
-export { formats } from "./Loader/formats.ts"
+export { layer as layerFiles } from "./files/Loader/Files.ts"
+export { formats } from "./files/Loader/formats.ts"
 export {
   type Collection,
   CollectionName,
@@ -40,7 +47,7 @@ export { type Passage, type Span, type Vector } from "./model/Passage.ts"
 export { Alpha, Fusion, Mode, QueryText, SearchRequest, TopK } from "./model/Query.ts"
 export { type Hit, SearchResponse, SearchResult, toSearchResult } from "./model/SearchResult.ts"
 export { Prompt, type PromptOutcome } from "./Prompt.ts"
-export { Reindexer } from "./Reindexer.ts"
+export { Reindexer } from "./upkeep/Reindexer.ts"
 export { Search, type SearchOutcome } from "./Search.ts"
 export {
   CollectionExists,
@@ -53,5 +60,5 @@ export {
   StoreUnavailable
 } from "./Store.ts"
 export { type DatabaseOptions, layer as layerSqlite, layerMemory as layerSqliteMemory } from "./Store/Sqlite.ts"
-export { Tokenizer } from "./Tokenizer.ts"
+export { Tokenizer } from "./packaged/Tokenizer.ts"
 export { version } from "./version.ts"

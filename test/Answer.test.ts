@@ -13,7 +13,7 @@ import { Prompt } from "../src/Prompt.ts"
 import { Search } from "../src/Search.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
-import { Tokenizer } from "../src/Tokenizer.ts"
+import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
 const config = {

@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
-import { packagedTokenizer, Tokenizer } from "../src/Tokenizer.ts"
+import { packagedTokenizer, Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { chunk } from "../src/text/chunk.ts"
 
 const size = { chunkSize: 64, chunkOverlap: 8 }

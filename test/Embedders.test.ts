@@ -9,7 +9,7 @@ import type { SettingsEncoded } from "../src/Config/Settings.ts"
 import { Embedders } from "../src/Embedders.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
-import { Reindexer } from "../src/Reindexer.ts"
+import { Reindexer } from "../src/upkeep/Reindexer.ts"
 import { Store } from "../src/Store.ts"
 import { startOllama } from "./ollama.ts"
 

@@ -10,10 +10,10 @@ import * as Embedders from "../src/Embedders.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId, type DocumentInput } from "../src/model/Document.ts"
-import { Reindexer } from "../src/Reindexer.ts"
+import { Reindexer } from "../src/upkeep/Reindexer.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
-import { Tokenizer } from "../src/Tokenizer.ts"
+import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
 
 const pipeline = (chunkSize: number) => Layer.succeed(PipelineConfig, { chunkSize, chunkOverlap: 0 })

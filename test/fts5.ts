@@ -1,5 +1,5 @@
 import Database from "better-sqlite3"
-import type { KeywordRow } from "../src/Store/keyword/build.ts"
+import type { KeywordRow } from "../src/postings/build.ts"
 import { isLoneCharacter } from "../src/text/terms/scan.ts"
 import { salient, splitQuery, terms } from "../src/text/terms.ts"
 

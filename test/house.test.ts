@@ -3,6 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+// @ts-expect-error: a script without types
+import { configuration } from "../scripts/boundaries.mjs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -86,21 +88,35 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     "src/Store/Sqlite.ts",
     [
       "../Store.ts",
-      "../Config.ts",
+      "../upkeep/Examiner.ts",
+      "../runtime/Turn.ts",
       "../model/Query.ts",
       "../text/terms.ts",
       "./sqlite/rows.ts",
       "@effect/sql/SqlClient"
     ],
-    ["../Embedder.ts", "../Embedder/Builtin.ts", "../Config/Load.ts", "../Search.ts", "../App.ts", "../http/server.ts"]
+    [
+      "../Embedder.ts",
+      "../Embedder/Builtin.ts",
+      "../Config.ts",
+      "../Config/Load.ts",
+      "../upkeep/Doctor.ts",
+      "../Search.ts",
+      "../App.ts",
+      "../http/server.ts"
+    ]
   ],
   [
     "src/Store/sqlite/rows.ts",
-    ["../../Store.ts", "../../model/Query.ts", "../Sqlite.ts", "./rank.ts"],
-    ["../../Loader.ts", "../../Embedder/Builtin.ts", "../../Search.ts", "../../cli/index.ts"]
+    ["../../Store.ts", "../../model/Query.ts", "../../postings/head.ts", "../Sqlite.ts", "./rank.ts"],
+    ["../../files/Loader.ts", "../../Embedder/Builtin.ts", "../../Search.ts", "../../cli/index.ts"]
   ],
-  ["src/Ollama.ts", ["ollama", "./model/Query.ts"], ["./Embedder.ts", "./Embedder/Ollama.ts"]],
-  ["src/Llm/Ollama.ts", ["../Llm.ts", "../Ollama.ts", "./options.ts"], ["../Embedder.ts", "../Embedder/Ollama.ts"]],
+  ["src/vendors/Ollama.ts", ["ollama", "../model/Query.ts"], ["../Embedder.ts", "../Embedder/Ollama.ts"]],
+  [
+    "src/Llm/Ollama.ts",
+    ["../Llm.ts", "../vendors/Ollama.ts", "./options.ts"],
+    ["../Embedder.ts", "../Embedder/Ollama.ts"]
+  ],
   ["src/Config/Load.ts", ["./Env.ts", "../Config.ts", "../model/Limits.ts"], ["../Store.ts", "../Search.ts"]],
   ["src/Config.ts", ["./Config/Settings.ts", "./model/Limits.ts"], ["./Store.ts", "./Store/Sqlite.ts"]],
   [
@@ -112,11 +128,23 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
       "./http/server.ts",
       "./App.ts",
       "./bin.ts",
-      "./Ollama.ts",
+      "./vendors/Ollama.ts",
       "@effect/sql/SqlClient",
       "ollama"
     ]
   ],
+  [
+    "src/files/Loader/extract/Sample.ts",
+    ["../kind.ts", "../../Loader.ts", "../../../Config.ts", "../../../text/terms.ts"],
+    ["../../Walker.ts", "../../../Store.ts", "../../../vendors/Ollama.ts"]
+  ],
+  [
+    "src/files/FileIndexer.ts",
+    ["./Walker.ts", "../Indexer.ts", "../Store.ts"],
+    ["../Store/Sqlite.ts", "../App.ts", "../cli/index.ts", "@effect/sql/SqlClient"]
+  ],
+  ["src/upkeep/Doctor.ts", ["../Store.ts", "../files/Loader.ts"], ["../Store/Sqlite.ts", "../App.ts"]],
+  ["src/runtime/Turn.ts", ["effect/Effect", "node:fs"], ["../Store.ts", "../model/Query.ts"]],
   ["src/Indexer/identity.ts", ["../Store.ts", "../model/Document.ts"], ["../Store/Sqlite.ts", "../App.ts"]],
   ["src/api/Api.ts", ["../model/Query.ts", "../Store.ts"], ["../Search.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
   [
@@ -124,7 +152,11 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     ["../api/Api.ts", "../Search.ts", "../Store.ts", "../Config.ts", "../model/Query.ts"],
     ["../Store/Sqlite.ts", "../App.ts", "../cli/index.ts", "../mcp/tools.ts", "../bin.ts"]
   ],
-  ["src/mcp/deep/tools.ts", ["../../Search.ts", "../../model/Query.ts"], ["../../App.ts", "../../Store/Sqlite.ts"]],
+  [
+    "src/mcp/deep/tools.ts",
+    ["../../Search.ts", "../../files/FileIndexer.ts", "../../model/Query.ts"],
+    ["../../App.ts", "../../Store/Sqlite.ts", "../../files/Loader/Files.ts", "../../vendors/Ollama.ts"]
+  ],
   ["src/cli/query.ts", ["../Search.ts", "./flag.ts"], ["../App.ts", "../http/server.ts", "../Store/Sqlite.ts"]],
   ["src/cli/serve.ts", ["../http/server.ts"], ["../App.ts", "../Store/Sqlite.ts"]],
   ["src/cli/index.ts", ["../App.ts", "./query.ts"], ["../Store/Sqlite.ts", "../bin.ts"]],
@@ -141,6 +173,11 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
 const restricted = "no-restricted-imports"
 
 describe("the linter", () => {
+  it("has the table of scripts/boundaries.mjs", () => {
+    const now = readFileSync(join(root, ".oxlintrc.json"), "utf8")
+    assert.strictEqual(configuration(), now, "run node scripts/boundaries.mjs")
+  })
+
   it("refuses what no file of its place may import, and nothing else", () => {
     const files = boundaries.map(([file, may, mayNot]) => [file, importing([...may, ...mayNot])] as const)
     const refused = lint(join(folder, "imports"), Object.fromEntries(files))

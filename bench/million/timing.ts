@@ -1,4 +1,4 @@
-import { percentile } from "../../src/Benchmark.ts"
+import { percentile } from "../../src/measuring/Benchmark.ts"
 import { mean } from "../../src/text/metrics.ts"
 import type { Row } from "./result.ts"
 

@@ -1,23 +1,18 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
 import type { Passage } from "../model/Passage.ts"
-import { packagedTokenizerFile } from "../Tokenizer.ts"
-import * as Turn from "../Turn.ts"
+import { packagedTokenizerFile } from "../packaged/Tokenizer.ts"
+import * as Turn from "../runtime/Turn.ts"
+import { startWorker } from "../runtime/worker.ts"
 import type { Cut, Done, Job, NumberedJob, ThreadData } from "./messages.ts"
 
 /** Cuts a document elsewhere. Who stops waiting for it ends it. */
 export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
 
-const spawn = (): Worker => {
-  const here = import.meta.url
-  const workerData: ThreadData = { tokenizer: packagedTokenizerFile }
-  return here.endsWith(".ts")
-    ? new Worker(new URL("../../scripts/sourceWorker.mjs", here), {
-        workerData: { ...workerData, entry: new URL("./chunkWorker.ts", here).href }
-      })
-    : new Worker(new URL("./chunkWorker.js", here), { workerData })
-}
+const entry = { source: "Chunker/chunkWorker.ts", built: "chunkWorker.js" }
+
+const spawn = (): Worker => startWorker(entry, { tokenizer: packagedTokenizerFile } satisfies ThreadData)
 
 /** A thread of its own for long documents, one after the other; it is started for the first and ends with the scope. */
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {

@@ -4,13 +4,13 @@ import * as Option from "effect/Option"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 import * as path from "node:path"
 import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
-import { nextTurn, turnMs } from "../EventLoop.ts"
+import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
-import { packagedDimensions, packagedModel, packagedModelFolder } from "../packagedModel.ts"
-import { packagedTokenizer } from "../Tokenizer.ts"
-import { open, openWith } from "./model2vec/folder.ts"
-import type { StaticModel } from "./model2vec/staticModel.ts"
+import { packagedDimensions, packagedModel, packagedModelFolder } from "../packaged/model.ts"
+import { packagedTokenizer } from "../packaged/Tokenizer.ts"
+import { open, openWith } from "../packaged/model2vec/folder.ts"
+import type { StaticModel } from "../packaged/model2vec/staticModel.ts"
 
 export interface BuiltinOptions {
   /** A folder in Model2Vec's layout; the packaged model's where it is not given. */

@@ -11,7 +11,7 @@ import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
-import type { Turns } from "../Turn.ts"
+import type { Turns } from "../runtime/Turn.ts"
 import { queryTimeout } from "./Breakers.ts"
 import type { Prefixes } from "./prefixes.ts"
 

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Llm } from "../Llm.ts"
-import * as OllamaServer from "../Ollama.ts"
+import * as OllamaServer from "../vendors/Ollama.ts"
 import * as Extractive from "./Extractive.ts"
 import * as Ollama from "./Ollama.ts"
 import type { ModelOptions } from "./options.ts"

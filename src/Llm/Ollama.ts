@@ -2,7 +2,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { type Client, client, OllamaError, toOllamaError } from "../Ollama.ts"
+import { type Client, client, OllamaError, toOllamaError } from "../vendors/Ollama.ts"
 import { generation } from "./generation.ts"
 import type { ModelOptions } from "./options.ts"
 

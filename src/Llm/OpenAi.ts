@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { endpoint, type OpenAiServer, post } from "../OpenAi.ts"
+import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
 import { generation, type Part } from "./generation.ts"
 import type { ModelOptions } from "./options.ts"
 

@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
 import type { Check } from "../model/Check.ts"
-import { choose } from "../Ollama.ts"
+import { choose } from "../vendors/Ollama.ts"
 
 const name = "model"
 

@@ -1,4 +1,5 @@
 import * as zlib from "node:zlib"
+import { damaged } from "../model/Damaged.ts"
 
 /** The reversed polynomial of CRC-32, as zlib, gzip and PNG have it. */
 const polynomial = 0xedb88320
@@ -24,3 +25,11 @@ export const crc32: (data: Uint8Array, before?: number) => number = native ?? cr
 /** CRC-32 of bytes and of the whole numbers that name them, so that one row's bytes do not pass for another's. */
 export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number =>
   crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))
+
+/** Bytes with the checksum they were stored with; what an older version stored has none. */
+export const checked = <A extends Uint8Array>(
+  data: A,
+  crc: number | null,
+  what: () => string,
+  ...names: ReadonlyArray<number>
+): A => (crc === null || crcOf(data, ...names) === crc ? data : damaged(`${what()} has changed`))

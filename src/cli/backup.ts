@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
-import { type Snapshot, Snapshots } from "../Snapshots.ts"
+import { type Snapshot, Snapshots } from "../upkeep/Snapshots.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { bytesText, count, printResult } from "./output.ts"

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type BenchmarkMode, type Evaluation, modes, type Quality } from "../Benchmark.ts"
+import { type BenchmarkMode, type Evaluation, modes, type Quality } from "../measuring/Benchmark.ts"
 import { mean } from "../text/metrics.ts"
 import { bytesText, numberText } from "./output.ts"
 import { plain } from "./table.ts"

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Snapshots } from "../Snapshots.ts"
+import { Snapshots } from "../upkeep/Snapshots.ts"
 import { reportOf, SnapshotReport, whatIsIn } from "./backup.ts"
 import { define } from "./command.ts"
 import { confirmed } from "./confirm.ts"

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Latencies, legs, type Sample } from "../Speed.ts"
+import { type Latencies, legs, type Sample } from "../measuring/Speed.ts"
 import { bytesText, count, numberText } from "./output.ts"
 import { plain } from "./table.ts"
 import { Terminal } from "./terminal.ts"

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as path from "node:path"
 import { defaultCollection } from "../model/Collection.ts"
-import { Watcher } from "../Watcher.ts"
+import { Watcher } from "../files/Watcher.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { ending, exitCode } from "./exit.ts"

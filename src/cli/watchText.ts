@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { WatchEvent } from "../WatchEvent.ts"
+import type { WatchEvent } from "../files/WatchEvent.ts"
 import { DocumentLine } from "./indexReport.ts"
 import { count, durationText, numberText, printLine } from "./output.ts"
 import { Place, shown } from "./place.ts"

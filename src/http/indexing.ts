@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import { IndexingBusy, InvalidRequest } from "../api/errors.ts"
 import type { IndexRequest, IndexResponse } from "../api/Documents.ts"
 import { LimitsConfig } from "../Config.ts"
-import { nextTurn, turnMs } from "../EventLoop.ts"
+import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { type Compared, Indexer } from "../Indexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { makeTurns } from "../Turn.ts"
+import { makeTurns } from "../runtime/Turn.ts"
 import * as metrics from "./metrics.ts"
 
 /** What is chunked, embedded and stored at a stretch, before others get their turn. */

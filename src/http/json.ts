@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { InvalidRequest, MalformedBody } from "../api/errors.ts"
-import { nextTurn, turnMs } from "../EventLoop.ts"
+import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { JsonFault, readJson } from "./readJson.ts"
 
 const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>

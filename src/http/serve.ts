@@ -17,8 +17,8 @@ import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as server from "./server.ts"
 import * as telemetry from "./telemetry.ts"
-import { logUnhandled } from "../Unhandled.ts"
-import type { Watcher } from "../Watcher.ts"
+import { logUnhandled } from "../runtime/Unhandled.ts"
+import type { Watcher } from "../files/Watcher.ts"
 
 type Engine =
   | Search

@@ -13,7 +13,7 @@ import type { Indexer } from "../Indexer.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { Search } from "../Search.ts"
 import type { Store } from "../Store.ts"
-import type { Tokenizer } from "../Tokenizer.ts"
+import type { Tokenizer } from "../packaged/Tokenizer.ts"
 
 /** What the tools work with. */
 export type Engine = Search | Graph | Prompt | Indexer | Store | Embedders | Tokenizer

@@ -26,7 +26,7 @@ import type { Overview } from "./overview.ts"
 import { code, RpcError } from "./RpcError.ts"
 import type { Call, Settings } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
-import { named } from "../Unhandled.ts"
+import { named } from "../runtime/Unhandled.ts"
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
 type Methods = ReturnType<typeof methods>

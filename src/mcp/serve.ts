@@ -11,8 +11,8 @@ import type { Overview } from "./overview.ts"
 import { type Configured, make, type Use } from "./Server.ts"
 import { StdioTransport } from "./Stdio.ts"
 import { takeStdout } from "./stdout.ts"
-import { logUnhandled } from "../Unhandled.ts"
-import type { Watcher } from "../Watcher.ts"
+import { logUnhandled } from "../runtime/Unhandled.ts"
+import type { Watcher } from "../files/Watcher.ts"
 
 /**
  * How long what was read before the end of input may take to be answered and to leave, and what follows that; with

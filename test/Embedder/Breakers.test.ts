@@ -13,7 +13,7 @@ import * as TestClock from "effect/TestClock"
 import { Embedder, EmbedderUnavailable } from "../../src/Embedder.ts"
 import { Breakers, pauses } from "../../src/Embedder/Breakers.ts"
 import * as Ollama from "../../src/Embedder/Ollama.ts"
-import { makeTurns } from "../../src/Turn.ts"
+import { makeTurns } from "../../src/runtime/Turn.ts"
 import { compass, makeEmbedder } from "../fakes.ts"
 import { eventually, startOllama } from "../ollama.ts"
 

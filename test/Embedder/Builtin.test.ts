@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import { performance } from "node:perf_hooks"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Builtin from "../../src/Embedder/Builtin.ts"
-import { Tokenizer } from "../../src/Tokenizer.ts"
+import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import vectors from "../fixtures/clew-static-en-v1/vectors.json" with { type: "json" }
 import { writeModel } from "./modelFolder.ts"

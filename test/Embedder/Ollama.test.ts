@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Ollama from "../../src/Embedder/Ollama.ts"
 import { prefixesOf } from "../../src/Embedder/prefixes.ts"
-import { makeTurns } from "../../src/Turn.ts"
+import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { eventually, startOllama } from "../ollama.ts"
 

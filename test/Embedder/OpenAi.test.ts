@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Embedder } from "../../src/Embedder.ts"
 import * as OpenAi from "../../src/Embedder/OpenAi.ts"
-import { makeTurns } from "../../src/Turn.ts"
+import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
 import { startOpenAi } from "../openAi.ts"
 

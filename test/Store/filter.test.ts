@@ -12,9 +12,9 @@ import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { documentsWhere } from "../../src/Store/sqlite/filter.ts"
-import { Masks } from "../../src/Store/sqlite/masks.ts"
+import { Masks } from "../../src/Store/sqlite/Masks.ts"
 import { forEachNumber } from "../../src/Store/sqlite/numbers.ts"
-import { passagesIn } from "../../src/Store/sqlite/passageRanges.ts"
+import { passagesIn } from "../../src/Store/sqlite/PassageRanges.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
 it("reads numbers out of a text", () => {

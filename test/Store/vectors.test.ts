@@ -16,7 +16,7 @@ import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import type { VectorOptions } from "../../src/Store/sqlite/vectors.ts"
-import { normal, randomVectors } from "./codes/random.ts"
+import { normal, randomVectors } from "../codes/random.ts"
 
 const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
 const exact: VectorOptions = { exact: true, oversample: "auto" }

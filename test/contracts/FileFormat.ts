@@ -3,9 +3,9 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Stream from "effect/Stream"
-import { type FileFormat, type Loaded, type SourceFile, Unreadable } from "../../src/Loader.ts"
-import { kindOf } from "../../src/Loader/kind.ts"
-import { headBytes } from "../../src/Loader/read.ts"
+import { type FileFormat, type Loaded, type SourceFile, Unreadable } from "../../src/files/Loader.ts"
+import { kindOf } from "../../src/files/Loader/kind.ts"
+import { headBytes } from "../../src/files/Loader/read.ts"
 
 /** A file that is only in memory, its stream cut into pieces of this size. */
 export const sourceFile = (path: string, bytes: Uint8Array, piece = 7): Effect.Effect<SourceFile> =>

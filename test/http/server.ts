@@ -29,8 +29,8 @@ import { Search } from "../../src/Search.ts"
 import { Store, StoreUnavailable } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import type { WatchStatus } from "../../src/model/Watching.ts"
-import { Tokenizer } from "../../src/Tokenizer.ts"
-import { Watcher } from "../../src/Watcher.ts"
+import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
+import { Watcher } from "../../src/files/Watcher.ts"
 
 const dimensions = 32
 

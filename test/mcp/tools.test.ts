@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv
 import * as Effect from "effect/Effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { packagedTokenizer } from "../../src/Tokenizer.ts"
+import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
 import { bread, connect, connectWith, type Json, sea } from "./client.ts"
 
 const names = ["search", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { assert, describe } from "vitest"
 import { chunk } from "../../src/text/chunk.ts"
-import { Tokenizer } from "../../src/Tokenizer.ts"
+import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { assertLaws, countTokens, options } from "./chunkLaws.ts"
 
 const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import type { Finding } from "../../Examiner.ts"
+import type { Finding } from "../../upkeep/Examiner.ts"
 import { documentCrc, type PassagePart } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { headingOf } from "../sqlite/passage.ts"

@@ -1,6 +1,6 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { Cure, Finding } from "../../Examiner.ts"
+import type { Cure, Finding } from "../../upkeep/Examiner.ts"
 
 /** So many of a kind are named. */
 const most = 5

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { crcOf } from "../crc.ts"
-import { State } from "../keyword/segments.ts"
+import { State } from "../sqlite/segments.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
 import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./records.ts"

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { StoreUnavailable } from "../../Store.ts"
-import { Damaged } from "../damage.ts"
+import { Damaged } from "../../model/Damaged.ts"
 
 const codeOf = (error: SqlError): string => {
   const code: unknown = (error.cause as { readonly code?: unknown } | undefined)?.code

@@ -6,26 +6,15 @@ import { isLoneCharacter } from "../../text/terms/scan.ts"
 import { salient, splitQuery } from "../../text/terms.ts"
 import { termsVersion } from "../../text/terms/version.ts"
 import type { Mask } from "./filter.ts"
-import { buildSegment, type KeywordRow } from "../keyword/build.ts"
-import { loadSegments } from "../keyword/load.ts"
-import { Arena } from "../keyword/Arena.ts"
-import { mergeStep } from "../keyword/mergeStep.ts"
-import { best } from "../keyword/search.ts"
-import {
-  add,
-  addBlocks,
-  bury,
-  clear,
-  holding,
-  live,
-  ofCollection,
-  postingsFormat,
-  putHead,
-  State
-} from "../keyword/segments.ts"
-import { nearTerms } from "../keyword/spelling.ts"
-import { crowd } from "../keyword/tiers.ts"
-import { verify } from "../keyword/verify.ts"
+import { buildSegment, type KeywordRow } from "../../postings/build.ts"
+import { loadSegments } from "../../postings/load.ts"
+import { Arena } from "../../postings/Arena.ts"
+import { mergeStep } from "../../postings/mergeStep.ts"
+import { best } from "../../postings/search.ts"
+import { add, addBlocks, bury, clear, holding, live, ofCollection, postingsFormat, putHead, State } from "./segments.ts"
+import { nearTerms } from "../../postings/spelling.ts"
+import { crowd } from "../../postings/tiers.ts"
+import { verify } from "../../postings/verify.ts"
 import type { Scored } from "./rank.ts"
 
 export type { KeywordRow }

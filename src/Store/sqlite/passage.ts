@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { Locator } from "../../model/Locator.ts"
 import type { Passage } from "../../model/Passage.ts"
-import { damaged, parsed } from "../damage.ts"
+import { damaged, parsed } from "../../model/Damaged.ts"
 
 /** A passage as its table holds it. */
 export interface PassageRow {

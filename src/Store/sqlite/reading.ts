@@ -11,7 +11,7 @@ import type {
   StoredDocument
 } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
-import { damaged, parsed } from "../damage.ts"
+import { damaged, parsed } from "../../model/Damaged.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
 import { type PassageRow, toPassage } from "./passage.ts"

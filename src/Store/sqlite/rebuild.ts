@@ -4,11 +4,11 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { Rebuild } from "../../model/Stored.ts"
 import { termsVersion } from "../../text/terms/version.ts"
-import { postingsFormat, State } from "../keyword/segments.ts"
-import * as codes from "./codes/rebuild.ts"
+import { postingsFormat, State } from "./segments.ts"
+import * as codes from "./rebuild/codes.ts"
 import { codesFormat } from "./codes/sets.ts"
-import { codesFrom } from "./codes/store.ts"
-import * as postings from "./postings.ts"
+import { codesFrom } from "../../codes/write.ts"
+import * as postings from "./rebuild/postings.ts"
 
 /** A rebuild under way: passages up to `through` are done, those up to `until` are its business. */
 export interface Position {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import type { Turn } from "../../Turn.ts"
+import type { Turn } from "../../runtime/Turn.ts"
 import { statOf } from "./file/place.ts"
 
 /** Between two attempts to give a WAL's room back while somebody still reads from it. */

@@ -4,7 +4,8 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { setTimeout } from "node:timers/promises"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
+import { startWorker } from "../../runtime/worker.ts"
 import { held } from "../sqlite/file/RawFile.ts"
 import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
 import { type Limits, limits, standstill } from "./standstill.ts"
@@ -27,18 +28,11 @@ export interface Thread {
 /** Ending a thread waits for the SQL statement it is in; nobody waits with it for longer than this, in milliseconds. */
 const patience = 100
 
-const spawn = (given: ThreadData): Worker => {
-  const here = import.meta.url
-  const data = { ...given, raw: held(given.filename) }
+const entry = { source: "Store/threads/worker.ts", built: "storeWorker.js" }
+
+const spawn = (given: ThreadData): Worker =>
   // What a thread leaves open stays so: closing it would take the locks of all other threads.
-  const trackUnmanagedFds = false
-  return here.endsWith(".ts")
-    ? new Worker(new URL("../../../scripts/sourceWorker.mjs", here), {
-        workerData: { ...data, entry: new URL("./worker.ts", here).href },
-        trackUnmanagedFds
-      })
-    : new Worker(new URL("./storeWorker.js", here), { workerData: data, trackUnmanagedFds })
-}
+  startWorker(entry, { ...given, raw: held(given.filename) }, { trackUnmanagedFds: false })
 
 const end = (worker: Worker): Effect.Effect<void> =>
   Effect.promise(async () => {

@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { Tokenizer } from "../../Tokenizer.ts"
+import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import type { Answer } from "../Tool.ts"
 
 /** Tokens of a tool's answer where the caller names no number. */

@@ -1,11 +1,11 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { crcOf } from "../../crc.ts"
-import { checked, damaged, parsed, present } from "../../damage.ts"
+import { checked, crcOf } from "../../crc.ts"
+import { damaged, parsed, present } from "../../../model/Damaged.ts"
 import { inList, insertRows, list } from "../rows.ts"
-import { blockRows, bodyBytes, concat, pack, slice, sorted, unpack } from "./block.ts"
-import { bytesOf, type Coded } from "./code.ts"
+import { blockRows, bodyBytes, concat, pack, slice, sorted, unpack } from "../../../codes/layout.ts"
+import { bytesOf, type Coded } from "../../../codes/encoder.ts"
 import type { CodeSet } from "./sets.ts"
 
 /** A stored block, but for its body: the rows it has, and its least and greatest passage id. */

@@ -1,9 +1,8 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { crcOf } from "../../crc.ts"
-import { checked } from "../../damage.ts"
+import { checked, crcOf } from "../../crc.ts"
 import { list } from "../rows.ts"
-import { meanOf } from "./code.ts"
+import { meanOf } from "../../../codes/encoder.ts"
 import { type CodeSet, vectorOf } from "./sets.ts"
 
 /** A new centroid is taken whenever there are so many times the vectors that there were at the last one. */

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { damaged } from "../../damage.ts"
+import { damaged } from "../../../model/Damaged.ts"
 
 /** The version of how codes are made and stored. Those of a lower one are made anew from the vectors. */
 export const codesFormat = 1

@@ -1,0 +1,140 @@
+// Who may import whom. `npm run check` writes this table into .oxlintrc.json, where the linter holds every file to it;
+// test/house.test.ts tries each line.
+import { readFileSync, writeFileSync } from "node:fs"
+import { posix } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const words = ["model/", "text/"]
+/** What may be named for their errors. */
+const ports = ["Embedder.ts", "Embedders.ts", "Llm.ts", "RateLimiter.ts", "Store.ts", "version.ts"].concat(
+  "files/Loader.ts"
+)
+const useCases = ["*.ts", "!App.ts", "!bin.ts", "!index.ts", "!client.ts"]
+/** What may be asked of the rooms: their services, not what these are made of. */
+const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
+const doors = [...useCases, ...rooms, "api/", ...words]
+const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-sqlite3|sqlite-vec|ollama"
+
+/**
+ * A place: a folder with all below it, the files of a folder (`*.ts`), or a file. What is imported from within the same
+ * folder is nobody's business. The last line that fits a file counts.
+ */
+const table = [
+  { places: ["model/", "text/"], may: [...words, "effect/"], only: true },
+  { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
+  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts", "Store.ts"], may: ["model/"], not: vendors },
+  { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
+  { places: ["App.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
+  { places: ["client.ts"], may: ["api/", "model/"] },
+  { places: ["bin.ts"], may: ["cli/"] },
+  ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
+    {
+      places: [`${name}.ts`],
+      may: [...useCases, `${name}/`, "runtime/", "packaged/Tokenizer.ts", ...words],
+      not: vendors
+    },
+    { places: [`${name}/`], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors }
+  ]),
+
+  // Engines know nothing of where their bytes are kept.
+  {
+    places: ["codes/", "postings/"],
+    may: ["Store/", "runtime/", ...words],
+    not: "@effect/zzz|better-sqlite3|sqlite-vec"
+  },
+
+  // Implementations.
+  { places: ["Config/"], may: ["Config.ts", ...words] },
+  { places: ["Embedder/"], may: ["Embedder.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words] },
+  { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "vendors/", ...words] },
+  { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
+  {
+    places: ["Store/"],
+    may: ["Store.ts", "upkeep/Examiner.ts", "upkeep/Snapshots.ts", "codes/", "postings/", "runtime/", ...words]
+  },
+  { places: ["packaged/"], may: ["Embedder.ts", "runtime/", ...words], not: vendors },
+  { places: ["vendors/"], may: ["Config.ts", "model/"] },
+  { places: ["runtime/"], may: [], not: vendors },
+
+  // Rooms of use cases, each with its ports and what implements them.
+  { places: ["files/"], may: [...useCases, "runtime/", ...words], not: vendors },
+  { places: ["files/Loader/"], may: ["files/Loader.ts", "Config.ts", "runtime/", ...words] },
+  { places: ["files/FileEvents/"], may: ["files/FileEvents.ts", ...words] },
+  { places: ["files/WatchLock/"], may: ["files/WatchLock.ts", "Store.ts", ...words] },
+  { places: ["measuring/", "upkeep/"], may: [...useCases, ...rooms, ...words], not: vendors },
+  { places: ["upkeep/Examiner.ts", "upkeep/Snapshots.ts"], may: ["Store.ts", "model/"], not: vendors },
+
+  // Doors.
+  { places: ["api/"], may: [...ports, "model/"], not: vendors },
+  { places: ["http/", "mcp/", "cli/"], may: doors },
+  { places: ["cli/serve.ts"], may: [...doors, "http/"] },
+  { places: ["cli/mcp.ts"], may: [...doors, "mcp/"] },
+  { places: ["cli/index.ts"], may: [...doors, "App.ts"] }
+]
+
+/** Folders in folders in a room at most. */
+const deepest = 3
+
+const relative = (from, to) => {
+  const path = posix.relative(from || ".", to.replace(/\/$/, ""))
+  return `${path.startsWith(".") ? path : `./${path}`}${to.endsWith("/") ? "/**" : ""}`
+}
+
+/** In a group the last pattern that fits wins, and one with ! silences the line's other groups too: hence one group. */
+const override = (files, folder, up, { may, not, only, place }) => {
+  const from = posix.join(folder, ...Array.from({ length: up }, () => "x"))
+  const outside =
+    folder === "" ? "./**" : `${"../".repeat(up + (place.endsWith("/") ? 1 : folder.split("/").length))}**`
+  const patterns = may.flatMap((entry) => {
+    const isDenied = entry.startsWith("!")
+    const name = isDenied ? entry.slice(1) : entry
+    if (name === place && name.endsWith("/")) return []
+    if (name === "effect/") return [only ? "!effect/**" : ""]
+    if (name === "*") return [`!${outside}`]
+    return `${isDenied ? "" : "!"}${relative(from, name)}`
+  })
+  const group = only
+    ? [
+        "**",
+        "!./**",
+        ...Array.from({ length: up }, (_, i) => `!${"../".repeat(i + 1)}**`),
+        ...(up > 0 ? [outside] : []),
+        ...patterns,
+        ...services
+      ]
+    : [outside, ...patterns]
+  const message = `${place} may import ${may.filter((name) => !name.startsWith("!")).join(", ") || "nothing of src"}`
+  const rules = [{ group, message }]
+  if (not !== undefined) rules.push({ regex: `^(${not})`, message: `${place} knows no vendor` })
+  return { files: [files], rules: { "no-restricted-imports": ["error", { patterns: rules }] } }
+}
+
+const services = ["effect/Context", "effect/Layer", "effect/ManagedRuntime", "effect/Runtime"]
+
+const overrides = table.flatMap(({ places, ...line }) =>
+  places.flatMap((place) => {
+    if (!place.endsWith("/")) {
+      const folder = posix.dirname(place) === "." ? "" : posix.dirname(place)
+      return [override(`src/${place}`, folder, 0, { ...line, place })]
+    }
+    const folder = place.slice(0, -1)
+    return Array.from({ length: deepest + 1 }, (_, up) =>
+      override(`src/${folder}/${"*/".repeat(up)}*.ts`, folder, up, { ...line, place })
+    )
+  })
+)
+
+const file = fileURLToPath(new URL("../.oxlintrc.json", import.meta.url))
+const [begin, end] = ["    // Written by scripts/boundaries.mjs, from its table.\n", "    // End of what is written.\n"]
+
+/** The linter's configuration with the table in it. */
+export const configuration = () => {
+  const text = readFileSync(file, "utf8")
+  const lines = overrides.map((line) => `    ${JSON.stringify(line)}`).join(",\n")
+  return `${text.slice(0, text.indexOf(begin))}${begin}${lines}\n${text.slice(text.indexOf(end))}`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const next = configuration()
+  if (next !== readFileSync(file, "utf8")) writeFileSync(file, next)
+}

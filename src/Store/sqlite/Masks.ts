@@ -1,0 +1,150 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { type Condition, type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
+import { allDocuments, clausesOf, documentsOf, type Mask, type Where } from "./filter.ts"
+import { forEachNumber } from "./numbers.ts"
+import { Documents, idsOf, rangesOf } from "./PassageRanges.ts"
+
+/** Bytes of the masks that a connection keeps. */
+const mostBytes = 32 * 1024 * 1024
+
+/**
+ * A connection's masks of filters, each computed once for a state of the collection; those last used are kept. What they
+ * are made of is documents' ids, taken from indices as one text, since rows cost more to carry over than to find.
+ */
+export class Masks {
+  private readonly documents = new Map<number, Documents>()
+  private readonly kept = new Map<string, Mask>()
+  private bytes = 0
+
+  /** Up to so many matching documents are looked up one by one. */
+  constructor(private readonly few = 10_000) {}
+
+  /** Bytes kept. */
+  get size(): number {
+    return this.bytes
+  }
+
+  /** Undefined: all passages. To be asked for in the snapshot that is searched. */
+  readonly of = Effect.fnUntraced(function* (
+    this: Masks,
+    sql: SqlClient.SqlClient,
+    collection: number,
+    filter: Filter
+  ) {
+    if (isEmptyFilter(filter)) return undefined
+    const [state] = yield* sql.unsafe<{ readonly changes: number; readonly documents: number }>(
+      "SELECT changes, documents FROM collections WHERE id = ?",
+      [collection]
+    )
+    const key = JSON.stringify([collection, state!.changes, inOrder(filter)])
+    const known = this.kept.get(key)
+    if (known !== undefined) {
+      this.kept.delete(key)
+      this.kept.set(key, known)
+      return known
+    }
+    const matching = yield* documentsMatching(sql, collection, filter)
+    // To look up a few documents costs less than to learn about all.
+    const mask =
+      matching.length <= this.few
+        ? yield* rangesOf(sql, collection, matching)
+        : (yield* this.documentsOf(sql, collection, state!.documents)).passagesOf(matching)
+    this.keep(key, mask)
+    return mask
+  })
+
+  private readonly documentsOf = Effect.fnUntraced(function* (
+    this: Masks,
+    sql: SqlClient.SqlClient,
+    collection: number,
+    count: number
+  ) {
+    const known = this.documents.get(collection)
+    const documents = known === undefined || known.isStale(count) ? new Documents() : known
+    yield* documents.update(sql, collection)
+    this.documents.set(collection, documents)
+    return documents
+  })
+
+  private keep(key: string, mask: Mask): void {
+    this.kept.set(key, mask)
+    this.bytes += bytesOf(key, mask)
+    for (const [oldest, other] of this.kept) {
+      if (this.bytes <= mostBytes) break
+      this.kept.delete(oldest)
+      this.bytes -= bytesOf(oldest, other)
+    }
+  }
+}
+
+/** A key can be a thousand times as long as its mask. */
+const bytesOf = (key: string, { bits }: Mask): number => 2 * key.length + bits.byteLength
+
+/** The same for filters that differ only in the order of their keys. */
+const inOrder = (filter: Filter): unknown =>
+  Object.entries(filter)
+    .map(([key, condition]) => [key, filtersUnder(key, condition)?.map(inOrder) ?? condition] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+
+/** A set of documents by their ids: those in `bits`, or with `without` all of the collection but those. */
+interface Found {
+  readonly bits: Uint32Array
+  readonly without: boolean
+}
+
+const each = (a: Uint32Array, b: Uint32Array, f: (a: number, b: number) => number): Uint32Array =>
+  a.map((word, index) => f(word, b[index]!))
+
+const both = (a: Found, b: Found): Found =>
+  a.without && b.without
+    ? { without: true, bits: each(a.bits, b.bits, (a, b) => a | b) }
+    : a.without
+      ? { without: false, bits: each(a.bits, b.bits, (a, b) => ~a & b) }
+      : { without: false, bits: each(a.bits, b.bits, b.without ? (a, b) => a & ~b : (a, b) => a & b) }
+
+const inverse = ({ bits, without }: Found): Found => ({ bits, without: !without })
+
+const either = (a: Found, b: Found): Found => inverse(both(inverse(a), inverse(b)))
+
+/** Ids, rising, of the documents that meet a filter; some may be of other collections. */
+const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
+  const [last] = yield* sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'documents'")
+  const none = () => new Uint32Array(((last?.seq ?? 0) >>> 5) + 1)
+
+  const select = Effect.fnUntraced(function* (wheres: ReadonlyArray<Where>) {
+    const found = none()
+    for (const { params, sql: select } of wheres) {
+      const [row] = yield* sql.unsafe<{ readonly ids: Uint8Array | null }>(
+        `WITH found (id) AS (${select}) SELECT CAST(group_concat(id) AS BLOB) AS ids FROM found`,
+        params
+      )
+      if (row!.ids !== null) forEachNumber(row!.ids, (id) => (found[id >>> 5]! |= 1 << (id & 31)))
+    }
+    return found
+  })
+
+  const everything: Found = { bits: none(), without: true }
+
+  const meet = (filter: Filter): Effect.Effect<Found, SqlError> =>
+    Effect.gen(function* () {
+      let found = everything
+      for (const [key, condition] of Object.entries(filter)) {
+        const filters = filtersUnder(key, condition)
+        if (filters !== undefined) {
+          const inner = yield* Effect.forEach(filters, meet)
+          found = both(found, inner.reduce(key === "or" ? either : both))
+          continue
+        }
+        for (const clause of clausesOf(condition as Condition)) {
+          const bits = yield* select(documentsOf(collection, key, clause))
+          found = both(found, { bits, without: clause.negated })
+        }
+      }
+      return found
+    })
+
+  const { bits, without } = yield* meet(filter)
+  return idsOf(without ? each(yield* select([allDocuments(collection)]), bits, (all, out) => all & ~out) : bits)
+})

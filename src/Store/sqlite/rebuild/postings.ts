@@ -1,0 +1,89 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { headingPath } from "../../../model/SearchResult.ts"
+import type { KeywordRow } from "../../../postings/build.ts"
+import { State } from "../segments.ts"
+import { addSegment } from "../keyword.ts"
+import { headingOf } from "../passage.ts"
+import type { Position } from "../rebuild.ts"
+import { searchedTitle } from "../../../text/naming.ts"
+
+/** What a step takes at most, but for one document's worth of a passage. */
+const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
+
+interface Row {
+  readonly id: number
+  readonly title: string | null
+  readonly source: string | null
+  readonly heading: string
+  readonly text: string
+}
+
+/**
+ * The passages of a collection after one, in order, as their terms are made from. Found by way of their documents, so
+ * that other collections' passages between them cost nothing.
+ */
+export const rowsAfter = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  after: number,
+  until: number,
+  limit: number = most.passages
+) =>
+  Effect.map(
+    sql.unsafe<Row>(
+      `SELECT p.id, d.title, d.source, p.heading, p.text
+       FROM documents AS d INDEXED BY documents_passages
+       CROSS JOIN passages AS p ON p.id >= max(d.first_passage, ?) AND p.id < d.first_passage + d.passages
+       WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
+         SELECT first_passage FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)
+         AND p.document_id = d.id AND p.id <= ?
+       ORDER BY d.first_passage LIMIT ?`,
+      [after + 1, collection, until, collection, after + 1, until, limit]
+    ),
+    (rows) =>
+      rows.map(({ heading, id, source, text, title }): KeywordRow => ({
+        id,
+        title: searchedTitle(title, source),
+        heading: headingPath(headingOf(heading)),
+        text
+      }))
+  )
+
+/** Takes away what another rebuild or a merge has made so far. */
+export const begin = (sql: SqlClient.SqlClient, collection: number) =>
+  sql.unsafe(
+    `UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ? AND state IN (${State.building}, ${State.waiting})`,
+    [collection]
+  )
+
+export const advance = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { collection_id: collection, through, until }: Position
+) {
+  const rows = yield* rowsAfter(sql, collection, through, until)
+  let bytes = 0
+  const some = rows.filter((row, index) => {
+    bytes += row.text.length
+    return index === 0 || bytes <= most.bytes
+  })
+  if (some.length === 0) return undefined
+  yield* addSegment(sql, collection, some, State.waiting)
+  return { through: some.at(-1)!.id, count: some.length }
+})
+
+/** All at once: what was there at the beginning goes, what was made comes, what was added since stays. */
+export const finish = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { boundary, collection_id: collection }: Position
+) {
+  yield* sql.unsafe(
+    `UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ? AND state = ${State.live} AND id <= ?`,
+    [collection, boundary]
+  )
+  yield* sql.unsafe(
+    `UPDATE keyword_segments SET state = ${State.live} WHERE collection_id = ? AND state = ${State.waiting}`,
+    [collection]
+  )
+})

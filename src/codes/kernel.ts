@@ -1,0 +1,45 @@
+import scan from "./scan.wasm.ts"
+
+/** A memory that threads share; structured cloning carries it over. */
+export interface SharedMemory {
+  readonly buffer: SharedArrayBuffer
+  readonly grow: (pages: number) => number
+}
+
+/** What the compiled `scan.as.ts` exports; addresses are in bytes. */
+export interface Kernel {
+  readonly scan: (
+    block: number,
+    groups: number,
+    lines: number,
+    tables: number,
+    base: number,
+    step: number,
+    least: number,
+    mask: number,
+    maskWords: number,
+    state: number,
+    out: number
+  ) => void
+  readonly cut: (state: number, out: number) => void
+}
+
+interface WebAssemblyNamespace {
+  readonly Memory: new (descriptor: { initial: number; maximum: number; shared: true }) => SharedMemory
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object, imports: { env: { memory: SharedMemory } }) => { readonly exports: unknown }
+}
+
+// Neither Node's types nor the ECMAScript library's declare it.
+const { Instance, Memory, Module } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyNamespace })
+  .WebAssembly
+
+export const pageBytes = 65_536
+
+/** A memory of so many pages at first; it grows up to 4 GB, which are reserved but not used until then. */
+export const makeMemory = (initial: number): SharedMemory => new Memory({ initial, maximum: 65_536, shared: true })
+
+let compiled: object | undefined
+
+export const kernelOn = (memory: SharedMemory): Kernel =>
+  new Instance((compiled ??= new Module(Buffer.from(scan, "base64"))), { env: { memory } }).exports as Kernel

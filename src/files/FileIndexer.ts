@@ -1,0 +1,262 @@
+import * as Arr from "effect/Array"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as path from "node:path"
+import { add, none } from "./FileIndexer/events.ts"
+import { holdingLosses } from "./FileIndexer/hold.ts"
+import { type Lost, lost, Numbers } from "./FileIndexer/lost.ts"
+import { gather, repeated } from "./FileIndexer/gather.ts"
+import { loading } from "./FileIndexer/loading.ts"
+import { apart, sorting } from "./FileIndexer/sort.ts"
+import { Reading, type Step, toBatches } from "./FileIndexer/steps.ts"
+import { type Compared, type Draft, type IndexedDocument, Indexer } from "../Indexer.ts"
+import { type LoadedDocument, Loader } from "./Loader.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import type { DocumentId } from "../model/Document.ts"
+import type { Deleted, DocumentSummary } from "../model/Stored.ts"
+import { pruneAll } from "./Pruner.ts"
+import { Store, type StoreUnavailable } from "../Store.ts"
+import { type SkipReason, walk, type WalkOptions } from "./Walker.ts"
+
+/** Why a file that was indexed before is not met any more: it is gone, or passed over by now. */
+export type LossReason = "gone" | SkipReason
+
+/**
+ * What happened to a file, a record or a document. A file is done when its documents are committed; one that looks as it
+ * did is not read, and its documents are not named unless that was asked for.
+ */
+export type FileEvent =
+  | { readonly _tag: "Indexed"; readonly document: IndexedDocument; readonly characters: number }
+  | { readonly _tag: "FileDone"; readonly path: string; readonly size: number }
+  | { readonly _tag: "Unchanged"; readonly path: string; readonly size: number; readonly documents: number }
+  | { readonly _tag: "Skipped"; readonly path: string; readonly reason: string }
+  | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
+  | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
+  | ({ readonly _tag: "Pruned" } & Deleted)
+  /** Of the files known below a path, so many are gone at once that nothing of it is forgotten. */
+  | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }
+
+export interface FileRun extends WalkOptions {
+  readonly collection: CollectionName
+  /** Delete documents whose file, or whose record in its file, is gone or ignored by now; only below the paths given. */
+  readonly prune: boolean
+  /** Prune nothing below a path that has lost more than half of its files since the last time, and name what is pruned. */
+  readonly holdLosses?: boolean | undefined
+  /** Tell what would be done, and do nothing. */
+  readonly dryRun: boolean
+  /** Read every file, also one that looks as it did. */
+  readonly rehash?: boolean | undefined
+  /** Name the documents of files that were not read, too. */
+  readonly nameUnchanged?: boolean | undefined
+}
+
+const isRecord = (draft: Draft): boolean => draft.line !== undefined
+
+const planned = ({ draft, status, stored }: Compared): IndexedDocument => ({
+  docId: Option.match(stored, { onNone: () => draft.derivedId, onSome: (known) => known.docId }),
+  source: draft.source,
+  status,
+  passages: Option.match(stored, { onNone: () => 0, onSome: (known) => known.passages })
+})
+
+const unchanged = ({ docId, passages, source }: DocumentSummary): FileEvent => ({
+  _tag: "Indexed",
+  document: { docId, source, status: "unchanged", passages },
+  characters: 0
+})
+
+const pageSize = 1000
+
+/** Indexes files and folders. What was indexed stays when it is interrupted; the next run goes on from there. */
+export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer", {
+  effect: Effect.gen(function* () {
+    const indexer = yield* Indexer
+    const loader = yield* Loader
+    const store = yield* Store
+
+    const toDraft = (name: string | undefined, origin: string | undefined, loaded: LoadedDocument): Draft =>
+      indexer.draft({
+        content: loaded.content,
+        source: loaded.record === undefined ? name : `${name ?? "stdin"}#${loaded.record}`,
+        title: loaded.title,
+        metadata: loaded.metadata,
+        format: loaded.format,
+        origin,
+        line: loaded.line,
+        marks: loaded.marks
+      })
+
+    const { loadGroup, toSteps } = loading(loader, toDraft)
+    const sort = sorting(store, loader, indexer.settings)
+
+    const steps = (run: FileRun, met: Numbers) =>
+      walk(run).pipe(
+        Stream.chunks,
+        Stream.mapEffect(sort(run, met)),
+        Stream.flatMap((sorted) => Stream.flatMap(Stream.fromIterable(apart(sorted)), loadGroup))
+      )
+
+    const documentsOf = (collection: CollectionName, file: string) =>
+      Stream.paginateChunkEffect(undefined as DocumentId | undefined, (after) =>
+        store.documentsOf(collection, file, { limit: pageSize, after }).pipe(
+          Effect.catchTag("CollectionNotFound", () => Effect.succeed([])),
+          Effect.map((page) => [
+            Chunk.unsafeFromArray(page),
+            page.length < pageSize ? Option.none() : Option.some(page.at(-1)?.docId)
+          ])
+        )
+      )
+
+    /** What deleting a file's documents comes to, but for those that were met. */
+    const wouldForget = (collection: CollectionName, file: string, met?: ReadonlySet<DocumentId>) =>
+      documentsOf(collection, file).pipe(
+        Stream.filter(({ docId }) => met?.has(docId) !== true),
+        Stream.runFold(none, (sum, { passages }) => add(sum, { documents: 1, passages }))
+      )
+
+    const start = Effect.fnUntraced(function* (
+      run: FileRun,
+      found: (met: Numbers) => Stream.Stream<Step, StoreUnavailable>
+    ) {
+      const collection = run.dryRun ? undefined : yield* indexer.open(run.collection)
+      const { exclude = [], include = [] } = run
+      const roots = run.paths.map((root) => ({ path: root, include, exclude }))
+      const seenBy = collection === undefined ? undefined : yield* store.beginRun(collection.name, roots)
+      const given = new Set(run.paths)
+      const missing = new Set<string>()
+      const met = new Numbers()
+      /** What is prepared and not stored yet, so that the store does not know it. */
+      const underWay = new Set<DocumentId>()
+
+      const isRepeated = ({ draft, stored }: Compared) =>
+        isRecord(draft) && Option.exists(stored, (known) => known.seenBy !== undefined && known.seenBy === seenBy)
+
+      const knownEvents = ({ file, size }: Extract<Step, { readonly _tag: "Known" }>) =>
+        Effect.gen(function* () {
+          const { documents, outcome, path, reason = "" } = file
+          if (outcome === "skipped") return [{ _tag: "Skipped", path, reason } satisfies FileEvent]
+          const stale =
+            run.prune && file.many && collection !== undefined
+              ? yield* pruneAll(store, collection.name, [path], file.run)
+              : none
+          const pruned: ReadonlyArray<FileEvent> = stale.documents === 0 ? [] : [{ _tag: "Pruned", ...stale }]
+          if (!run.nameUnchanged) return [{ _tag: "Unchanged", path, size, documents } satisfies FileEvent, ...pruned]
+          const named = Chunk.toReadonlyArray(yield* Stream.runCollect(documentsOf(run.collection, path)))
+          return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
+        })
+
+      /** Reports and leaves drafts whose id their file has had already; makes the others ready. */
+      const prepare = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
+        const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
+        for (const path of away) if (given.has(path)) missing.add(path)
+        for (const known of collected) if (known._tag === "Known") events.push(...(yield* knownEvents(known)))
+        const left = done.filter((file) => file.hasLeftovers(run.prune))
+        const changes =
+          run.paths.length === 0
+            ? []
+            : [
+                ...done.map((file) => file.change(indexer.settings, !left.includes(file))),
+                ...changed.filter((file) => !done.includes(file)).map((file) => file.change(indexer.settings, false))
+              ]
+        const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
+        const [fresh, again] = Arr.partition(compared, isRepeated)
+        for (const { draft } of again) events.push(repeated(draft))
+        const prepared =
+          collection === undefined ? { batch: fresh, documents: [] } : yield* indexer.prepare(collection, fresh)
+        return { prepared, drafts, events, changes, left }
+      })
+
+      type Ready = Effect.Effect.Success<ReturnType<typeof prepare>>
+
+      /** Deletes what files held before and hold no more, and only then counts them as read. */
+      const cleanUp = Effect.fnUntraced(function* (files: ReadonlyArray<Reading>) {
+        let sum = none
+        for (const file of files) {
+          if (collection === undefined || seenBy === undefined) {
+            sum = add(sum, yield* wouldForget(run.collection, file.path, file.met))
+            continue
+          }
+          sum = add(sum, yield* pruneAll(store, collection.name, [file.path], seenBy))
+          yield* store.touch(collection.name, [], seenBy, [file.change(indexer.settings, true)])
+        }
+        return sum
+      })
+
+      const keep = Effect.fnUntraced(function* ({ changes, drafts, events, left, prepared }: Ready) {
+        const { batch } = prepared
+        const indexed =
+          collection === undefined || seenBy === undefined
+            ? batch.map(planned)
+            : yield* indexer.put(collection, prepared, { seenBy, files: changes })
+        for (const { derivedId } of drafts) underWay.delete(derivedId)
+        const deleted = yield* cleanUp(left)
+        return Chunk.unsafeFromArray<FileEvent>([
+          ...indexed.map((document, index): FileEvent => ({
+            _tag: "Indexed",
+            document,
+            characters: batch[index]!.draft.content.length
+          })),
+          ...events,
+          ...(deleted.documents === 0 ? [] : [{ _tag: "Pruned", ...deleted } satisfies FileEvent])
+        ])
+      })
+
+      const forget = Effect.fnUntraced(function* (files: Chunk.Chunk<Lost>) {
+        const paths = Chunk.toReadonlyArray(files).map(({ path }) => path)
+        const forgotten = yield* collection === undefined || seenBy === undefined
+          ? Effect.map(
+              Effect.forEach(paths, (path) => wouldForget(run.collection, path)),
+              (each) => each.reduce(add, none)
+            )
+          : pruneAll(store, collection.name, paths, seenBy)
+        return { _tag: "Pruned", ...forgotten } satisfies FileEvent
+      })
+
+      /** In the end, what was indexed before and was not met. */
+      const ending = Stream.suspend(() => {
+        const losses = { collection: run.collection, paths: run.paths, include, number: seenBy, met, missing }
+        if (run.prune && run.holdLosses) return holdingLosses(store, losses, forget)
+        const files = lost(store, losses)
+        return run.prune
+          ? Stream.mapEffect(Stream.grouped(files, 100), forget)
+          : files.pipe(
+              Stream.filter(({ documents }) => documents > 0),
+              Stream.map((file): FileEvent => ({ _tag: "Lost", ...file }))
+            )
+      })
+
+      return found(met).pipe(
+        Stream.aggregate(toBatches),
+        Stream.mapEffect(prepare),
+        // One batch is stored while the next is prepared.
+        Stream.buffer({ capacity: 1 }),
+        Stream.mapEffect(keep),
+        Stream.flattenChunks,
+        Stream.concat(run.paths.length === 0 ? Stream.empty : ending)
+      )
+    })
+
+    return {
+      /** Fails only where nothing can go on; what is wrong with a file is an event. */
+      run: (given: FileRun) => {
+        const run = { ...given, paths: given.paths.map((root) => path.resolve(root)) }
+        return Stream.unwrap(start(run, (met) => steps(run, met)))
+      },
+      /** Indexes what is in no file, such as standard input; without a name a document is known by its content. */
+      runText: (
+        input: { readonly name: string | undefined; readonly bytes: Uint8Array },
+        run: Pick<FileRun, "collection" | "dryRun">
+      ) => {
+        const { bytes, name } = input
+        const path = name ?? "stdin"
+        const file = new Reading({ path, size: bytes.length, dryRun: run.dryRun })
+        const documents = toSteps(file, loader.fromText({ name: path, bytes }), (loaded) =>
+          toDraft(name, undefined, loaded)
+        )
+        return Stream.unwrap(start({ ...run, paths: [], prune: false }, () => documents))
+      }
+    }
+  })
+}) {}

@@ -1,0 +1,81 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Draft } from "../../Indexer.ts"
+import type { Loaded, LoadedDocument, Loader, Unreadable, Unsupported } from "../Loader.ts"
+import type { Group } from "./sort.ts"
+import type { Reading, Step } from "./steps.ts"
+
+/** Reads files into steps, in their order; what is wrong with a file ends that file alone. */
+export const loading = (
+  loader: typeof Loader.Service,
+  toDraft: (name: string | undefined, origin: string | undefined, loaded: LoadedDocument) => Draft
+) => {
+  /** Notes why a file gave no more, and ends it. */
+  const broken =
+    (file: Reading) =>
+    (error: Unreadable | Unsupported): Step => {
+      if (error._tag === "Unsupported") {
+        file.isVoid = error.reason
+        file.reader = loader.nobody
+      } else {
+        file.failure = error.reason
+        file.isUnreadable = true
+      }
+      return { _tag: "Read", file }
+    }
+
+  const toSteps = <R>(
+    file: Reading,
+    documents: Stream.Stream<Loaded, Unreadable | Unsupported, R>,
+    draftOf: (loaded: LoadedDocument) => Draft
+  ) =>
+    documents.pipe(
+      Stream.map((loaded): Step =>
+        loaded._tag === "Loaded"
+          ? { _tag: "Draft", draft: draftOf(loaded), file }
+          : { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
+      ),
+      Stream.concat(Stream.succeed<Step>({ _tag: "Read", file })),
+      Stream.catchAll((error) => Stream.succeed(broken(file)(error)))
+    )
+
+  const documentsIn = (file: Reading) =>
+    Effect.map(loader.open(file.path), ({ documents, reader }) => {
+      file.reader = reader
+      return documents
+    })
+
+  const load = (file: Reading): Stream.Stream<Step> =>
+    toSteps(file, Stream.unwrapScoped(documentsIn(file)), (loaded) => toDraft(file.path, file.path, loaded))
+
+  /** A small file at once: taking it apart as a stream would cost more than to read it. */
+  const loadSmall = (file: Reading): Effect.Effect<ReadonlyArray<Step>> => {
+    const steps: Array<Step> = []
+    const keep = (loaded: Loaded) =>
+      Effect.sync(() => {
+        steps.push(
+          loaded._tag === "Loaded"
+            ? { _tag: "Draft", draft: toDraft(file.path, file.path, loaded), file }
+            : { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
+        )
+      })
+    return Effect.flatMap(documentsIn(file), Stream.runForEach(keep)).pipe(
+      Effect.scoped,
+      Effect.match({
+        onFailure: broken(file),
+        onSuccess: (): Step => ({ _tag: "Read", file })
+      }),
+      Effect.map((end) => [...steps, end])
+    )
+  }
+
+  const loadGroup = (group: Group): Stream.Stream<Step> => {
+    if (group._tag === "Steps") return Stream.fromIterable(group.steps)
+    if (group._tag === "Large") return load(group.file)
+    return Stream.fromIterableEffect(
+      Effect.map(Effect.forEach(group.files, loadSmall, { concurrency: 4 }), (each) => each.flat())
+    )
+  }
+
+  return { loadGroup, toSteps }
+}

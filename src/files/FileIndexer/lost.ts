@@ -1,0 +1,100 @@
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as fs from "node:fs"
+import type { LossReason } from "../FileIndexer.ts"
+import type { CollectionName } from "../../model/Collection.ts"
+import type { KnownFile } from "../../model/File.ts"
+import type { Store } from "../../Store.ts"
+import { isBelow } from "../../text/below.ts"
+import { type SkipReason, whyPassedOver } from "../Walker.ts"
+
+/** Small numbers, a bit for each. */
+export class Numbers {
+  #bits = new Uint32Array(1024)
+
+  add(number: number): void {
+    const word = number >>> 5
+    if (word >= this.#bits.length) {
+      const more = new Uint32Array(Math.max(word + 1, this.#bits.length * 2))
+      more.set(this.#bits)
+      this.#bits = more
+    }
+    this.#bits[word]! |= 1 << (number & 31)
+  }
+
+  has(number: number): boolean {
+    return ((this.#bits[number >>> 5] ?? 0) & (1 << (number & 31))) !== 0
+  }
+}
+
+/** Gone for certain: a file that may not be looked at counts as there. */
+const isAbsent = (file: string): boolean => {
+  try {
+    return fs.statSync(file, { throwIfNoEntry: false }) === undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOTDIR"
+  }
+}
+
+/** By rules that stand in the files; what the caller included and excluded this time says nothing of other times. */
+const lasting: ReadonlySet<SkipReason> = new Set(["ignored", "hidden", "generated", "lock file"])
+
+export interface Lost {
+  readonly path: string
+  readonly reason: LossReason
+  readonly documents: number
+}
+
+const pageSize = 2000
+
+/**
+ * Files known before that the run has not met, below the paths given, and that are gone or ignored by now. A file that
+ * another run has come to since this one began is not among them, nor are those of a path that is missing.
+ */
+export const lost = (
+  store: typeof Store.Service,
+  run: {
+    readonly collection: CollectionName
+    readonly paths: ReadonlyArray<string>
+    readonly include: ReadonlyArray<string>
+    readonly number: number | undefined
+    readonly met: Numbers
+    readonly missing: ReadonlySet<string>
+    /** Told of the files known below each path, and of those that this run, or one since it began, has come to first. */
+    readonly count?: (root: string, known: number, fresh: number) => void
+  }
+) => {
+  const roots = [...new Set(run.paths)].filter(
+    (root) => !run.missing.has(root) && !run.paths.some((other) => other !== root && isBelow(root, [other]))
+  )
+  const isOurs = ({ run: last }: KnownFile) => run.number === undefined || last < run.number
+  const below = (root: string) => {
+    const why = whyPassedOver(root, run.include)
+    const judge = ({ documents, path }: KnownFile): Effect.Effect<Option.Option<Lost>> =>
+      isBelow(path, run.missing)
+        ? Effect.succeed(Option.none())
+        : isAbsent(path)
+          ? Effect.succeed(Option.some({ path, reason: "gone", documents }))
+          : Effect.map(why(path), (reason) =>
+              reason !== undefined && lasting.has(reason) ? Option.some({ path, reason, documents }) : Option.none()
+            )
+    return Stream.paginateChunkEffect(
+      undefined as string | undefined,
+      Effect.fnUntraced(function* (after) {
+        const page = yield* store.filesBelow(run.collection, root, { limit: pageSize, after })
+        const unmet = page.flatMap(({ id, path }) => (run.met.has(id) ? [] : [path]))
+        const known = unmet.length === 0 ? [] : yield* store.knownFiles(run.collection, unmet)
+        const ours = known.filter(isOurs)
+        run.count?.(root, page.length, known.length - ours.length)
+        const judged = yield* Effect.forEach(ours, judge)
+        const next = page.length < pageSize ? Option.none() : Option.fromNullable(page.at(-1)?.path)
+        return [Chunk.unsafeFromArray(judged.flatMap(Option.toArray)), next] as const
+      })
+    )
+  }
+  return Stream.flatMap(Stream.fromIterable(roots), below).pipe(
+    Stream.catchTag("CollectionNotFound", () => Stream.empty)
+  )
+}

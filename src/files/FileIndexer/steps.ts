@@ -1,0 +1,95 @@
+import * as Chunk from "effect/Chunk"
+import * as Sink from "effect/Sink"
+import type { Draft } from "../../Indexer.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { FileChange, FileStamp, KnownFile } from "../../model/File.ts"
+import type { FileEvent } from "../FileIndexer.ts"
+
+/** A file that is being read, and what has come of it so far. */
+export class Reading {
+  readonly path: string
+  readonly size: number
+  /** Unset where it proves nothing, or where there is no file. */
+  readonly stamp: FileStamp | undefined
+  readonly known: KnownFile | undefined
+  /** Its documents' ids, kept in a dry run only: a real one marks documents in the store. */
+  readonly met: Set<DocumentId> | undefined
+  reader: string | undefined
+  documents = 0
+  many = false
+  /** What was wrong with it first; the rest of it may have been read. */
+  failure: string | undefined
+  isUnreadable = false
+  /** Why nothing in it is read. */
+  isVoid: string | undefined
+
+  constructor(given: {
+    readonly path: string
+    readonly size: number
+    readonly stamp?: FileStamp | undefined
+    readonly known?: KnownFile | undefined
+    readonly dryRun: boolean
+  }) {
+    this.path = given.path
+    this.size = given.size
+    this.stamp = given.stamp
+    this.known = given.known
+    this.met = given.dryRun ? new Set() : undefined
+  }
+
+  /** What is to be kept of it: all there is to say once it is done, else that it is not. */
+  change(settings: string, isDone: boolean): FileChange {
+    // As long as not all is said, what may still be stored of it from before counts, too.
+    const before = isDone && this.failure === undefined ? undefined : this.known
+    return {
+      path: this.path,
+      stamp: this.stamp,
+      reader: this.reader,
+      settings,
+      outcome: !isDone
+        ? "unfinished"
+        : this.failure !== undefined
+          ? "failed"
+          : this.isVoid !== undefined
+            ? "skipped"
+            : "indexed",
+      reason: this.failure ?? this.isVoid,
+      documents: Math.max(this.documents, before?.documents ?? 0),
+      many: before?.many ?? this.many,
+      expected: this.known?.run
+    }
+  }
+
+  /**
+   * Whether it may have left documents behind that are in it no more. Of records that is for the caller to say; what was
+   * in a file that holds nothing readable by now, or is of the other kind, is gone.
+   */
+  hasLeftovers(prune: boolean): boolean {
+    if (this.known === undefined || this.known.documents === 0 || this.failure !== undefined) return false
+    return this.isVoid !== undefined || this.known.many !== this.many || (prune && this.many)
+  }
+}
+
+/** What a run comes to on its way through the files. */
+export type Step =
+  | { readonly _tag: "Draft"; readonly draft: Draft; readonly file: Reading }
+  | { readonly _tag: "Rejected"; readonly file: Reading; readonly line: number; readonly reason: string }
+  /** The end of a file. */
+  | { readonly _tag: "Read"; readonly file: Reading }
+  | { readonly _tag: "Known"; readonly file: KnownFile; readonly size: number }
+  | FileEvent
+
+/** A batch is one transaction: large enough to be fast, small enough to stop soon. */
+const batch = { documents: 128, characters: 512 * 1024 }
+
+const weigh = (step: Step): number =>
+  step._tag === "Known"
+    ? batch.characters / 1024
+    : Math.max(batch.characters / batch.documents, step._tag === "Draft" ? step.draft.content.length : 0)
+
+export const toBatches = Sink.foldWeighted<Chunk.Chunk<Step>, Step>({
+  initial: Chunk.empty(),
+  maxCost: batch.characters,
+  cost: (_, step) => weigh(step),
+  body: Chunk.append
+})

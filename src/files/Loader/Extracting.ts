@@ -1,0 +1,56 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { extension } from "../../text/format.ts"
+import { content } from "./content.ts"
+import type { Read, Source } from "./extract/extract.ts"
+import type { Kind } from "./extract/kinds.ts"
+import type { Extract } from "./Extractor.ts"
+
+/** A format that a worker reads, and how its files are known. */
+export interface Extractable {
+  readonly name: string
+  readonly kind: Kind
+  readonly accepts: (file: SourceFile) => boolean
+  /** Bytes where the format is no text. */
+  readonly source: (file: SourceFile) => Effect.Effect<Source, Unreadable | Unsupported>
+}
+
+const isText = (file: SourceFile): boolean => file.kind._tag === "Text"
+
+/** Text with one of these endings. */
+export const named =
+  (...endings: ReadonlyArray<string>) =>
+  (file: SourceFile): boolean =>
+    isText(file) && endings.includes(extension(file.path) ?? "")
+
+/** Bytes of this media type, or an archive that its name says to be it. */
+export const mimes =
+  (ending: ReadonlyArray<string>, ...types: ReadonlyArray<string>) =>
+  ({ kind, path }: SourceFile): boolean =>
+    kind._tag === "Other" &&
+    (types.includes(kind.mime ?? "") || (kind.mime === "application/zip" && ending.includes(extension(path) ?? "")))
+
+export const asText = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => content(file)
+export const asBytes = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => file.bytes
+
+export const toDocument = ({ marks, metadata, text, title }: Read): LoadedDocument => ({
+  _tag: "Loaded",
+  content: text,
+  format: "markdown",
+  title,
+  metadata,
+  marks
+})
+
+/** One document a file. */
+export const format = (extract: Extract, { accepts, kind, name, source }: Extractable): FileFormat => ({
+  name,
+  accepts: (file) => Effect.sync(() => accepts(file)),
+  load: (file) =>
+    Stream.fromEffect(
+      Effect.flatMap(source(file), (given) => extract(file.path, kind, given)).pipe(
+        Effect.map((read): Loaded => toDocument(read))
+      )
+    )
+})

@@ -1,0 +1,23 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { FileFormat, Loaded } from "../Loader.ts"
+import { extension, formatOf, formatOfName } from "../../text/format.ts"
+import { content } from "./content.ts"
+
+/**
+ * Every text that no other format takes, as one document. Only where there is no extension (README, standard input)
+ * does the text's look decide whether it is split as Markdown.
+ */
+export const format: FileFormat = {
+  name: "text",
+  accepts: (file) => Effect.succeed(file.kind._tag === "Text"),
+  load: (file) =>
+    Stream.fromEffect(
+      Effect.map(content(file), (text): Loaded => ({
+        _tag: "Loaded",
+        content: text,
+        format: extension(file.path) === undefined ? formatOf(undefined, text) : (formatOfName(file.path) ?? "text"),
+        metadata: {}
+      }))
+    )
+}

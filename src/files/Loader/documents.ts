@@ -1,0 +1,63 @@
+import * as Effect from "effect/Effect"
+import type { FileFormat, SourceFile } from "../Loader.ts"
+import { extension } from "../../text/format.ts"
+import { charset, decodeAs } from "./charset.ts"
+import { content } from "./content.ts"
+import { decode } from "./decode.ts"
+import type { Extract } from "./Extractor.ts"
+import { asBytes, asText, type Extractable, format, mimes, named } from "./Extracting.ts"
+import * as Mail from "./Mail.ts"
+
+const openXml = (kind: string) => `application/vnd.openxmlformats-officedocument.${kind}`
+const oasis = (kind: string) => `application/vnd.oasis.opendocument.${kind}`
+
+const htmlEndings = new Set(["html", "htm", "xhtml", "xht"])
+
+/** Its name says so, or its first element does where the name says nothing. */
+const isHtml = (file: SourceFile): boolean => {
+  const ending = extension(file.path) ?? ""
+  if (htmlEndings.has(ending)) return file.kind._tag === "Text" || charset(file.head) !== undefined
+  if (file.kind._tag !== "Text" || !(ending === "" || ending === "txt")) return false
+  return /^\s*<(?:!doctype html|html)[\s>]/i.test(decode(file.head.subarray(0, 1024), file.kind.encoding))
+}
+
+/** What a page says of its own encoding holds where it is no UTF-8. */
+const pageText: Extractable["source"] = (file) => {
+  const label = charset(file.head)
+  return label === undefined ? content(file) : Effect.map(file.bytes, (bytes) => decodeAs(bytes, label))
+}
+
+const isTable = (file: SourceFile): boolean => {
+  if (!named("csv", "tsv", "tab")(file) || file.kind._tag !== "Text") return false
+  return /[,;\t|]/.test(decode(file.head, file.kind.encoding))
+}
+
+const extractables: ReadonlyArray<Extractable> = [
+  { name: "html", kind: "html", accepts: isHtml, source: pageText },
+  { name: "pdf", kind: "pdf", accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
+  { name: "docx", kind: "docx", accepts: mimes(["docx"], openXml("wordprocessingml.document")), source: asBytes },
+  {
+    name: "opendocument",
+    kind: "openDocument",
+    accepts: mimes(["odt", "odp", "ods"], oasis("text"), oasis("presentation"), oasis("spreadsheet")),
+    source: asBytes
+  },
+  { name: "pptx", kind: "pptx", accepts: mimes(["pptx"], openXml("presentationml.presentation")), source: asBytes },
+  { name: "xlsx", kind: "xlsx", accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
+  { name: "epub", kind: "epub", accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
+  { name: "fictionbook", kind: "fictionBook", accepts: named("fb2"), source: asText },
+  { name: "table", kind: "csv", accepts: isTable, source: asText },
+  {
+    name: "notebook",
+    kind: "notebook",
+    accepts: ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
+    source: (file) => Effect.map(file.bytes, (bytes) => decode(bytes, "utf-8"))
+  },
+  { name: "subtitles", kind: "subtitles", accepts: named("srt", "vtt"), source: asText }
+]
+
+/** Formats that are not read as they are written; a worker takes their text out. */
+export const formats = (extract: Extract): ReadonlyArray<FileFormat> => [
+  ...extractables.map((each) => format(extract, each)),
+  Mail.format(extract)
+]

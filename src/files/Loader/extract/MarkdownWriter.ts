@@ -1,0 +1,103 @@
+import type { Locator, Mark } from "../../../model/Locator.ts"
+
+/** At the start of a line these would be taken for markup. */
+const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
+
+/** Words as one line of Markdown that is a paragraph, whatever it begins with. */
+export const plainLine = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim()
+  return marksLine.test(line) ? `\\${line}` : line
+}
+
+const cellText = (text: string): string => text.replace(/\s+/g, " ").trim().replaceAll("|", "\\|")
+
+/** Without the blank lines before and the white space behind; the first line keeps its indent. */
+const withoutBlankLines = (text: string): string => {
+  let start = 0
+  for (let at = 0; at < text.length && /\s/.test(text.charAt(at)); at++) if (text[at] === "\n") start = at + 1
+  return text.slice(start).trimEnd()
+}
+
+/** Longest run of backticks in a text. */
+const longestFence = (text: string): number =>
+  (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0)
+
+/** Puts blocks together to Markdown, a blank line between them, and remembers where each comes from. */
+export class MarkdownWriter {
+  private readonly parts: Array<string> = []
+  private length = 0
+  private place: Omit<Mark, "start"> = {}
+  readonly marks: Array<Mark> = []
+
+  /** What is written from now on stands there. */
+  at(place: { readonly locator?: Locator | undefined; readonly line?: number | undefined }): void {
+    this.place = { ...this.place, ...place }
+  }
+
+  private mark(): void {
+    const last = this.marks.at(-1)
+    if (this.place.locator === undefined && this.place.line === undefined) return
+    if (last?.locator === this.place.locator && last?.line === this.place.line) return
+    this.marks.push({ start: this.length, ...this.place })
+  }
+
+  /** Writes a block as it is given; nothing for a blank one. */
+  block(text: string, gap = "\n\n"): void {
+    if (text.trim() === "") return
+    if (this.length > 0) this.push(gap)
+    this.mark()
+    this.push(text)
+  }
+
+  private push(text: string): void {
+    this.parts.push(text)
+    this.length += text.length
+  }
+
+  heading(level: number, text: string): void {
+    const line = text.replace(/\s+/g, " ").trim()
+    if (line !== "") this.block(`${"#".repeat(Math.min(6, Math.max(1, level)))} ${line}`)
+  }
+
+  paragraph(text: string): void {
+    this.block(
+      text
+        .split("\n")
+        .map(plainLine)
+        .filter((line) => line !== "")
+        .join("\n")
+    )
+  }
+
+  item(text: string, depth: number, marker: string, first: boolean): void {
+    const lines = text
+      .split("\n")
+      .map((line) => line.replace(/\s+/g, " ").trim())
+      .filter((line) => line !== "")
+    const indent = "  ".repeat(Math.min(8, depth))
+    if (lines.length > 0) this.block(`${indent}${marker} ${lines.join(`\n${indent}  `)}`, first ? "\n\n" : "\n")
+  }
+
+  code(text: string, language = ""): void {
+    const fence = "`".repeat(Math.max(3, longestFence(text) + 1))
+    const body = withoutBlankLines(text)
+    if (body !== "") this.block(`${fence}${language}\n${body}\n${fence}`)
+  }
+
+  /** The first row is the header. A mark can be set before each row. */
+  table(rows: ReadonlyArray<ReadonlyArray<string>>, before: (row: number) => void = () => {}): void {
+    const columns = rows.reduce((most, row) => Math.max(most, row.length), 0)
+    if (columns === 0) return
+    const line = (row: ReadonlyArray<string>) =>
+      `| ${Array.from({ length: columns }, (_, i) => cellText(row[i] ?? "")).join(" | ")} |`
+    rows.forEach((row, i) => {
+      before(i)
+      this.block(line(row), i === 0 ? "\n\n" : "\n")
+      if (i === 0) this.push(`\n| ${Array.from({ length: columns }, () => "---").join(" | ")} |`)
+    })
+  }
+
+  get text(): string {
+    return this.parts.join("")
+  }
+}

@@ -1,0 +1,24 @@
+import * as Effect from "effect/Effect"
+import type { CollectionName } from "../model/Collection.ts"
+import type { Deleted, Pruned, PrunePosition } from "../model/Stored.ts"
+import type { Store } from "../Store.ts"
+
+/**
+ * Deletes documents that came from files at or below one of the paths, step by step, so that others may write
+ * meanwhile; with a run, only those last seen before it.
+ */
+export const pruneAll = Effect.fnUntraced(function* (
+  store: typeof Store.Service,
+  collection: CollectionName,
+  paths: ReadonlyArray<string>,
+  before?: number
+) {
+  let sum: Deleted = { documents: 0, passages: 0 }
+  let from: PrunePosition | undefined
+  do {
+    const step: Pruned = yield* store.prune(collection, paths, { before, from })
+    sum = { documents: sum.documents + step.documents, passages: sum.passages + step.passages }
+    from = step.next
+  } while (from !== undefined)
+  return sum
+})

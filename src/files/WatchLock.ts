@@ -1,0 +1,20 @@
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { StoreUnavailable } from "../Store.ts"
+
+/** Another process, or another part of this one, watches for the same index. */
+export class WatchTaken extends Data.TaggedError("WatchTaken")<{
+  readonly pid: number | undefined
+  readonly paths: ReadonlyArray<string>
+}> {}
+
+/** Who watches for an index: one at a time. */
+export class WatchLock extends Context.Tag("clew/WatchLock")<
+  WatchLock,
+  {
+    /** Held until the scope closes or the process dies, however it dies. */
+    readonly take: (paths: ReadonlyArray<string>) => Effect.Effect<void, WatchTaken | StoreUnavailable, Scope.Scope>
+  }
+>() {}

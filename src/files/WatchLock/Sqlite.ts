@@ -1,0 +1,57 @@
+import Sqlite from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { StoreUnavailable } from "../../Store.ts"
+import { WatchLock, WatchTaken } from "../WatchLock.ts"
+
+interface Row {
+  readonly pid: number
+  readonly paths: string
+}
+
+const holder = (database: Sqlite.Database): WatchTaken => {
+  try {
+    const row = database.prepare<[], Row>("SELECT pid, paths FROM holder").get()
+    return new WatchTaken({ pid: row?.pid, paths: row === undefined ? [] : (JSON.parse(row.paths) as Array<string>) })
+  } catch {
+    return new WatchTaken({ pid: undefined, paths: [] })
+  }
+}
+
+/** Takes the write lock of a small database beside the index. The system lets go of it when a process ends in any way. */
+const open = (file: string, paths: ReadonlyArray<string>): Sqlite.Database | WatchTaken => {
+  const database = new Sqlite(file, { timeout: 0 })
+  try {
+    database.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS holder (pid INTEGER NOT NULL, paths TEXT NOT NULL)")
+    database.exec("DELETE FROM holder")
+    database.prepare("INSERT INTO holder VALUES (?, ?)").run(process.pid, JSON.stringify(paths))
+    // What is said of the holder has to be committed to be read by others; whoever comes in between is the holder then.
+    database.exec("COMMIT; BEGIN IMMEDIATE")
+    return database
+  } catch (error) {
+    const taken = (error as { readonly code?: string }).code?.startsWith("SQLITE_BUSY") === true
+    const found = taken ? holder(database) : undefined
+    database.close()
+    if (found === undefined) throw error
+    return found
+  }
+}
+
+/** The lock of an index is the file beside it whose name ends in `-watch`. */
+export const layer = (index: string) =>
+  Layer.succeed(WatchLock, {
+    take: (paths) =>
+      Effect.acquireRelease(
+        Effect.flatMap(
+          Effect.try({
+            try: () => open(`${index}-watch`, paths),
+            catch: (error) => new StoreUnavailable({ reason: `${index}-watch: ${(error as Error).message}` })
+          }),
+          (opened) => (opened instanceof WatchTaken ? opened : Effect.succeed(opened))
+        ),
+        (database) => Effect.sync(() => database.close())
+      )
+  })
+
+/** For an index that no other process can see. */
+export const layerFree = Layer.succeed(WatchLock, { take: () => Effect.void })

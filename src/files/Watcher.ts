@@ -1,0 +1,244 @@
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Scope } from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { StoreConfig, WatchConfig } from "../Config.ts"
+import { FileEvents } from "./FileEvents.ts"
+import { type FileEvent, FileIndexer } from "./FileIndexer.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import type { WatchStatus } from "../model/Watching.ts"
+import { pruneAll } from "./Pruner.ts"
+import { Store } from "../Store.ts"
+import type { Cause, WatchEvent } from "./WatchEvent.ts"
+import { Hints } from "./Watcher/hints.ts"
+import { WatchLock } from "./WatchLock.ts"
+
+export interface WatchOptions {
+  /** Absolute. */
+  readonly paths: ReadonlyArray<string>
+  readonly collection: CollectionName
+  readonly include?: ReadonlyArray<string> | undefined
+  readonly exclude?: ReadonlyArray<string> | undefined
+  /** The first scan also forgets what came from paths that are missing, or have lost most of their files. */
+  readonly pruneAll?: boolean | undefined
+  /** Fail where the first scan fails, rather than try again. */
+  readonly failEarly?: boolean | undefined
+}
+
+/** How often it is tried to take over from another process that watches. */
+const takeover = 5000
+
+/** Where the system tells nothing: the shortest pause between scans, and at least so many times as long as one takes. */
+const polling = { least: 2000, share: 20 }
+
+/** The pauses before watching, or a scan that broke off, is tried again. */
+const retry = (times: number): number => Math.min(60_000, 1000 * 2 ** Math.min(times, 6))
+
+const failuresKept = 10_000
+
+/**
+ * Keeps an index in step with files: what the system tells of changes is a hint, and a scan of all files, of which only
+ * the changed ones are read, is the truth. A scan is made at the start, when it is quiet after changes, after whatever may
+ * have hidden changes, and now and then.
+ */
+export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
+  effect: Effect.gen(function* () {
+    const events = yield* FileEvents
+    const files = yield* FileIndexer
+    const lock = yield* WatchLock
+    const store = yield* Store
+    const config = yield* WatchConfig
+    const { path: database } = yield* StoreConfig
+    let status: (() => WatchStatus) | undefined
+
+    const run = <R>(options: WatchOptions, tell: (event: WatchEvent) => Effect.Effect<void, never, R>) =>
+      Effect.gen(function* () {
+        const roots = [...new Set(options.paths)]
+        const hints = new Hints((path) => path === database || path.startsWith(`${database}-`))
+        const failures = new Map<string, string>()
+        /** What was said of the paths of which nothing is forgotten. */
+        const held = new Map<string, string>()
+        let state: WatchStatus["state"] = "waiting"
+        let last: { readonly at: number; readonly ms: number } | undefined
+        status = () => ({
+          paths: roots,
+          state,
+          lastScanAt: last?.at,
+          lastScanMs: last?.ms,
+          waiting: hints.waiting,
+          failed: failures.size,
+          held: [...held.keys()]
+        })
+
+        let other: string | undefined
+        const take: Effect.Effect<void, Effect.Effect.Error<ReturnType<typeof lock.take>>, R | Scope> = Effect.catchTag(
+          lock.take(roots),
+          "WatchTaken",
+          ({ paths, pid }) =>
+            Effect.gen(function* () {
+              const now = `${pid}`
+              if (other !== now) yield* tell({ _tag: "Waiting", pid, paths })
+              other = now
+              yield* Effect.sleep(takeover)
+              return yield* take
+            })
+        )
+        yield* take
+        state = "starting"
+
+        const settled = yield* Deferred.make<void>()
+        let said: string | undefined
+        let tries = 0
+        /** Is told of changes for as long as that goes, and begins again where it breaks off. */
+        const following = events.watch(roots).pipe(
+          Stream.runForEach((paths) =>
+            Effect.gen(function* () {
+              const now = yield* Clock.currentTimeMillis
+              if (paths.length > 0) return hints.add(paths, now)
+              const isFirst = !(yield* Deferred.isDone(settled))
+              state = "events"
+              said = undefined
+              tries = 0
+              yield* tell({ _tag: "Following", paths: roots })
+              yield* Deferred.succeed(settled, undefined)
+              // What happened before it stood is unknown.
+              if (!isFirst) hints.addAll(now)
+            })
+          ),
+          Effect.catchAll(({ advice, reason }) =>
+            Effect.gen(function* () {
+              state = "polling"
+              if (said !== reason) yield* tell({ _tag: "Polling", reason, advice })
+              said = reason
+              yield* Deferred.succeed(settled, undefined)
+              hints.addAll(yield* Clock.currentTimeMillis)
+              yield* Effect.sleep(retry(tries++))
+            })
+          ),
+          Effect.forever
+        )
+        yield* Effect.forkScoped(following)
+        yield* Deferred.await(settled)
+
+        const hold = Effect.fnUntraced(function* (
+          path: string,
+          event: Extract<WatchEvent, { readonly _tag: "Held" | "Missing" }>
+        ) {
+          const text = JSON.stringify(event)
+          if (held.get(path) !== text) yield* tell(event)
+          held.set(path, text)
+        })
+
+        const scan = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
+          const started = yield* Clock.currentTimeMillis
+          const sum = { files: 0, created: 0, updated: 0, failed: 0, deleted: { documents: 0, passages: 0 } }
+          const isForced = cause === "start" && options.pruneAll === true
+          const seen = new Set<string>()
+          const stopped = new Set<string>()
+          const add = (deleted: { readonly documents: number; readonly passages: number }) => {
+            sum.deleted.documents += deleted.documents
+            sum.deleted.passages += deleted.passages
+          }
+          const meet = Effect.fnUntraced(function* (event: FileEvent) {
+            switch (event._tag) {
+              case "Indexed": {
+                const { status } = event.document
+                if (status === "unchanged") return
+                sum[status]++
+                break
+              }
+              case "FileDone":
+              case "Unchanged":
+                sum.files++
+                return
+              case "Skipped":
+                return
+              case "Pruned":
+                return add(event)
+              case "Held":
+                stopped.add(event.path)
+                return yield* hold(event.path, event)
+              case "Failed": {
+                if (roots.includes(event.path) && event.reason === "no such file or folder") {
+                  stopped.add(event.path)
+                  if (isForced) return add(yield* pruneAll(store, options.collection, [event.path]))
+                  return yield* hold(event.path, { _tag: "Missing", path: event.path })
+                }
+                sum.failed++
+                const key = `${event.path}:${event.line ?? ""}`
+                seen.add(key)
+                if (failures.get(key) === event.reason) return
+                if (failures.size < failuresKept) failures.set(key, event.reason)
+                break
+              }
+              case "Lost":
+            }
+            if (cause !== "start" || event._tag !== "Indexed") yield* tell({ _tag: "File", event })
+          })
+          yield* Stream.runForEach(
+            files.run({
+              paths,
+              collection: options.collection,
+              include: options.include,
+              exclude: options.exclude,
+              prune: true,
+              holdLosses: !isForced,
+              dryRun: false
+            }),
+            meet
+          )
+          if (paths.length === roots.length) for (const key of failures.keys()) if (!seen.has(key)) failures.delete(key)
+          for (const path of paths) if (!stopped.has(path)) held.delete(path)
+          const at = yield* Clock.currentTimeMillis
+          last = { at, ms: at - started }
+          const changed = sum.created + sum.updated + sum.deleted.documents
+          if (cause !== "rescan" || changed > 0)
+            yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms: at - started })
+          // Nobody else may come to do it; it waits where there are documents to index.
+          if (changed > 0 && hints.isQuiet) yield* Effect.raceFirst(store.settle(), hints.any)
+        })
+
+        let broken = 0
+        const attempt = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
+          const outcome = yield* Effect.either(scan(cause, paths))
+          if (outcome._tag === "Right") return void (broken = 0)
+          if (cause === "start" && options.failEarly === true) return yield* outcome.left
+          yield* tell({ _tag: "Broken", reason: outcome.left.message })
+          yield* Effect.sleep(retry(broken++))
+          hints.addAll(yield* Clock.currentTimeMillis)
+        })
+
+        const next = Effect.gen(function* () {
+          const patience =
+            state === "polling"
+              ? Math.min(Math.max(polling.least, polling.share * (last?.ms ?? 0)), config.rescanSeconds * 1000)
+              : config.rescanSeconds * 1000
+          const woken = yield* Effect.timeoutOption(hints.any, patience)
+          if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
+          for (;;) {
+            const left = hints.due(config) - (yield* Clock.currentTimeMillis)
+            if (left <= 0) break
+            yield* Effect.sleep(left)
+          }
+          const { cause, roots: touched } = hints.take(roots)
+          if (touched.length > 0) yield* attempt(cause, touched)
+        })
+
+        hints.take(roots)
+        yield* attempt("start", roots)
+        return yield* Effect.forever(next)
+      }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => void (status = undefined))))
+
+    return {
+      /**
+       * Follows the paths until it is interrupted, which stops it between two transactions. Where another process watches
+       * for the index already, it waits for its turn.
+       */
+      run,
+      /** How the watcher of this process is doing, where there is one. */
+      status: Effect.sync(() => Option.fromNullable(status?.()))
+    }
+  })
+}) {}

@@ -1,0 +1,200 @@
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { FileIndexer } from "../files/FileIndexer.ts"
+import { defaultCollection } from "../model/Collection.ts"
+import type { Fusion, SearchRequest } from "../model/Query.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { Search } from "../Search.ts"
+import { parseJudgements, parseQueries } from "../text/beir.ts"
+import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "../text/metrics.ts"
+
+/** A folder is no dataset in BEIR layout; the reason says what is wrong where. */
+export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {
+  path: Schema.String,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `${this.path}: ${this.reason}`
+  }
+}
+
+export interface JudgedQuery {
+  readonly id: string
+  readonly text: string
+  /** Grades by document id, at least one above 0. */
+  readonly judgements: Judgements
+}
+
+export interface Dataset {
+  readonly name: string
+  /** Absolute path of its corpus.jsonl. */
+  readonly corpus: string
+  /** In the order of queries.jsonl. */
+  readonly queries: ReadonlyArray<JudgedQuery>
+}
+
+const reasonOf = (error: PlatformError): string =>
+  error._tag === "SystemError" && error.reason === "NotFound" ? "there is no such file" : error.message
+
+const layout = "a dataset is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (BEIR's layout)"
+
+/** Reads queries and judgements; the corpus is only looked for. */
+export const readDataset = Effect.fn("Benchmark.readDataset")(function* (folder: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const root = path.resolve(folder)
+  const files = {
+    corpus: path.join(root, "corpus.jsonl"),
+    queries: path.join(root, "queries.jsonl"),
+    judgements: path.join(root, "qrels", "test.tsv")
+  }
+  const fail = (file: string) => (reason: string) => new DatasetUnreadable({ path: file, reason })
+  const read = (file: string) =>
+    Effect.mapError(fs.readFileString(file), (error) => fail(file)(`${reasonOf(error)}; ${layout}`))
+
+  yield* Effect.mapError(fs.access(files.corpus, { readable: true }), (error) =>
+    fail(files.corpus)(`${reasonOf(error)}; ${layout}`)
+  )
+  const texts = yield* Either.mapLeft(parseQueries(yield* read(files.queries)), fail(files.queries))
+  const judged = yield* Either.mapLeft(parseJudgements(yield* read(files.judgements)), fail(files.judgements))
+  for (const id of judged.keys()) {
+    if (!texts.has(id))
+      return yield* fail(files.judgements)(`query ${id} is judged, but queries.jsonl has no such query`)
+  }
+  const queries = [...texts].flatMap(([id, text]): ReadonlyArray<JudgedQuery> => {
+    const judgements = judged.get(id)
+    return judgements !== undefined && [...judgements.values()].some((grade) => grade > 0)
+      ? [{ id, text, judgements }]
+      : []
+  })
+  if (queries.length === 0) return yield* fail(files.judgements)("no query has a relevant document")
+  return { name: path.basename(root), corpus: files.corpus, queries } satisfies Dataset
+})
+
+/** A way to search that is measured. */
+export const modes = ["keyword", "vector", "hybrid rrf", "hybrid score", "score + graph", "score + auto"] as const
+export type BenchmarkMode = (typeof modes)[number]
+
+/** The mode that hybrid search runs in with this fusion. */
+export const hybridMode = (fusion: Fusion): BenchmarkMode => `hybrid ${fusion}`
+
+/** Means over the judged queries, 0 to 1, and latencies of a search for the best 10, in milliseconds. */
+export interface Quality {
+  readonly ndcg10: number
+  readonly recall10: number
+  /** The share of queries all of whose relevant documents are among the best 10. */
+  readonly allEvidence10: number
+  readonly recall100: number
+  readonly mrr10: number
+  readonly p50Ms: number
+  readonly p95Ms: number
+}
+
+export interface Evaluation {
+  readonly dataset: string
+  readonly documents: number
+  readonly passages: number
+  readonly queries: number
+  /** Records of the corpus that could not be read. */
+  readonly failed: number
+  readonly indexMs: number
+  readonly quality: Readonly<Record<BenchmarkMode, Quality>>
+}
+
+const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
+  keyword: { hybrid: true, alpha: 0, graph: false },
+  vector: { hybrid: false, graph: false },
+  "hybrid rrf": { hybrid: true, fusion: "rrf", graph: false },
+  "hybrid score": { hybrid: true, fusion: "score", graph: false },
+  "score + graph": { hybrid: true, fusion: "score", graph: true },
+  "score + auto": { hybrid: true, fusion: "score", graph: "auto" }
+}
+
+/** Passages asked for, so that their documents are at least the 100 that recall is measured in. */
+const depth = 400
+
+/** The value that this share of the values do not exceed (nearest rank); 0 of nothing. */
+export const percentile = (values: ReadonlyArray<number>, share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
+}
+
+/** The documents of a ranking of passages, each where its best passage stands, named by their records. */
+export const documentsOf = (hits: ReadonlyArray<Hit>, corpus: string): ReadonlyArray<string> => [
+  ...new Set(hits.map(({ document }) => document.source.slice(corpus.length + 1)))
+]
+
+/** Measures how well, and how fast, the judged queries of a dataset are answered. */
+export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
+  effect: Effect.gen(function* () {
+    const files = yield* FileIndexer
+    const search = yield* Search
+
+    const index = Effect.fn("Benchmark.index")(function* ({ corpus }: Dataset) {
+      const started = yield* Clock.currentTimeMillis
+      const run = { paths: [corpus], collection: defaultCollection, prune: false, dryRun: false }
+      const counted = yield* Stream.runFold(files.run(run), { documents: 0, passages: 0, failed: 0 }, (sum, event) => {
+        if (event._tag === "Failed") sum.failed += 1
+        if (event._tag === "Indexed") {
+          sum.documents += 1
+          sum.passages += event.document.passages
+        }
+        return sum
+      })
+      if (counted.documents === 0) return yield* new DatasetUnreadable({ path: corpus, reason: "it holds no document" })
+      return { ...counted, indexMs: (yield* Clock.currentTimeMillis) - started }
+    })
+
+    const measure = Effect.fn("Benchmark.measure")(function* ({ corpus, queries }: Dataset, mode: BenchmarkMode) {
+      const run = (query: string, topK: number) => search.run({ ...requests[mode], query, topK })
+      // The first queries load the model and fill SQLite's cache, which a running program has behind it.
+      for (const { text } of queries.slice(0, 5)) yield* run(text, 10)
+      const milliseconds: Array<number> = []
+      const scores: Array<Omit<Quality, "p50Ms" | "p95Ms">> = []
+      for (const { judgements, text } of queries) {
+        const before = yield* Clock.currentTimeNanos
+        yield* run(text, 10)
+        milliseconds.push(Number((yield* Clock.currentTimeNanos) - before) / 1e6)
+        const ranking = documentsOf((yield* run(text, depth)).hits, corpus)
+        scores.push({
+          ndcg10: ndcgAt(10, ranking, judgements),
+          recall10: recallAt(10, ranking, judgements),
+          allEvidence10: allFoundAt(10, ranking, judgements),
+          recall100: recallAt(100, ranking, judgements),
+          mrr10: reciprocalRankAt(10, ranking, judgements)
+        })
+      }
+      return {
+        ndcg10: mean(scores.map(({ ndcg10 }) => ndcg10)),
+        recall10: mean(scores.map(({ recall10 }) => recall10)),
+        allEvidence10: mean(scores.map(({ allEvidence10 }) => allEvidence10)),
+        recall100: mean(scores.map(({ recall100 }) => recall100)),
+        mrr10: mean(scores.map(({ mrr10 }) => mrr10)),
+        p50Ms: percentile(milliseconds, 0.5),
+        p95Ms: percentile(milliseconds, 0.95)
+      } satisfies Quality
+    })
+
+    return {
+      /** Indexes the dataset's corpus, and runs every judged query in every mode. The index should be empty before. */
+      evaluate: Effect.fn("Benchmark.evaluate")(function* (dataset: Dataset) {
+        const indexed = yield* index(dataset)
+        const quality = {
+          keyword: yield* measure(dataset, "keyword"),
+          vector: yield* measure(dataset, "vector"),
+          "hybrid rrf": yield* measure(dataset, "hybrid rrf"),
+          "hybrid score": yield* measure(dataset, "hybrid score"),
+          "score + graph": yield* measure(dataset, "score + graph"),
+          "score + auto": yield* measure(dataset, "score + auto")
+        }
+        return { dataset: dataset.name, queries: dataset.queries.length, ...indexed, quality } satisfies Evaluation
+      })
+    }
+  })
+}) {}

@@ -1,0 +1,160 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { percentile } from "./Benchmark.ts"
+import { Indexer } from "../Indexer.ts"
+import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import type { DocumentId, DocumentInput } from "../model/Document.ts"
+import type { SearchRequest } from "../model/Query.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { Search } from "../Search.ts"
+import { Store } from "../Store.ts"
+import { mean } from "../text/metrics.ts"
+import { queryOf, randomFrom } from "../text/sampling.ts"
+
+/** There is no passage to take queries from. */
+export class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexed", {
+  collection: CollectionName
+}) {
+  override get message() {
+    return `Collection ${this.collection} holds no passage to measure with; index something with \`clew index PATH\``
+  }
+}
+
+/** What is taken out of an index to measure it with. */
+export interface Sample {
+  readonly documents: number
+  readonly passages: number
+  readonly databaseBytes: number
+  /** Passages in all collections, which share the database. */
+  readonly allPassages: number
+  readonly queries: ReadonlyArray<string>
+  readonly inputs: ReadonlyArray<DocumentInput>
+}
+
+/** Milliseconds of a search for the best 10. */
+export interface Latencies {
+  readonly p50Ms: number
+  readonly p95Ms: number
+  readonly p99Ms: number
+}
+
+export const legs = ["keyword", "vector", "hybrid"] as const
+export type SpeedLeg = (typeof legs)[number]
+
+const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
+  keyword: { hybrid: true, alpha: 0 },
+  vector: { hybrid: false },
+  hybrid: { hybrid: true }
+}
+
+const topK = 10
+
+/** Enough for a rate that the start does not spoil, and few enough for a few seconds. */
+const most = { documents: 500, characters: 4_000_000 }
+
+const batch = 100
+
+/**
+ * The share of the exact ranking's places that the other ranking fills with passages as near, 0 to 1; equally near ones
+ * may stand for each other.
+ */
+export const recallAgainst = (exact: ReadonlyArray<Hit>, found: ReadonlyArray<Hit>): number => {
+  const last = exact.at(-1)
+  if (last === undefined) return 1
+  return Math.min(1, found.filter(({ score }) => score >= last.score - 1e-6).length / exact.length)
+}
+
+/** Measures how fast an index answers, and how fast its documents would be indexed again. */
+export class Speed extends Effect.Service<Speed>()("clew/Speed", {
+  effect: Effect.gen(function* () {
+    const store = yield* Store
+    const search = yield* Search
+    const indexer = yield* Indexer
+
+    const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        const before = yield* Clock.currentTimeNanos
+        const result = yield* effect
+        return [Number((yield* Clock.currentTimeNanos) - before) / 1e6, result] as const
+      })
+
+    const vector = (collection: CollectionName, query: string) =>
+      Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
+
+    return {
+      /** Queries from the collection's own passages, and whole documents of it; the same for the same index and seed. */
+      sample: Effect.fn("Speed.sample")(function* (collection: CollectionName, queries: number, seed: number) {
+        const { documents, passages } = yield* Effect.mapError(store.stats(collection), (error) =>
+          error._tag === "CollectionNotFound" && collection === defaultCollection
+            ? new NothingIndexed({ collection })
+            : error
+        )
+        const { databaseBytes, passages: allPassages } = yield* store.stats()
+        const random = randomFrom(seed)
+        const places = Array.from({ length: Math.max(queries, most.documents) }, random)
+        const sampled = yield* store.sample(collection, places)
+        if (sampled.length === 0) return yield* new NothingIndexed({ collection })
+        const asked = Array.from({ length: queries }, (_, n) => queryOf(sampled[n % sampled.length]!, random))
+
+        const inputs: Array<DocumentInput> = []
+        let characters = 0
+        for (const docId of new Set<DocumentId>(sampled.map(({ docId }) => docId))) {
+          if (inputs.length === most.documents || characters > most.characters) break
+          const { content, metadata, source, title } = yield* store.get(collection, docId)
+          inputs.push({ docId, content, metadata: { ...metadata, source, title } })
+          characters += content.length
+        }
+        return {
+          documents,
+          passages,
+          databaseBytes,
+          allPassages,
+          queries: asked.filter((query) => query !== ""),
+          inputs
+        } satisfies Sample
+      }),
+
+      /** How long each leg takes; what a running program has behind it, like loading the model, is not counted. */
+      latencies: Effect.fn("Speed.latencies")(function* (
+        collection: CollectionName,
+        queries: ReadonlyArray<string>,
+        leg: SpeedLeg
+      ) {
+        const run = (query: string) => search.run({ collection, query, topK, ...requests[leg] })
+        for (const query of queries.slice(0, 10)) yield* run(query)
+        const times = yield* Effect.forEach(queries, (query) => Effect.map(elapsed(run(query)), ([ms]) => ms))
+        return {
+          p50Ms: percentile(times, 0.5),
+          p95Ms: percentile(times, 0.95),
+          p99Ms: percentile(times, 0.99)
+        } satisfies Latencies
+      }),
+
+      /** The vector leg's ten best of each query. */
+      nearest: (collection: CollectionName, queries: ReadonlyArray<string>) =>
+        Effect.forEach(queries, (query) => vector(collection, query)),
+
+      /** Indexes documents, cut, embedded and stored; passages a second. The index should be empty before. */
+      indexing: Effect.fn("Speed.indexing")(function* (inputs: ReadonlyArray<DocumentInput>) {
+        // The first of all loads the model.
+        yield* indexer.index(inputs.slice(0, 1))
+        let passages = 0
+        const [ms] = yield* elapsed(
+          Effect.gen(function* () {
+            for (let at = 1; at < inputs.length; at += batch) {
+              for (const indexed of yield* indexer.index(inputs.slice(at, at + batch))) passages += indexed.passages
+            }
+          })
+        )
+        return passages === 0 ? undefined : (passages * 1000) / ms
+      })
+    }
+  })
+}) {}
+
+/** The mean of each query's recall. */
+export const meanRecall = (
+  exact: ReadonlyArray<ReadonlyArray<Hit>>,
+  found: ReadonlyArray<ReadonlyArray<Hit>>
+): number => mean(exact.map((hits, query) => recallAgainst(hits, found[query] ?? [])))

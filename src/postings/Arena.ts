@@ -1,0 +1,142 @@
+import wasm from "./kernel.wasm.ts"
+import type { Head } from "./head.ts"
+
+/** What the kernel exports; see kernel.as.ts. */
+interface Kernel {
+  readonly begin: (heap: number, depth: number) => void
+  readonly bound: () => number
+  readonly open: (cursors: number, count: number) => void
+  readonly rank: (
+    cursors: number,
+    cursorCount: number,
+    lengths: number,
+    base: number,
+    slope: number,
+    dead: number,
+    allowed: number,
+    also: number,
+    alsoScores: number,
+    alsoCount: number,
+    sums: number,
+    out: number,
+    room: number,
+    until: number
+  ) => number
+  readonly countLiving: (at: number, end: number, dead: number) => number
+  readonly check: (at: number, end: number, passages: number) => number
+}
+
+/** A term's postings in the arena, and how many of them are not deleted as of the version. */
+export interface Postings {
+  readonly at: number
+  readonly end: number
+  readonly count: number
+  living: number
+  version: number
+}
+
+/** What of a segment is in the arena: its passages' lengths, its tombstones as of the version, terms asked for. */
+export interface Loaded {
+  readonly ids: Head["ids"]
+  readonly firsts: Head["firsts"]
+  readonly lengthsAt: number
+  /** Terms of all its passages together. */
+  readonly terms: number
+  deadAt: number
+  version: number
+  readonly postings: Map<string, Postings>
+}
+
+interface Memory {
+  readonly buffer: SharedArrayBuffer
+  readonly grow: (pages: number) => number
+}
+
+/** Neither ECMAScript's types nor Node's have all of it. */
+const { Instance, Memory, Module } = (
+  globalThis as unknown as {
+    readonly WebAssembly: {
+      readonly Memory: new (of: { initial: number; maximum: number; shared: true }) => Memory
+      readonly Module: new (bytes: Uint8Array) => object
+      readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
+    }
+  }
+).WebAssembly
+
+const pageBytes = 65_536
+/** A gibibyte, of addresses only until it is used. */
+const maxPages = 16_384
+/** What an arena may hold before it is left for a new one; a query may go beyond it. */
+const maxBytes = 64 * 1024 * 1024
+/** About what an object beside the arena takes. */
+const objectBytes = 128
+
+let compiled: object | undefined
+let current: Arena | undefined
+
+/**
+ * Memory that the kernel works in, with what queries have loaded of segments, by their stamps: it never changes, so any
+ * snapshot and any database may use it. Nothing is freed: a full arena is left to those who still use it.
+ */
+export class Arena {
+  readonly kernel: Kernel
+  readonly segments = new Map<number, Loaded>()
+  private readonly memory: Memory
+  private used = 1024
+  private beside = 0
+  bytes: Uint8Array
+  words: Uint32Array
+  doubles: Float64Array
+
+  private constructor() {
+    this.memory = new Memory({ initial: 16, maximum: maxPages, shared: true })
+    compiled ??= new Module(Buffer.from(wasm, "base64"))
+    this.kernel = new Instance(compiled, { env: { memory: this.memory } }).exports as Kernel
+    this.bytes = new Uint8Array(this.memory.buffer)
+    this.words = new Uint32Array(this.memory.buffer)
+    this.doubles = new Float64Array(this.memory.buffer)
+  }
+
+  /** This thread's arena. */
+  static get current(): Arena {
+    if (current === undefined || current.used + current.beside > maxBytes) current = new Arena()
+    return current
+  }
+
+  private reserve(end: number): void {
+    if (end <= this.bytes.length) return
+    // By a quarter at least, so that growing is rare.
+    const pages = Math.max(Math.ceil((end - this.bytes.length) / pageBytes), this.bytes.length / pageBytes / 4)
+    this.memory.grow(Math.min(Math.ceil(pages), maxPages - this.bytes.length / pageBytes))
+    this.bytes = new Uint8Array(this.memory.buffer)
+    this.words = new Uint32Array(this.memory.buffer)
+    this.doubles = new Float64Array(this.memory.buffer)
+  }
+
+  /** Room that stays taken, at a multiple of 16. */
+  allocate(bytes: number): number {
+    const at = this.used
+    this.used = Math.ceil((at + bytes) / 16) * 16
+    this.beside += objectBytes
+    this.reserve(this.used)
+    return at
+  }
+
+  /** Room until the next use of the arena, for each size, at multiples of 16. */
+  scratch<const Sizes extends ReadonlyArray<number>>(sizes: Sizes): { readonly [K in keyof Sizes]: number } {
+    let end = this.used
+    const places = sizes.map((size) => {
+      const at = end
+      end = Math.ceil((at + size) / 16) * 16
+      return at
+    })
+    this.reserve(end)
+    return places as unknown as { readonly [K in keyof Sizes]: number }
+  }
+
+  store(data: Uint8Array): number {
+    const at = this.allocate(data.length)
+    this.bytes.set(data, at)
+    return at
+  }
+}

@@ -1,0 +1,126 @@
+import { damaged } from "../model/Damaged.ts"
+import { ByteReader, ByteWriter } from "./bytes.ts"
+
+/** A block is closed when it has reached so many bytes; a term's postings are never split, so it may be larger. */
+const blockBytes = 16 * 1024
+
+/** Terms with their postings in order, and the first of the terms. */
+export interface Block {
+  readonly first: Buffer
+  readonly data: Buffer
+}
+
+/**
+ * Packs terms into blocks. An entry: bytes shared with the term before, bytes that follow and those bytes, the number of
+ * postings, the last ordinal (if there are several), the postings' bytes and the postings.
+ */
+export class BlockWriter {
+  readonly blocks: Array<Block> = []
+  private readonly out = new ByteWriter(2 * blockBytes)
+  private readonly last = Buffer.alloc(1024)
+  private lastLength = 0
+  private first = Buffer.alloc(0)
+  /** Bytes in closed blocks and the open one. */
+  written = 0
+
+  /** Adds a term, greater than the ones before; its postings follow by way of the returned writer. */
+  add(term: Uint8Array, length: number, count: number, lastOrdinal: number, postings: ByteWriter): void {
+    const before = this.out.length
+    if (before > 0 && before + postings.length > 2 * blockBytes) this.close()
+    let shared = 0
+    if (this.out.length === 0) this.first = Buffer.from(term.subarray(0, length))
+    else {
+      const most = Math.min(length, this.lastLength)
+      while (shared < most && this.last[shared] === term[shared]) shared++
+    }
+    const start = this.out.length
+    this.out.varint(shared)
+    this.out.varint(length - shared)
+    this.out.bytes(term, shared, length)
+    this.out.varint(count)
+    if (count > 1) this.out.varint(lastOrdinal)
+    this.out.varint(postings.length)
+    this.out.bytes(postings.buffer, 0, postings.length)
+    this.written += this.out.length - start
+    for (let i = shared; i < length; i++) this.last[i] = term[i] as number
+    this.lastLength = length
+    if (this.out.length >= blockBytes) this.close()
+  }
+
+  /** The term added last. */
+  get through(): Buffer {
+    return Buffer.from(this.last.subarray(0, this.lastLength))
+  }
+
+  close(): void {
+    if (this.out.length > 0) this.blocks.push({ first: this.first, data: this.out.take() })
+  }
+}
+
+/** The longest term, in bytes of UTF-8, is far below. */
+export const maxTermBytes = 1024
+
+/** Walks over a block's entries. Where its bytes are none, it fails; it never reads beyond them. */
+export class BlockReader {
+  readonly term = Buffer.alloc(maxTermBytes)
+  termLength = 0
+  count = 0
+  lastOrdinal = 0
+  /** Where the entry's postings begin and end. */
+  start = 0
+  end = 0
+  private readonly reader: ByteReader
+
+  constructor(readonly data: Uint8Array) {
+    this.reader = new ByteReader(data)
+  }
+
+  /** Goes to the next entry; false at the end. */
+  next(): boolean {
+    const { reader } = this
+    reader.at = this.end
+    if (reader.done) return false
+    const shared = reader.upTo(this.termLength)
+    const more = reader.upTo(Math.min(maxTermBytes - shared, reader.left))
+    const { data, term } = this
+    if (more > reader.left) damaged("a block of postings ends within a term")
+    for (let i = 0; i < more; i++) term[shared + i] = data[reader.at++] as number
+    this.termLength = shared + more
+    this.count = reader.varint()
+    if (this.count > 1) this.lastOrdinal = reader.varint()
+    const bytes = reader.varint()
+    this.start = reader.at
+    this.end = reader.at + bytes
+    // A posting takes a byte at least.
+    if (this.end > data.length || this.count < 1 || this.count > bytes) {
+      damaged("a block of postings has other lengths than bytes")
+    }
+    if (this.count === 1) {
+      this.lastOrdinal = Math.floor(reader.varint() / 2)
+    }
+    return true
+  }
+
+  get currentTerm(): Buffer {
+    return this.term.subarray(0, this.termLength)
+  }
+}
+
+/** Goes to the entry of a term; false if the block has none. */
+export const findTerm = (reader: BlockReader, term: Uint8Array): boolean => {
+  while (reader.next()) {
+    const order = compareTerms(reader.term, reader.termLength, term, term.length)
+    if (order >= 0) return order === 0
+  }
+  return false
+}
+
+/** By bytes, a prefix before what it begins. */
+export const compareTerms = (a: Uint8Array, aLength: number, b: Uint8Array, bLength: number): number => {
+  const shared = Math.min(aLength, bLength)
+  for (let i = 0; i < shared; i++) {
+    const difference = (a[i] as number) - (b[i] as number)
+    if (difference !== 0) return difference
+  }
+  return aLength - bLength
+}

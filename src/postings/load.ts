@@ -1,0 +1,164 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Arena, Loaded, Postings } from "./Arena.ts"
+import { damaged } from "../model/Damaged.ts"
+import { BlockReader, compareTerms, findTerm } from "./block.ts"
+import { ByteReader, ByteWriter } from "./bytes.ts"
+import { blockOf } from "./head.ts"
+import { forEachPosting, type Frequencies, writePosting } from "./posting.ts"
+import { type BlockRef, heads, readBlocks, type Segment, tombstones } from "../Store/sqlite/segments.ts"
+
+/** A term to be looked up, or the beginning of terms, which count as one. */
+export interface Needle {
+  readonly term: string
+  readonly isPrefix: boolean
+}
+
+export const needleKey = ({ isPrefix, term }: Needle): string => (isPrefix ? `${term}\0` : term)
+
+/** Brings heads and tombstones of segments into the arena, as far as they are not there; in the segments' order. */
+export const loadSegments = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  arena: Arena,
+  segments: ReadonlyArray<Segment>
+) {
+  const missing = segments.filter(({ stamp }) => !arena.segments.has(stamp))
+  if (missing.length > 0) {
+    const found = yield* heads(
+      sql,
+      missing.map(({ id }) => id)
+    )
+    for (const { id, stamp } of missing) {
+      const { firsts, ids, lengths } = found.get(id)!
+      const terms = lengths.reduce((sum, length) => sum + length, 0)
+      const lengthsAt = arena.allocate(4 * lengths.length)
+      arena.words.set(lengths, lengthsAt / 4)
+      // Copies: a view would keep the row that it came in.
+      const own = firsts.map((first) => Buffer.from(first))
+      arena.segments.set(stamp, { ids, firsts: own, lengthsAt, terms, deadAt: 0, version: 0, postings: new Map() })
+    }
+  }
+  const all: Array<Loaded> = []
+  for (const segment of segments) {
+    const loaded = arena.segments.get(segment.stamp)!
+    const { firsts, ids } = loaded
+    if (
+      segment.passages !== ids.count ||
+      segment.terms !== loaded.terms ||
+      segment.blocks !== firsts.length ||
+      segment.first_id !== ids.idOf(0) ||
+      segment.last_id !== ids.idOf(ids.count - 1)
+    ) {
+      damaged(`segment ${segment.id} and its head disagree`)
+    }
+    if (segment.dead === 0) loaded.deadAt = 0
+    else if (loaded.version !== segment.version || loaded.deadAt === 0) {
+      loaded.deadAt = arena.store(yield* tombstones(sql, segment))
+    }
+    loaded.version = segment.version
+    // As it is now: a reader of another snapshot may change it before this one is done.
+    all.push({ ...loaded })
+  }
+  return all
+})
+
+const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0 }
+
+/** Brings the postings of terms into the arena, as far as they are not there. */
+export const loadPostings = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  arena: Arena,
+  segments: ReadonlyArray<Segment>,
+  loaded: ReadonlyArray<Loaded>,
+  needles: ReadonlyArray<Needle>
+) {
+  const wanted: Array<{ readonly loaded: Loaded; readonly needle: Needle; readonly refs: ReadonlyArray<BlockRef> }> = []
+  for (const [index, segment] of segments.entries()) {
+    const { firsts, postings } = loaded[index]!
+    for (const needle of needles) {
+      const key = needleKey(needle)
+      if (postings.has(key)) continue
+      const refs = blocksOf(firsts, needle).map((block) => ({ segment: segment.id, block }))
+      if (refs.length === 0) postings.set(key, none)
+      else wanted.push({ loaded: loaded[index]!, needle, refs })
+    }
+  }
+  if (wanted.length === 0) return
+  const nameOf = ({ block, segment }: BlockRef) => `${segment}/${block}`
+  const refs = new Map(wanted.flatMap((want) => want.refs.map((ref) => [nameOf(ref), ref] as const)))
+  const blocks = new Map<string, Buffer>()
+  yield* readBlocks(sql, [...refs.values()], (ref, data) => blocks.set(nameOf(ref), data))
+  for (const { loaded, needle, refs } of wanted) {
+    const data = refs.map((ref) => blocks.get(nameOf(ref))!)
+    const found = needle.isPrefix ? joined(data, needle.term) : single(data[0]!, needle.term)
+    if (found === undefined) {
+      loaded.postings.set(needleKey(needle), none)
+      continue
+    }
+    const at = arena.store(found.bytes)
+    if (arena.kernel.check(at, at + found.bytes.length, loaded.ids.count) !== found.count) {
+      damaged(`the postings of “${needle.term}” are none of their segment's`)
+    }
+    loaded.postings.set(needleKey(needle), {
+      at,
+      end: at + found.bytes.length,
+      count: found.count,
+      living: found.count,
+      version: 0
+    })
+  }
+})
+
+/** The blocks that may have what is looked for. */
+const blocksOf = (firsts: ReadonlyArray<Buffer>, { isPrefix, term }: Needle): ReadonlyArray<number> => {
+  const bytes = Buffer.from(term)
+  const block = blockOf(firsts, bytes)
+  const blocks = block < 0 ? [] : [block]
+  if (!isPrefix) return blocks
+  for (let next = block + 1; firsts[next]?.subarray(0, bytes.length).equals(bytes) === true; next++) blocks.push(next)
+  return blocks
+}
+
+interface Found {
+  readonly bytes: Uint8Array
+  readonly count: number
+}
+
+const single = (data: Buffer, term: string): Found | undefined => {
+  const reader = new BlockReader(data)
+  return findTerm(reader, Buffer.from(term))
+    ? { bytes: data.subarray(reader.start, reader.end), count: reader.count }
+    : undefined
+}
+
+/** The postings of all terms that begin so, as those of one term. */
+const joined = (blocks: ReadonlyArray<Buffer>, prefix: string): Found | undefined => {
+  const bytes = Buffer.from(prefix)
+  const passages = new Map<number, Frequencies>()
+  for (const data of blocks) {
+    const reader = new BlockReader(data)
+    while (reader.next()) {
+      const length = Math.min(reader.termLength, bytes.length)
+      const order = compareTerms(reader.term, length, bytes, bytes.length)
+      if (order < 0) continue
+      if (order > 0) break
+      forEachPosting(new ByteReader(data, reader.start), reader.end, (ordinal, title, heading, text) => {
+        const before = passages.get(ordinal) ?? { title: 0, heading: 0, text: 0 }
+        passages.set(ordinal, {
+          title: before.title + title,
+          heading: before.heading + heading,
+          text: before.text + text
+        })
+      })
+    }
+  }
+  if (passages.size === 0) return undefined
+  const out = new ByteWriter()
+  let previous = -1
+  for (const ordinal of [...passages.keys()].toSorted((a, b) => a - b)) {
+    const { heading, text, title } = passages.get(ordinal)!
+    writePosting(out, previous, ordinal, title, heading, text)
+    previous = ordinal
+  }
+  return { bytes: out.take(), count: passages.size }
+}

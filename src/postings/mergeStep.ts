@@ -1,0 +1,273 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { parsed } from "../model/Damaged.ts"
+import { BlockReader, BlockWriter } from "./block.ts"
+import { blockOf, type Head } from "./head.ts"
+import { Input, Merger, type Places } from "./merge.ts"
+import { type Runs, RunsBuilder } from "./runs.ts"
+import {
+  add,
+  addBlocks,
+  bury,
+  clear,
+  firstTerms,
+  heads,
+  inState,
+  isDead,
+  live,
+  putHead,
+  readBlock,
+  rebuilding,
+  type Segment,
+  State,
+  tombstones,
+  unique
+} from "../Store/sqlite/segments.ts"
+import { plan, planWhole } from "./tiers.ts"
+
+/** How much a step does. */
+export interface StepOptions {
+  /** What it reads and writes at most, but for a term that is larger. */
+  readonly bytes: number
+  /** From so many passages on, beginning and ending a merge are steps of their own: heads are read and written whole. */
+  readonly largePassages: number
+  /** Merges all that can be, not only what is due. */
+  readonly whole?: boolean
+}
+
+/** What a step does beside everything else. */
+export const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
+
+/** Rows of what was merged that a step takes away. */
+const stepRows = 128
+
+/** A merge under way in this process. What is stored is enough to go on from; this spares the looking up. */
+interface Running {
+  readonly merger: Merger
+  readonly head: Head
+  /** First terms of the blocks so far. */
+  readonly firsts: Array<Buffer>
+}
+
+/** What a connection knows of merges, by the output's stamp: few, since a step goes on with the smallest. */
+const known = new WeakMap<SqlClient.SqlClient, Map<number, Running>>()
+const mostKnown = 8
+
+const runningOn = (sql: SqlClient.SqlClient): Map<number, Running> => {
+  const running = known.get(sql) ?? new Map<number, Running>()
+  known.set(sql, running)
+  // Another process may have finished some.
+  for (const stamp of [...running.keys()].slice(0, -mostKnown)) running.delete(stamp)
+  return running
+}
+
+const inputsOf = (segment: Segment): ReadonlyArray<number> =>
+  parsed<Array<number>>(segment.inputs ?? "[]", () => `the plan of segment ${segment.id}`)
+
+const sum = (values: Iterable<number>): number => {
+  let total = 0
+  for (const value of values) total += value
+  return total
+}
+
+/** Passages that are not deleted. */
+const total = (segments: ReadonlyArray<Segment>): number => sum(segments.map(({ dead, passages }) => passages - dead))
+
+/** Begins a merge: which passages go where is settled now; what is deleted meanwhile is carried along at the end. */
+const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: ReadonlyArray<Segment>) {
+  const found = yield* heads(
+    sql,
+    inputs.map(({ id }) => id)
+  )
+  const ids = new RunsBuilder()
+  const lengths = new Uint32Array(total(inputs))
+  const sources: Array<Input> = []
+  for (const input of inputs) {
+    const head = found.get(input.id)!
+    const bits = yield* tombstones(sql, input)
+    const base = ids.count
+    let places: Places = base
+    if (input.dead === 0) {
+      for (let run = 0; run < head.ids.starts.length; run++) ids.add(head.ids.starts[run]!, head.ids.lengthOf(run))
+      lengths.set(head.lengths, base)
+    } else {
+      places = new Int32Array(input.passages)
+      let ordinal = 0
+      for (const id of head.ids) {
+        const dead = isDead(bits, ordinal)
+        places[ordinal] = dead ? -1 : ids.count
+        if (!dead) {
+          lengths[ids.count] = head.lengths[ordinal] as number
+          ids.add(id, 1)
+        }
+        ordinal++
+      }
+    }
+    sources.push(new Input(input.id, input.blocks, places))
+  }
+  if (ids.count === 0) return yield* retire(sql, inputs)
+  const head: Head = { ids: ids.runs(), lengths, firsts: [] }
+  const stamp = unique()
+  const id = yield* add(sql, {
+    collection_id: inputs[0]!.collection_id,
+    stamp,
+    passages: ids.count,
+    terms: sum(lengths),
+    first_id: head.ids.idOf(0),
+    last_id: head.ids.idOf(ids.count - 1),
+    blocks: 0,
+    inputs: inputs.map((input) => input.id),
+    format: Math.min(...inputs.map((input) => input.format)),
+    terms_version: Math.min(...inputs.map((input) => input.terms_version))
+  })
+  yield* putHead(sql, id, head)
+  runningOn(sql).set(stamp, { merger: new Merger(sources), head, firsts: [] })
+})
+
+/** Where an input's passages are in the output, told by their ids. */
+const placesIn = (output: Runs, input: Runs): Places => {
+  const places = Int32Array.from(input, (id) => output.ordinalOf(id))
+  return places.includes(-1) ? places : (places[0] ?? 0)
+}
+
+const firstTerm = (start: Buffer): Buffer => {
+  const reader = new BlockReader(start)
+  reader.next()
+  return Buffer.from(reader.currentTerm)
+}
+
+/** Takes up a merge that another process began, or this one before a rollback. */
+const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Segment) {
+  const ids = inputsOf(output)
+  const found = yield* heads(sql, [output.id, ...ids])
+  const head = found.get(output.id)!
+  const through = output.through ?? Buffer.alloc(0)
+  const inputs: Array<Input> = []
+  for (const id of ids) {
+    const { firsts, ids: passages } = found.get(id)!
+    const input = new Input(id, firsts.length, placesIn(head.ids, passages))
+    // Passages without a term have no blocks.
+    if (through.length > 0 && firsts.length > 0) {
+      input.block = Math.max(0, blockOf(firsts, through))
+      input.take(yield* readBlock(sql, { segment: id, block: input.block }), through)
+    }
+    inputs.push(input)
+  }
+  const merger = new Merger(inputs)
+  merger.through = through
+  return { merger, head, firsts: yield* firstTerms(sql, output.id, firstTerm) } satisfies Running
+})
+
+/** Merges on from where the last step ended. */
+const advance = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  output: Segment,
+  { bytes, largePassages }: StepOptions
+) {
+  const kept = runningOn(sql).get(output.stamp)
+  const run =
+    kept !== undefined && kept.merger.through.equals(output.through ?? Buffer.alloc(0))
+      ? kept
+      : yield* resume(sql, output)
+  // Dropped until the step has succeeded: it changes as it goes.
+  runningOn(sql).delete(output.stamp)
+  const { firsts, merger } = run
+  const writer = new BlockWriter()
+  const { through } = merger
+  let left = bytes
+  let stopped = merger.run(writer, bytes)
+  // A term at least, so that even a process a step comes to an end.
+  while (typeof stopped !== "string" && (left > 0 || merger.through === through)) {
+    const { block, segment } = stopped
+    const data = yield* readBlock(sql, { segment, block })
+    left -= data.length
+    stopped.take(data)
+    stopped = merger.run(writer, bytes)
+  }
+  writer.close()
+  yield* addBlocks(sql, output.id, firsts.length, writer.blocks)
+  for (const { first } of writer.blocks) firsts.push(first)
+  const isLate = output.passages >= largePassages && writer.blocks.length > 0
+  if (stopped === "done" && !isLate) return yield* finish(sql, output, run)
+  yield* sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [
+    merger.through,
+    firsts.length,
+    output.id
+  ])
+  runningOn(sql).set(output.stamp, run)
+})
+
+/** Puts the output in the inputs' place, with the tombstones that came after the start. */
+const finish = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  output: Segment,
+  { firsts, head, merger }: Running
+) {
+  yield* putHead(sql, output.id, { ...head, firsts })
+  const inputs = (yield* live(sql, output.collection_id)).filter(({ id }) => inputsOf(output).includes(id))
+  for (const input of inputs) {
+    if (input.dead === 0) continue
+    const { places } = merger.inputs.find(({ segment }) => segment === input.id)!
+    const bits = yield* tombstones(sql, input)
+    const buried: Array<number> = []
+    for (let ordinal = 0; ordinal < input.passages; ordinal++) {
+      if (!isDead(bits, ordinal)) continue
+      const place = typeof places === "number" ? places + ordinal : (places[ordinal] as number)
+      if (place >= 0) buried.push(place)
+    }
+    if (buried.length > 0) yield* bury(sql, output.id, buried, (ordinal) => head.lengths[ordinal] as number)
+  }
+  yield* sql.unsafe(
+    `UPDATE keyword_segments SET state = ${State.live}, blocks = ?, through = NULL, inputs = NULL WHERE id = ?`,
+    [firsts.length, output.id]
+  )
+  yield* retire(sql, inputs)
+})
+
+/** Takes segments out of use: at once if they are small, else their rows go step by step. */
+const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: ReadonlyArray<Segment>) {
+  const atOnce = sum(segments.map(({ blocks }) => blocks)) < stepRows
+  for (const { id } of segments) {
+    if (atOnce) yield* clear(sql, id, Number.MAX_SAFE_INTEGER)
+    else yield* sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE id = ?`, [id])
+  }
+})
+
+const byCollection = (segments: ReadonlyArray<Segment>): Iterable<ReadonlyArray<Segment>> => {
+  const groups = new Map<number, Array<Segment>>()
+  for (const segment of segments) {
+    const group = groups.get(segment.collection_id)
+    if (group === undefined) groups.set(segment.collection_id, [segment])
+    else group.push(segment)
+  }
+  return groups.values()
+}
+
+/**
+ * Does a little of what is to be merged or taken away, in a transaction of the caller's that holds the write lock; true
+ * if there was something to do. Any process may do the next step, and whatever a step leaves behind is whole.
+ */
+export const mergeStep = Effect.fn("Store.mergeStep")(function* (
+  sql: SqlClient.SqlClient,
+  options: StepOptions = step
+) {
+  // First, since their room is used again for what is merged next.
+  const [garbage] = yield* inState(sql, State.garbage)
+  if (garbage !== undefined) yield* clear(sql, garbage.id, stepRows)
+  const taken = new Set((yield* inState(sql, State.building)).flatMap(inputsOf))
+  let began = false
+  const rebuilt = yield* rebuilding(sql)
+  for (const segments of byCollection(yield* inState(sql, State.live))) {
+    // Its segments are about to be replaced.
+    if (rebuilt.has(segments[0]!.collection_id)) continue
+    const chosen = (options.whole === true ? planWhole : plan)(segments, ({ id }) => taken.has(id))
+    if (chosen.length === 0) continue
+    yield* start(sql, chosen)
+    began = true
+    if (total(chosen) >= options.largePassages) return true
+    break
+  }
+  const [next] = (yield* inState(sql, State.building)).toSorted((a, b) => a.passages - b.passages)
+  if (next !== undefined) yield* advance(sql, next, options)
+  return began || next !== undefined || garbage !== undefined
+})

@@ -1,0 +1,114 @@
+import { damaged } from "../model/Damaged.ts"
+import type { ByteReader, ByteWriter } from "./bytes.ts"
+
+/** Passage ids are numbers of 32 bits. */
+const mostId = 2 ** 32
+
+/**
+ * Ascending passage ids as runs of consecutive ones: passages come in batches, so that a million are a handful of runs.
+ * A passage's place in the order is its ordinal.
+ */
+export class Runs {
+  /** Each run's first id and the ordinal of it; `ordinals` has one more: how many ids there are. */
+  private constructor(
+    readonly starts: ReadonlyArray<number>,
+    readonly ordinals: ReadonlyArray<number>
+  ) {}
+
+  static of(ids: Iterable<number>): Runs {
+    const builder = new RunsBuilder()
+    for (const id of ids) builder.add(id, 1)
+    return builder.runs()
+  }
+
+  static from(starts: ReadonlyArray<number>, ordinals: ReadonlyArray<number>): Runs {
+    return new Runs(starts, ordinals)
+  }
+
+  lengthOf(run: number): number {
+    return (this.ordinals[run + 1] as number) - (this.ordinals[run] as number)
+  }
+
+  get count(): number {
+    return this.ordinals.at(-1) as number
+  }
+
+  /** The run that begins at or before; -1 if none does. */
+  private static search(values: ReadonlyArray<number>, count: number, value: number): number {
+    let low = 0
+    let high = count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((values[middle] as number) <= value) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  /** The ordinal of an id; -1 if it is not among them. */
+  ordinalOf(id: number): number {
+    const run = Runs.search(this.starts, this.starts.length, id)
+    if (run < 0) return -1
+    const ordinal = (this.ordinals[run] as number) + id - (this.starts[run] as number)
+    return ordinal < (this.ordinals[run + 1] as number) ? ordinal : -1
+  }
+
+  idOf(ordinal: number): number {
+    const run = Runs.search(this.ordinals, this.starts.length, ordinal)
+    return (this.starts[run] as number) + ordinal - (this.ordinals[run] as number)
+  }
+
+  *[Symbol.iterator](): Generator<number> {
+    for (let run = 0; run < this.starts.length; run++) {
+      const length = (this.ordinals[run + 1] as number) - (this.ordinals[run] as number)
+      for (let i = 0; i < length; i++) yield (this.starts[run] as number) + i
+    }
+  }
+
+  /** The runs' number, then for each what is skipped before it and its length. */
+  write(out: ByteWriter): void {
+    out.varint(this.starts.length)
+    let next = 0
+    for (let run = 0; run < this.starts.length; run++) {
+      const length = (this.ordinals[run + 1] as number) - (this.ordinals[run] as number)
+      out.varint((this.starts[run] as number) - next)
+      out.varint(length)
+      next = (this.starts[run] as number) + length
+    }
+  }
+
+  static read(reader: ByteReader): Runs {
+    const builder = new RunsBuilder()
+    let next = 0
+    for (let runs = reader.upTo(reader.left / 2); runs > 0; runs--) {
+      const start = next + reader.varint()
+      const length = reader.varint()
+      if (length === 0 || start + length > mostId) damaged("a head names passages that cannot be")
+      builder.add(start, length)
+      next = start + length
+    }
+    return builder.runs()
+  }
+}
+
+/** Gathers ids in ascending order. */
+export class RunsBuilder {
+  private readonly starts: Array<number> = []
+  private readonly ordinals: Array<number> = []
+  private next = -1
+  count = 0
+
+  /** Adds ids from `start` on. */
+  add(start: number, length: number): void {
+    if (start !== this.next) {
+      this.starts.push(start)
+      this.ordinals.push(this.count)
+    }
+    this.next = start + length
+    this.count += length
+  }
+
+  runs(): Runs {
+    return Runs.from(this.starts, [...this.ordinals, this.count])
+  }
+}

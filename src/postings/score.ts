@@ -1,0 +1,150 @@
+import { idf, norm } from "../text/bm25.ts"
+import type { Scored } from "../Store/sqlite/rank.ts"
+import type { Arena, Loaded } from "./Arena.ts"
+import { type Needle, needleKey } from "./load.ts"
+import { allowed, type Bitmap } from "./allowed.ts"
+import { isDead, type Segment } from "../Store/sqlite/segments.ts"
+
+/** A term of the query, and how often it is said; a fraction where it only stands in for one. */
+export interface Wanted extends Needle {
+  readonly count: number
+}
+
+export interface SearchOptions {
+  /** Passages wanted. */
+  readonly depth: number
+  /** The passages that may be found; all, if there is none. */
+  readonly mask: Bitmap | undefined
+  /** Passages whose scores are wanted wherever they rank; they are within the mask. */
+  readonly also: ReadonlyArray<number>
+}
+
+/** Passages that come beyond `depth` because they tie with the last; of more ties, those with the least ids. */
+const maxTied = 10_000
+
+/** Sizes of the kernel's structures. */
+const window = 8192
+const cursorBytes = 24
+const entryBytes = 16
+
+/** Ordinals that the kernel goes over before it is asked whether anybody still waits: a few milliseconds. */
+const stretch = 16 * window
+
+/** Living postings of a term in a segment. */
+const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle: Needle): number => {
+  const postings = loaded.postings.get(needleKey(needle))!
+  if (dead === 0 || postings.count === 0) return postings.count
+  if (postings.version !== version) {
+    postings.living = arena.kernel.countLiving(postings.at, postings.end, loaded.deadAt)
+    postings.version = version
+  }
+  return postings.living
+}
+
+const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: number) => number): number =>
+  segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
+
+/** The best passages of segments that are loaded, best first, then by id; undefined once it is cancelled. */
+export const rank = (
+  arena: Arena,
+  segments: ReadonlyArray<Segment>,
+  loaded: ReadonlyArray<Loaded>,
+  wanted: ReadonlyArray<Wanted>,
+  { also, depth, mask }: SearchOptions,
+  isCancelled: () => boolean
+): ReadonlyArray<Scored> | undefined => {
+  const passages = total(segments, ({ dead, passages }) => passages - dead)
+  const { base, gain, slope } = norm(
+    passages,
+    total(segments, ({ dead_terms, terms }) => terms - dead_terms)
+  )
+  if (passages === 0 || depth === 0) return []
+  const weights = wanted.map((want) => {
+    const matching = total(segments, (segment, index) => living(arena, segment, loaded[index]!, want))
+    return want.count * gain * idf(passages, matching)
+  })
+  const most = Math.min(depth, passages)
+  const room = 2 * (most + maxTied)
+  const largest = Math.max(...segments.map((segment) => segment.passages))
+  const [cursors, heap, sums, out, alsoAt, alsoScores, allowedAt] = arena.scratch([
+    cursorBytes * wanted.length,
+    8 * most,
+    8 * window,
+    entryBytes * (room + window),
+    4 * also.length,
+    8 * also.length,
+    Math.ceil(largest / 32) * 4
+  ])
+  const { bytes, doubles, kernel, words } = arena
+  doubles.fill(0, sums / 8, sums / 8 + window)
+  kernel.begin(heap, most)
+
+  /** Places the cursors of the terms that a segment has; their number. */
+  const openCursors = ({ postings }: Loaded): number => {
+    let count = 0
+    for (const [place, want] of wanted.entries()) {
+      const { at, end } = postings.get(needleKey(want))!
+      if (at === end) continue
+      const cursor = (cursors + cursorBytes * count++) / 4
+      words[cursor] = at
+      words[cursor + 1] = end
+      words[cursor + 2] = 0xffffffff
+      words[cursor + 3] = 0
+      doubles[cursor / 2 + 2] = weights[place]!
+    }
+    kernel.open(cursors, count)
+    return count
+  }
+  const asked = also.toSorted((a, b) => a - b)
+  const ordinalsIn = ({ deadAt, ids }: Loaded) =>
+    asked
+      .map((id) => ({ id, ordinal: ids.ordinalOf(id) }))
+      .filter(({ ordinal }) => ordinal >= 0 && (deadAt === 0 || !isDead(bytes.subarray(deadAt), ordinal)))
+
+  const candidates: Array<Scored> = []
+  const others: Array<Scored> = []
+  for (const segment of loaded) {
+    const { deadAt, ids, lengthsAt } = segment
+    const count = openCursors(segment)
+    if (count === 0) continue
+    const bits = words.subarray(allowedAt / 4, allowedAt / 4 + Math.ceil(ids.count / 32))
+    if (mask !== undefined && !allowed(mask, ids, bits)) continue
+    const here = ordinalsIn(segment)
+    for (let from = 0; from < ids.count; from += stretch) {
+      if (isCancelled()) return undefined
+      const within = here.filter(({ ordinal }) => ordinal >= from && ordinal < from + stretch)
+      for (const [place, { ordinal }] of within.entries()) words[alsoAt / 4 + place] = ordinal
+      const found = kernel.rank(
+        cursors,
+        count,
+        lengthsAt,
+        base,
+        slope,
+        deadAt,
+        mask === undefined ? 0 : allowedAt,
+        alsoAt,
+        alsoScores,
+        within.length,
+        sums,
+        out,
+        room,
+        from + stretch
+      )
+      for (let entry = 0; entry < found; entry++) {
+        const at = out + entryBytes * entry
+        candidates.push({ id: ids.idOf(words[at / 4]!), score: doubles[at / 8 + 1]! })
+      }
+      for (const [place, { id }] of within.entries()) {
+        const score = doubles[alsoScores / 8 + place]!
+        if (score > 0) others.push({ id, score })
+      }
+    }
+  }
+  const bound = kernel.bound()
+  const ranked = candidates
+    .filter(({ score }) => score >= bound)
+    .sort((a, b) => b.score - a.score || a.id - b.id)
+    .slice(0, most + maxTied)
+  const known = new Set(ranked.map(({ id }) => id))
+  return [...ranked, ...others.filter(({ id }) => !known.has(id))]
+}

@@ -1,0 +1,143 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { NearTerm } from "../model/Stored.ts"
+import { allowance, distance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
+import { Arena } from "./Arena.ts"
+import { BlockReader } from "./block.ts"
+import { blockOf } from "./head.ts"
+import { loadPostings, loadSegments } from "./load.ts"
+import { live, readSmallBlocks } from "../Store/sqlite/segments.ts"
+
+/** Unknown words of a query that are looked up by what is near them. */
+const mostWords = 3
+/** Blocks of the dictionary that are read for a query, which bounds its time at any size. */
+const mostBlocks = 96
+/** Terms taken for a word. */
+const mostTerms = 2
+
+/** How much a word that is so many edits away counts beside one that the query has. */
+const weights = [0.7, 0.7, 0.4]
+
+/** A term that stands before its block, whose postings are too many to be read, is met often. */
+const often = 1e6
+
+interface Near {
+  readonly edits: number
+  readonly shown: string | undefined
+  count: number
+}
+
+const shared = (a: Uint8Array, b: Uint8Array): number => {
+  let length = 0
+  while (length < a.length && length < b.length && a[length] === b[length]) length++
+  return length
+}
+
+/** The blocks with terms of the word's first letter, those that share most letters with it first. */
+const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
+  const bytes = Buffer.from(term)
+  const letter = Buffer.from([...term][0]!)
+  const home = Math.max(0, blockOf(firsts, bytes))
+  const blocks: Array<{ readonly block: number; readonly shared: number }> = []
+  for (let block = home; block >= 0; block--) {
+    const common = Math.max(
+      shared(firsts[block]!, bytes),
+      block === home ? bytes.length : shared(firsts[block + 1]!, bytes)
+    )
+    if (common < letter.length && block !== home) break
+    blocks.push({ block, shared: common })
+    if (blocks.length > mostBlocks) break
+  }
+  for (let block = home + 1; block < firsts.length && blocks.length <= 2 * mostBlocks; block++) {
+    const common = shared(firsts[block]!, bytes)
+    if (common < letter.length) break
+    blocks.push({ block, shared: common })
+  }
+  return blocks
+}
+
+/** For each word of a query that matches nothing, the terms of the collections that are spelled most like it. */
+export const nearTerms = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collections: ReadonlyArray<number>,
+  query: string
+) {
+  const words = spelledWords(query)
+  if (words.length === 0) return []
+  const segments = (yield* Effect.forEach(collections, (collection) => live(sql, collection))).flat()
+  if (segments.length === 0) return []
+  const arena = Arena.current
+  const loaded = yield* loadSegments(sql, arena, segments)
+  const needles = words.map(({ term }) => ({ term, isPrefix: false }))
+  yield* loadPostings(sql, arena, segments, loaded, needles)
+  const unknown = words
+    .filter(({ term }) => loaded.every(({ postings }) => postings.get(term)!.count === 0))
+    .slice(0, mostWords)
+  const found: Array<NearTerm> = []
+  for (const word of unknown) {
+    const refs = loaded
+      .flatMap(({ firsts }, at) =>
+        nearby(firsts, word.term).map((near) => ({ ...near, segment: segments[at]!.id, at }))
+      )
+      .sort((a, b) => b.shared - a.shared)
+      .slice(0, Math.floor(mostBlocks / unknown.length))
+    const nearest = new Nearest(word)
+    for (const { at, block } of refs) nearest.see(loaded[at]!.firsts[block]!.toString(), often)
+    yield* readSmallBlocks(sql, refs, (data) => {
+      const reader = new BlockReader(data)
+      while (reader.next()) {
+        if (nearest.mayBe(reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)
+      }
+    })
+    found.push(...nearest.best())
+  }
+  return found
+})
+
+/** Collects the terms near a word. */
+class Nearest {
+  private readonly terms = new Map<string, Near>()
+  private readonly edited: ReadonlyMap<string, string>
+  private readonly limit: number
+  private readonly first: string
+  private readonly shortest: number
+  private readonly longest: number
+
+  constructor(private readonly word: Spelled) {
+    this.edited = termsNearby(word.folded)
+    this.limit = allowance(word.term.length)
+    this.first = word.term[0]!
+    const lengths = [...this.edited.keys(), word.term].map((term) => term.length)
+    this.shortest = Math.min(Math.min(...lengths), word.term.length - this.limit)
+    // A letter has up to three bytes.
+    this.longest = 3 * Math.max(Math.max(...lengths), word.term.length + this.limit)
+  }
+
+  mayBe(bytes: number): boolean {
+    return bytes >= this.shortest && bytes <= this.longest
+  }
+
+  see(term: string, count: number): void {
+    const known = this.terms.get(term)
+    if (known !== undefined) {
+      known.count = known.count >= often ? count : known.count + count
+      return
+    }
+    const shown = this.edited.get(term)
+    if (shown !== undefined) this.terms.set(term, { edits: 1, shown, count })
+    else if (term.length >= 5 && term[0] === this.first && /^\p{L}+$/u.test(term)) {
+      const edits = distance(this.word.term, term, this.limit)
+      if (edits <= this.limit) this.terms.set(term, { edits, shown: undefined, count })
+    }
+  }
+
+  /** Those of the fewest edits, of these those that most passages have. */
+  best(): ReadonlyArray<NearTerm> {
+    const sorted = [...this.terms].sort(([, a], [, b]) => a.edits - b.edits || b.count - a.count)
+    const least = sorted[0]?.[1].edits
+    return sorted
+      .filter(([, { edits }]) => edits === least)
+      .slice(0, mostTerms)
+      .map(([term, { edits, shown }]) => ({ word: this.word.word, term, shown, weight: weights[edits]! }))
+  }
+}

@@ -1,0 +1,169 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Vector } from "../model/Passage.ts"
+import type { CollectionSummary } from "../model/Collection.ts"
+import { describeEmbedder } from "../model/Collection.ts"
+import type { Check } from "../model/Check.ts"
+import type { Embedder } from "../Embedder.ts"
+import { Embedders } from "../Embedders.ts"
+import { type Cure, Examiner, type Finding } from "./Examiner.ts"
+import { embeddedText } from "../text/embedded.ts"
+
+const page = 256
+
+/** Two vectors of one text by one model point the same way, but for rounding. */
+const closeEnough = 0.999
+
+const cosine = (a: Vector, b: Vector): number => {
+  let [dot, aa, bb] = [0, 0, 0]
+  for (let i = 0; i < a.length; i++) {
+    dot += a[i]! * b[i]!
+    aa += a[i]! * a[i]!
+    bb += b[i]! * b[i]!
+  }
+  return dot / Math.sqrt(aa * bb)
+}
+
+export interface Report {
+  readonly checks: ReadonlyArray<Check>
+  /** With `fix`: the copy that was made before, and what was done. */
+  readonly copy?: string | undefined
+  readonly fixed: ReadonlyArray<string>
+}
+
+type Service = Embedder["Type"]
+
+/** Examines an index, asks its embedders, and mends what can be made from what is there. It never deletes a document. */
+export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
+  effect: Effect.gen(function* () {
+    const examiner = yield* Examiner
+    const embedders = yield* Embedders
+
+    const embed = (
+      service: Service,
+      passages: ReadonlyArray<Parameters<typeof embeddedText>[1] & { readonly title: string | undefined }>
+    ) => service.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
+
+    /** Passages that should have a vector and have none. */
+    const without = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
+      const missing: Array<{ readonly id: number; readonly vector: Vector }> = []
+      for (let after = 0; ;) {
+        const passages = yield* examiner.unembedded(id, after, page)
+        const last = passages.at(-1)
+        if (last === undefined) return missing
+        after = last.id
+        const vectors = yield* embed(service, passages)
+        passages.forEach((passage, at) => {
+          const vector = vectors[at]!
+          if (Option.isSome(vector)) missing.push({ id: passage.id, vector: vector.value })
+        })
+      }
+    })
+
+    /** Passages whose vector is not what the embedder makes of them. */
+    const strange = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
+      const found: Array<number> = []
+      for (let after = -1; ;) {
+        const passages = yield* examiner.embedded(id, after, page)
+        const last = passages.at(-1)
+        if (last === undefined) return found
+        after = last.id
+        const vectors = yield* embed(service, passages)
+        passages.forEach((passage, at) => {
+          const vector = Option.getOrUndefined(vectors[at]!)
+          if (vector === undefined || !(cosine(vector, passage.vector) >= closeEnough)) found.push(passage.id)
+        })
+      }
+    })
+
+    const vectorsOf = (
+      collection: CollectionSummary,
+      { deep, fix }: { readonly deep: boolean; readonly fix: boolean }
+    ) =>
+      Effect.gen(function* () {
+        const { embedder, name } = collection
+        const service = yield* embedders.forCollection(collection)
+        const missing = yield* without(service, collection)
+        if (fix && missing.length > 0) yield* examiner.putVectors(collection.id, missing)
+        const odd = deep ? yield* strange(service, collection) : []
+        const cure: Cure = { _tag: "Vectors", collection: collection.id, passages: odd }
+        const findings: Array<Finding> = [
+          { name: "embedder", status: "ok", detail: `collection ${name}: ${describeEmbedder(embedder)} answers` }
+        ]
+        if (missing.length > 0 && !fix) {
+          findings.push({
+            name: "vectors",
+            status: "fail",
+            detail: `collection ${name}: ${missing.length} passages have no vector`,
+            next: "run `clew doctor --fix`"
+          })
+        }
+        if (odd.length > 0) {
+          findings.push({
+            name: "vectors",
+            status: "fail",
+            detail: `collection ${name}: ${odd.length} vectors are not what the embedder makes of their texts`,
+            next: "run `clew doctor --deep --fix`",
+            cure
+          })
+        }
+        return { findings, made: fix ? missing.length : 0 }
+      }).pipe(
+        Effect.catchAll((error) =>
+          Effect.succeed({
+            findings: [
+              {
+                name: "embedder",
+                status: "fail",
+                detail: `collection ${collection.name}: ${error.message}`,
+                next: "start what embeds, or set [embedding] in the configuration; `clew reindex` changes over to another"
+              }
+            ] satisfies ReadonlyArray<Finding>,
+            made: 0
+          })
+        )
+      )
+
+    const examine = Effect.fnUntraced(function* (options: { readonly deep: boolean; readonly fix: boolean }) {
+      const findings: Array<Finding> = [...(yield* examiner.examine)]
+      // Vectors of an index that cannot be read are asked for no more.
+      const known = yield* Effect.orElseSucceed(examiner.collections, () => [])
+      let made = 0
+      for (const collection of known) {
+        const looked = yield* vectorsOf(collection, options)
+        findings.push(...looked.findings)
+        made += looked.made
+      }
+      return { findings, made }
+    })
+
+    const bare = (findings: ReadonlyArray<Finding>): ReadonlyArray<Check> =>
+      findings.map(({ detail, name, next, status }) => ({
+        name,
+        status,
+        detail,
+        ...(next === undefined ? {} : { next })
+      }))
+
+    /** `deep` makes every vector anew and compares. `fix` mends, and then looks again. */
+    const run = Effect.fn("Doctor.run")(function* ({ deep, fix }: { readonly deep: boolean; readonly fix: boolean }) {
+      const first = yield* examine({ deep, fix: false })
+      const isWell = first.findings.every(({ status }) => status === "ok")
+      const cures = first.findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))
+      const lacks = first.findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
+      if (!fix || isWell || (cures.length === 0 && !lacks)) {
+        return { checks: bare(first.findings), fixed: [] } satisfies Report
+      }
+      const { copy, done } = yield* examiner.mend(cures)
+      const { made } = yield* examine({ deep: false, fix: true })
+      const last = yield* examine({ deep, fix: false })
+      return {
+        checks: bare(last.findings),
+        copy,
+        fixed: made > 0 ? [...done, `${made} vectors were made anew`] : done
+      } satisfies Report
+    })
+
+    return { run, origins: examiner.origins }
+  })
+}) {}

@@ -1,0 +1,331 @@
+import { assert, describe, it } from "@effect/vitest"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
+import { once } from "node:events"
+import { Worker } from "node:worker_threads"
+import { Arena } from "../../src/codes/BlockCache.ts"
+import { blockRows, idsIn } from "../../src/codes/layout.ts"
+import { Codes } from "../../src/codes/Scanner.ts"
+import { blocksOf, bodiesOf } from "../../src/Store/sqlite/codes/blocks.ts"
+import { find } from "../../src/Store/sqlite/codes/sets.ts"
+import * as codes from "../../src/codes/write.ts"
+import { connect, memory } from "../../src/Store/sqlite/connect.ts"
+import { transaction } from "../../src/Store/sqlite/transaction.ts"
+import * as vectors from "../../src/Store/sqlite/vectors.ts"
+import { cosine, randomVectors } from "../codes/random.ts"
+
+type Sql = SqlClient.SqlClient
+
+const width = 16
+const collection = 1
+
+const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
+  found.map((vector, i) => ({ id: from + i, vector }))
+
+/** A collection of vectors without documents. */
+const prepare = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) {
+  yield* sql.unsafe(
+    `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
+     VALUES (?, 'c', 'test', 'test', ?, '', '', 0)`,
+    [collection, width]
+  )
+  yield* vectors.create(sql, collection)
+  yield* put(sql, rows)
+})
+
+const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
+  transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows))
+
+const take = (sql: Sql, ids: ReadonlyArray<number>) =>
+  transaction(sql, "BEGIN IMMEDIATE")(vectors.remove(sql, collection, ids))
+
+const read = <A, E>(sql: Sql, effect: Effect.Effect<A, E>) => transaction(sql, "BEGIN")(effect)
+
+/** Each block's epoch and ids, as they are stored. */
+const stored = Effect.fnUntraced(function* (sql: Sql) {
+  const set = Option.getOrThrow(yield* find(sql, { collection, generation: "current" }))
+  const blocks = yield* blocksOf(sql, set.id)
+  const bodies = yield* bodiesOf(sql, set, blocks)
+  return {
+    set,
+    blocks: blocks.map((block, i) => ({ ...block, ids: [...idsIn(bodies[i]!, block.rows)] }))
+  }
+})
+
+const idsStored = (sql: Sql) =>
+  Effect.map(stored(sql), ({ blocks }) => blocks.flatMap(({ ids }) => ids).sort((a, b) => a - b))
+
+/** All candidates that the codes give, so who is in them. */
+const idsFound = (sql: Sql, searching: Codes, query: Float32Array = new Float32Array(width).fill(1)) =>
+  Effect.map(searching.nearest(sql, collection, query, { wanted: 20_000, mask: undefined }), (found) => [
+    ...Option.getOrThrow(found)
+  ])
+
+const search = (sql: Sql, searching: Codes, query: Float32Array, options: vectors.VectorOptions) =>
+  Effect.map(
+    read(
+      sql,
+      vectors.search(sql, { codes: searching, vectors: options }, collection, query, {
+        depth: 10,
+        mask: undefined,
+        passages: 1e6
+      })
+    ),
+    (found) => found.map(({ id }) => id)
+  )
+
+const inMemory = connect({ filename: memory, mode: "create" })
+
+const temporary = Effect.gen(function* () {
+  const files = yield* FileSystem.FileSystem
+  return `${yield* files.makeTempDirectoryScoped()}/index.db`
+})
+
+describe("codes in the database", () => {
+  it.scoped("are made once there are enough vectors, of all of them", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory
+      const found = randomVectors(codes.codesFrom + 1, width, 1)
+      yield* prepare(sql, rowsOf(1, found.slice(0, -2)))
+      assert.isTrue(Option.isNone(yield* find(sql, { collection, generation: "current" })))
+      yield* put(sql, rowsOf(codes.codesFrom, found.slice(-2)))
+      assert.deepStrictEqual(
+        yield* idsStored(sql),
+        found.map((_, i) => i + 1)
+      )
+    })
+  )
+
+  it.scoped("fill blocks however few come at a time", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory
+      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      const more = randomVectors(1500, width, 2)
+      yield* transaction(
+        sql,
+        "BEGIN IMMEDIATE"
+      )(
+        Effect.forEach(more, (vector, i) => vectors.insert(sql, collection, [{ id: 10_000 + i, vector }]), {
+          discard: true
+        })
+      )
+      const { blocks, set } = yield* stored(sql)
+      assert.strictEqual(set.rows, codes.codesFrom + 1500)
+      const open = blocks.filter(({ rows }) => rows < blockRows)
+      assert.isAtMost(open.length, 6)
+      for (const { first, ids, last, rows } of blocks) {
+        assert.strictEqual(ids.length, rows)
+        assert.strictEqual(Math.min(...ids), first)
+        assert.strictEqual(Math.max(...ids), last)
+      }
+    })
+  )
+
+  it.scoped.prop(
+    "are of the same passages as the vectors, whatever comes and goes, and find what a full scan finds",
+    {
+      edits: FastCheck.array(
+        FastCheck.oneof(
+          FastCheck.record({ put: FastCheck.integer({ min: 1, max: 300 }) }),
+          FastCheck.record({
+            from: FastCheck.double({ min: 0, max: 1, noNaN: true }),
+            take: FastCheck.nat(2500),
+            step: FastCheck.constantFrom(1, 2, 7)
+          })
+        ),
+        { minLength: 1, maxLength: 12 }
+      )
+    },
+    ({ edits }) =>
+      Effect.gen(function* () {
+        const sql = yield* inMemory
+        const searching = new Codes()
+        const there = new Map(rowsOf(1, randomVectors(codes.codesFrom, width, 1)).map((row) => [row.id, row.vector]))
+        yield* prepare(sql, rowsOf(1, [...there.values()]))
+        let next = 10_000
+        for (const edit of edits) {
+          if ("put" in edit) {
+            const rows = rowsOf(next, randomVectors(edit.put, width, next))
+            next += edit.put + 3
+            for (const row of rows) there.set(row.id, row.vector)
+            yield* put(sql, rows)
+          } else {
+            const ids = [...there.keys()]
+            const gone: Array<number> = []
+            for (let i = Math.floor(edit.from * ids.length); i < ids.length && gone.length < edit.take; i += edit.step)
+              gone.push(ids[i]!)
+            for (const id of gone) there.delete(id)
+            yield* take(sql, [...gone, 999_999])
+          }
+          const ids = [...there.keys()]
+          assert.deepStrictEqual(yield* idsStored(sql), ids)
+          assert.deepStrictEqual(yield* read(sql, idsFound(sql, searching)), ids)
+          assert.strictEqual((yield* stored(sql)).set.rows, ids.length)
+        }
+        const query = randomVectors(1, width, 77)[0]!
+        const best = [...there]
+          .map(([id, vector]) => ({ id, score: cosine(query, vector) }))
+          .sort((a, b) => b.score - a.score)
+          .slice(0, 10)
+          .map(({ id }) => id)
+        assert.deepStrictEqual(
+          yield* search(sql, searching, query, { exact: false, exactBelow: 0, oversample: 100 }),
+          best
+        )
+        assert.deepStrictEqual(yield* search(sql, searching, query, { exact: true, oversample: "auto" }), best)
+      }),
+    { fastCheck: { numRuns: 15 } }
+  )
+
+  it.scoped("move on to a new centroid as the collection grows, and small remains of old blocks with them", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory
+      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      // As if the collection had been a sixteenth of what it is when its centroid was taken.
+      yield* sql.unsafe("UPDATE code_epochs SET rows = 256")
+      yield* put(sql, rowsOf(10_000, randomVectors(10, width, 2)))
+      const epochs = Effect.map(stored(sql), ({ blocks }) => [...new Set(blocks.map(({ epoch }) => epoch))].sort())
+      assert.deepStrictEqual(yield* epochs, [1, 2])
+      yield* take(
+        sql,
+        Array.from({ length: codes.codesFrom }, (_, i) => i + 1).filter((id) => id % 3 !== 0)
+      )
+      assert.deepStrictEqual(yield* epochs, [2])
+      const expected = [
+        ...Array.from({ length: codes.codesFrom }, (_, i) => i + 1).filter((id) => id % 3 === 0),
+        ...Array.from({ length: 10 }, (_, i) => 10_000 + i)
+      ]
+      assert.deepStrictEqual(yield* idsStored(sql), expected)
+      assert.deepStrictEqual(yield* read(sql, idsFound(sql, new Codes())), expected)
+    })
+  )
+})
+
+it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
+  it.scoped("are those of the snapshot that is read, also while another connection is ahead", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const [writer, a, b] = [
+        yield* connect({ filename, mode: "create" }),
+        yield* connect({ filename, mode: "existing" }),
+        yield* connect({ filename, mode: "readonly" })
+      ]
+      const all = rowsOf(1, randomVectors(codes.codesFrom + 500, width, 1))
+      yield* prepare(writer, all)
+      const arena = Arena.make()
+      const [ahead, behind] = [new Codes(arena.admit()), new Codes(arena.admit())]
+      const ids = all.map(({ id }) => id)
+      assert.deepStrictEqual(yield* read(a, idsFound(a, ahead)), ids)
+      yield* read(
+        b,
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* idsFound(b, behind), ids)
+          yield* take(writer, ids.slice(0, 3000))
+          yield* put(writer, rowsOf(20_000, randomVectors(700, width, 2)))
+          const after = [...ids.slice(3000), ...Array.from({ length: 700 }, (_, i) => 20_000 + i)]
+          assert.deepStrictEqual(yield* read(a, idsFound(a, ahead)), after)
+          // More changes, so that slots that `ahead` gave up are written over if nobody else holds them.
+          yield* take(writer, after.slice(0, 900))
+          assert.deepStrictEqual(yield* read(a, idsFound(a, ahead)), after.slice(900))
+          assert.deepStrictEqual(yield* idsFound(b, behind), ids)
+        })
+      )
+      assert.strictEqual((yield* read(b, idsFound(b, behind))).length, codes.codesFrom + 500 - 3000 + 700 - 900)
+      // Both hold the same blocks now, which count once.
+      assert.deepStrictEqual(behind.figures, ahead.figures)
+      assert.isBelow(behind.figures.bytes, 16 * codes.codesFrom)
+    })
+  )
+
+  it.scoped("are right in each of several threads that share them, while another one writes", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporary
+      const sql = yield* connect({ filename, mode: "create" })
+      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      const arena = Arena.make()
+      const stop = new Int32Array(new SharedArrayBuffer(4))
+      const threads = Array.from({ length: 2 }, () => {
+        const thread = new Worker(new URL("../codes/searcher.mjs", import.meta.url), {
+          workerData: {
+            entry: new URL("../codes/searcherThread.ts", import.meta.url).href,
+            filename,
+            arena: arena.admit(),
+            width,
+            stop
+          }
+        })
+        const messages: Array<unknown> = []
+        thread.on("message", (message) => messages.push(message))
+        return { messages, next: () => once(thread, "message"), thread }
+      })
+      yield* Effect.addFinalizer(() =>
+        Effect.promise(() => Promise.all(threads.map(({ thread }) => thread.terminate())))
+      )
+      yield* Effect.promise(() =>
+        Promise.all(threads.map(({ messages, next }) => (messages.length > 0 ? undefined : next())))
+      )
+      let oldest = 1
+      let next = 10_000
+      for (let round = 0; round < 60; round++) {
+        yield* take(
+          sql,
+          Array.from({ length: 60 }, () => oldest++)
+        )
+        yield* put(sql, rowsOf(next, randomVectors(50 + (round % 7), width, round)))
+        next += 60
+        // Lets the threads have the processor.
+        yield* Effect.promise(() => new Promise((resume) => setTimeout(resume, 5)))
+      }
+      Atomics.store(stop, 0, 1)
+      for (const { messages, next } of threads) {
+        while (messages.length < 2) yield* Effect.promise(next)
+        const { states, wrong } = messages[1] as { readonly states: number; readonly wrong: unknown }
+        assert.isUndefined(wrong)
+        assert.isAbove(states, 1)
+      }
+    })
+  )
+
+  it.scoped("are not there for a collection that has been dropped, or that is small", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory
+      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      const searching = new Codes()
+      yield* read(sql, idsFound(sql, searching))
+      assert.isAtLeast(searching.figures.bytes, codes.codesFrom * 16)
+      yield* vectors.drop(sql, collection)
+      const query = new Float32Array(width).fill(1)
+      const found = yield* read(sql, searching.nearest(sql, collection, query, { wanted: 10, mask: undefined }))
+      assert.isTrue(Option.isNone(found))
+      assert.strictEqual(searching.figures.bytes, 0)
+    })
+  )
+
+  it.scoped("change with the embedder, in one step", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory
+      const count = codes.codesFrom + 10
+      yield* prepare(sql, rowsOf(1, randomVectors(count, width, 1)))
+      const searching = new Codes()
+      assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
+      yield* vectors.create(sql, collection, "next")
+      const other = randomVectors(count, 24, 2)
+      yield* vectors.insert(sql, collection, rowsOf(1, other), "next")
+      assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
+      yield* vectors.remove(sql, collection, [1, 2, 3, 4, 5], "next")
+      yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.switchOver(sql, collection))
+      const query = other[100]!
+      const found = yield* read(sql, idsFound(sql, searching, query))
+      assert.deepStrictEqual(
+        found,
+        Array.from({ length: count - 5 }, (_, i) => i + 6)
+      )
+      const [first] = yield* search(sql, searching, query, { exact: false, exactBelow: 0, oversample: "auto" })
+      assert.strictEqual(first, 101)
+    })
+  )
+})

@@ -1,0 +1,192 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Chunker } from "../../src/Chunker.ts"
+import { PipelineConfig } from "../../src/Config.ts"
+import { type FileEvent, FileIndexer, type FileRun } from "../../src/files/FileIndexer.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { layer as files } from "../../src/files/Loader/Files.ts"
+import { formats } from "../../src/files/Loader/formats.ts"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { Store } from "../../src/Store.ts"
+import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
+import { embeddersLayer, makeEmbedder } from "../fakes.ts"
+
+const setUp = Effect.gen(function* () {
+  const { embedded, embedder } = yield* makeEmbedder()
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-files-"))),
+    (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
+  )
+  const chunker = Chunker.Default.pipe(
+    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
+  )
+  const loader = files({
+    formats,
+    maxFileBytes: 2 ** 20,
+    extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+  }).pipe(Layer.provide(NodeFileSystem.layer))
+  const context = yield* Layer.build(
+    FileIndexer.Default.pipe(
+      Layer.provide(Indexer.Default),
+      Layer.provide([chunker, loader, embeddersLayer(embedder)]),
+      Layer.provideMerge(layerMemory)
+    )
+  )
+  const indexer = yield* Effect.provide(FileIndexer, context)
+  const store = yield* Effect.provide(Store, context)
+  const run = (given: Partial<FileRun> = {}) =>
+    indexer.run({ paths: [folder], collection: defaultCollection, prune: false, dryRun: false, ...given })
+  return {
+    embedded,
+    store,
+    run,
+    /** What a run comes to. */
+    report: (given: Partial<FileRun> = {}) =>
+      Stream.runFold(run(given), [] as ReadonlyArray<FileEvent>, (events, event) => [...events, event]),
+    write: (name: string, content: string | Uint8Array) => {
+      fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      fs.writeFileSync(path.join(folder, name), content)
+      return path.join(folder, name)
+    },
+    at: (name: string) => path.join(folder, name),
+    stored: Effect.map(store.list(defaultCollection, { limit: 10_000 }), (documents) =>
+      documents.map(({ source }) => path.relative(folder, source ?? ""))
+    )
+  }
+})
+
+const records = (count: number) =>
+  Array.from({ length: count }, (_, n) => JSON.stringify({ _id: `r${n}`, text: `Record ${n} lies north.` })).join("\n")
+
+it.scoped("prunes nothing that another run has met meanwhile", () =>
+  Effect.gen(function* () {
+    const { report, run, stored, write } = yield* setUp
+    write("a.jsonl", records(400))
+    write("one.txt", "north")
+    yield* report()
+    let done = false
+    // The other run goes from its start to its end while this one is in its first batch.
+    yield* run({ prune: true }).pipe(
+      Stream.mapEffect(() =>
+        done
+          ? Effect.void
+          : Effect.zipRight(
+              Effect.sync(() => (done = true)),
+              report()
+            )
+      ),
+      Stream.runDrain
+    )
+    assert.isTrue(done)
+    assert.strictEqual((yield* stored).length, 401)
+  })
+)
+
+/** So long after the files were written that their times are proof. */
+const later = TestClock.setTime(Date.now() + 60_000)
+
+const tags = (events: ReadonlyArray<FileEvent>) => events.map((event) => event._tag)
+
+it.scoped("reads only what does not look as it did, and everything with --rehash", () =>
+  Effect.gen(function* () {
+    const { at, report, write } = yield* setUp
+    yield* later
+    write("a.txt", "north")
+    write("b.jsonl", records(3))
+    write("empty.txt", "")
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Skipped"])
+    assert.include(tags(yield* report({ rehash: true })), "FileDone")
+    // Another content of the same size and time: only the inode or the time of change tells.
+    const before = fs.statSync(at("a.txt"))
+    write("other", "south")
+    fs.utimesSync(at("other"), before.atime, before.mtime)
+    fs.renameSync(at("other"), at("a.txt"))
+    const changed = (yield* report()).find((event) => event._tag === "Indexed")
+    assert.strictEqual(changed?.document.status, "updated")
+    fs.utimesSync(at("a.txt"), new Date(), new Date())
+    const touched = yield* report()
+    assert.deepStrictEqual(tags(touched), ["Indexed", "FileDone", "Unchanged", "Skipped"])
+    const named = yield* report({ nameUnchanged: true })
+    assert.strictEqual(named.filter((event) => event._tag === "Indexed").length, 4)
+  })
+)
+
+it.scoped("reads again what was written just before it was read", () =>
+  Effect.gen(function* () {
+    const { report, write } = yield* setUp
+    const file = write("a.txt", "north")
+    yield* TestClock.setTime(Math.ceil(fs.statSync(file).mtimeMs) + 1500)
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Indexed", "FileDone"])
+    yield* TestClock.setTime(Math.ceil(fs.statSync(file).mtimeMs) + 3500)
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)
+
+it.scoped("forgets what a file held that is void, or of another kind, by now", () =>
+  Effect.gen(function* () {
+    const { report, stored, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(400))
+    write("b.txt", "north")
+    yield* report()
+    write("a.jsonl", "")
+    const forgotten = (yield* report()).filter((event) => event._tag === "Pruned")
+    assert.deepStrictEqual(forgotten, [{ _tag: "Pruned", documents: 400, passages: 400 }])
+    assert.deepStrictEqual(yield* stored, ["b.txt"])
+    write("a.jsonl", "no record at all, but a line about the north")
+    yield* report()
+    assert.deepStrictEqual(yield* stored, ["a.jsonl", "b.txt"])
+    write("a.jsonl", records(2))
+    yield* report()
+    assert.deepStrictEqual(yield* stored, ["a.jsonl#r0", "a.jsonl#r1", "b.txt"])
+  })
+)
+
+it.scoped("forgets with prune the records that an earlier run left, though their file is as it was", () =>
+  Effect.gen(function* () {
+    const { report, stored, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(300))
+    yield* report()
+    write("a.jsonl", records(200))
+    yield* report()
+    assert.strictEqual((yield* stored).length, 300)
+    const events = yield* report({ prune: true })
+    assert.deepStrictEqual(tags(events), ["Unchanged", "Pruned"])
+    assert.strictEqual((yield* stored).length, 200)
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)
+
+it.scoped("reads a file again that another run came to meanwhile", () =>
+  Effect.gen(function* () {
+    const { report, run, write } = yield* setUp
+    yield* later
+    write("a.jsonl", records(400))
+    let done = false
+    yield* run().pipe(
+      Stream.mapEffect(() =>
+        done
+          ? Effect.void
+          : Effect.zipRight(
+              Effect.sync(() => (done = true)),
+              report()
+            )
+      ),
+      Stream.runDrain
+    )
+    assert.include(tags(yield* report()), "FileDone")
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)

@@ -1,0 +1,115 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import type { Encoding } from "../../../src/files/Loader.ts"
+import { decode, decodeLine, detect, narrow } from "../../../src/files/Loader/decode.ts"
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+const utf16le = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "utf16le"))
+const utf16be = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "utf16le").swap16())
+const latin1 = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "latin1"))
+
+const read = (bytes: Uint8Array): string => {
+  const encoding = detect(bytes)
+  return encoding === "binary" || encoding === "unrecognised" ? encoding : `${encoding}: ${decode(bytes, encoding)}`
+}
+
+const german = "Falsches Üben von Xylophonmusik quält jeden größeren Zwerg.\r\nÄ, ö, ß.\n"
+
+describe("detect and decode", () => {
+  const cases: ReadonlyArray<readonly [string, Uint8Array, string]> = [
+    ["UTF-8", utf8(german), `utf-8: ${german}`],
+    ["UTF-8 with its mark", utf8(`\ufeff${german}`), `utf-8: ${german}`],
+    ["only one mark is dropped", utf8("\ufeff\ufeffa"), "utf-8: \ufeffa"],
+    ["UTF-16, little end first", utf16le(`\ufeff${german}`), `utf-16le: ${german}`],
+    ["UTF-16, big end first", utf16be(`\ufeff${german}`), `utf-16be: ${german}`],
+    ["UTF-16 without a mark", utf16le(german), `utf-16le: ${german}`],
+    ["UTF-16 without a mark, big end first", utf16be(german), `utf-16be: ${german}`],
+    [
+      "UTF-16 in Cyrillic without a mark",
+      utf16le("Съешь ещё этих мягких французских булок, да выпей чаю.\n"),
+      "utf-16le: Съешь ещё этих мягких французских булок, да выпей чаю.\n"
+    ],
+    ["UTF-16 in Chinese with a mark", utf16be("\ufeff敏捷的棕色狐狸"), "utf-16be: 敏捷的棕色狐狸"],
+    ["Latin-1", latin1(german), `windows-1252: ${german}`],
+    ["Windows-1252", Uint8Array.of(0x93, 0x61, 0x94, 0x20, 0x80, 0x35), "windows-1252: “a” €5"],
+    ["one bad byte in UTF-8", Uint8Array.of(...utf8("größer "), 0xff, ...utf8(" ä")), "utf-8: größer \ufffd ä"],
+    ["UTF-8 that was cut off", utf8("größe é").subarray(0, -1), "utf-8: größe \ufffd"],
+    ["colours of a terminal", utf8("\u001b[31mred\u001b[0m\n"), "utf-8: \u001b[31mred\u001b[0m\n"],
+    ["a page break", utf8("one\f\ntwo"), "utf-8: one\f\ntwo"],
+    ["a zero byte", Uint8Array.of(0x61, 0, 0x62, 0x63, 0, 0x64), "binary"],
+    ["one zero byte in a text", Buffer.from("hello\0world and more text here, and a little more of it"), "binary"],
+    ["controls", Uint8Array.of(1, 2, 3, 4, 0x61), "binary"],
+    ["a zero byte after UTF-16's mark", Uint8Array.of(0xff, 0xfe, 0, 0xd8, 0, 0xd8, 3, 4, 0, 0), "binary"],
+    [
+      "Shift-JIS",
+      Uint8Array.of(0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea, 0x82, 0xcc, 0x83, 0x65, 0x81, 0x5b),
+      "unrecognised"
+    ],
+    [
+      "Cyrillic of one byte",
+      Uint8Array.of(0xd1, 0xfa, 0xe5, 0xf8, 0xfc, 0x20, 0xe5, 0xf9, 0xb8, 0x20, 0xfd),
+      "unrecognised"
+    ],
+    ["UTF-32", Uint8Array.of(0xff, 0xfe, 0, 0, 0x61, 0, 0, 0), "unrecognised"]
+  ]
+  for (const [name, bytes, expected] of cases) it(name, () => assert.strictEqual(read(bytes), expected))
+
+  // Text as people write it: letters of several scripts, spaces, line ends.
+  const text = FastCheck.array(
+    FastCheck.oneof(
+      { weight: 6, arbitrary: FastCheck.constantFrom(..."abcdefgh XYZ.,;\n\t\r\"'") },
+      FastCheck.constantFrom(..."äöüéñßЖщ漢字語😀𝔘ـا")
+    ),
+    { minLength: 1, maxLength: 80 }
+  ).map((chars) => chars.join(""))
+
+  it.prop("gives back what was written", [text], ([written]) => {
+    assert.strictEqual(read(utf8(written)), `utf-8: ${written}`)
+    assert.strictEqual(read(utf8(`\ufeff${written}`)), `utf-8: ${written}`)
+    assert.strictEqual(read(utf16le(`\ufeff${written}`)), `utf-16le: ${written}`)
+    assert.strictEqual(read(utf16be(`\ufeff${written}`)), `utf-16be: ${written}`)
+  })
+
+  it.prop("is not led astray where the head is cut", [text, FastCheck.nat(3)], ([written, cut]) => {
+    const bytes = utf8(`Grüße und noch mehr davon, ${written}`)
+    assert.strictEqual(detect(bytes.subarray(0, Math.max(20, bytes.length - cut))), "utf-8")
+    const wide = utf16le(`\ufeff${written}`)
+    if (wide.length - cut > 3) assert.strictEqual(detect(wide.subarray(0, wide.length - cut)), "utf-16le")
+  })
+
+  it("knows a picture, an archive and random bytes from text", () => {
+    const random = new Uint8Array(4096)
+    let state = 42
+    for (let i = 0; i < random.length; i++) {
+      state = (state * 1103515245 + 12345) & 0x7fffffff
+      random[i] = state >> 16
+    }
+    assert.strictEqual(detect(random), "binary")
+    assert.strictEqual(detect(random.map((byte) => byte || 1)), "binary")
+    assert.strictEqual(detect(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3)), "binary")
+  })
+})
+
+describe("narrow", () => {
+  it.prop(
+    "recodes pieces, however they are cut, as the whole",
+    [
+      FastCheck.string({ unit: FastCheck.constantFrom(..."aé€ß漢😀\n") }),
+      FastCheck.constantFrom<Encoding>("utf-8", "utf-16le", "utf-16be"),
+      FastCheck.integer({ min: 1, max: 5 })
+    ],
+    ([text, encoding, size]) => {
+      const bytes = encoding === "utf-8" ? utf8(text) : encoding === "utf-16le" ? utf16le(text) : utf16be(text)
+      const recode = narrow(encoding)
+      const pieces: Array<Uint8Array> = []
+      for (let at = 0; at < bytes.length; at += size) pieces.push(recode(bytes.subarray(at, at + size)))
+      assert.strictEqual(Buffer.concat(pieces).toString("utf8"), text)
+    }
+  )
+
+  it("leaves other encodings to each line", () => {
+    assert.deepStrictEqual(narrow("windows-1252")(Uint8Array.of(0xe9, 0x80)), Uint8Array.of(0xe9, 0x80))
+    assert.strictEqual(decodeLine(Buffer.of(0xe9, 0x80)), "é€")
+    assert.strictEqual(decodeLine(Buffer.from("é€")), "é€")
+  })
+})

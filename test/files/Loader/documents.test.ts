@@ -1,0 +1,337 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { strToU8, zipSync } from "fflate"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { Loaded, LoadedDocument } from "../../../src/files/Loader.ts"
+import { extract } from "../../../src/files/Loader/extract/extract.ts"
+import { NotExtracted } from "../../../src/files/Loader/extract/Extracted.ts"
+import type { Kind } from "../../../src/files/Loader/extract/kinds.ts"
+import * as Extractor from "../../../src/files/Loader/Extractor.ts"
+import { formats } from "../../../src/files/Loader/formats.ts"
+import { fragment, markAt } from "../../../src/model/Locator.ts"
+import { sourceFile } from "../../contracts/FileFormat.ts"
+
+const fixture = (name: string) =>
+  new Uint8Array(readFileSync(fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))))
+
+const limits = { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+
+/** What the first format that accepts the file gives, as the loader has it. */
+const load = (name: string, bytes: Uint8Array = fixture(name), given = limits) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const file = yield* sourceFile(`/docs/${name}`, bytes, 65_536)
+      const format = yield* Effect.findFirst(formats(yield* Extractor.make(given)), (each) => each.accepts(file))
+      return Chunk.toReadonlyArray(yield* Stream.runCollect((yield* format).load(file)))
+    })
+  )
+
+const document = (loaded: ReadonlyArray<Loaded>, index = 0): LoadedDocument => {
+  const found = loaded[index]
+  return found?._tag === "Loaded" ? found : assert.fail(`no document ${index} in ${JSON.stringify(loaded)}`)
+}
+
+/** How a stretch of the text is cited. */
+const cited = ({ content, marks = [] }: LoadedDocument, words: string): string => {
+  assert.include(content, words)
+  const mark = markAt(marks, content.indexOf(words))
+  return mark?.locator === undefined ? `:${mark?.line}` : fragment(mark.locator)
+}
+
+/** Each once, in this order. */
+const inOrder = (text: string, ...parts: ReadonlyArray<string>) => {
+  let from = 0
+  for (const part of parts) {
+    const at = text.indexOf(part, from)
+    assert.isAtLeast(
+      at,
+      0,
+      `${JSON.stringify(part)} after ${JSON.stringify(text.slice(0, from).slice(-60))} in:\n${text}`
+    )
+    from = at + part.length
+  }
+}
+
+const guide = [
+  "# The hive",
+  "sixty thousand workers",
+  "## Frames and supers",
+  "Smoke the entrance.",
+  "Slowly.",
+  "## Feeding"
+]
+const feeding = ["| Month | Syrup | Litres |", "| October | 3:2 | 12 |"]
+
+describe("documents", () => {
+  it.effect("HTML: the main content, without what stands around it, each block with its line", () =>
+    Effect.gen(function* () {
+      const page = document(yield* load("page.html"))
+      assert.strictEqual(page.title, "Rotating keys – Handbook")
+      assert.strictEqual(page.metadata["description"], "How keys are rotated")
+      inOrder(
+        page.content,
+        "# Rotating keys\n",
+        "every ninety days. Use `keys rotate`.",
+        "## By hand",
+        "1. Make a key.",
+        "  - on the server"
+      )
+      inOrder(page.content, "```sh\nkeys make > new.key\nkeys swap\n```", "| Kind | Days |", "| user | 90 |")
+      for (const around of ["Install", "cookies", "©", "track()", "¶"]) assert.notInclude(page.content, around)
+      assert.strictEqual(cited(page, "keys make"), ":15")
+    })
+  )
+
+  it.effect("HTML in another encoding is read in the one that it names", () =>
+    Effect.gen(function* () {
+      const head = Buffer.from('<html><head><meta charset="shift_jis"></head><body><p>')
+      const words = Uint8Array.of(0x93, 0xfa, 0x96, 0x7b, 0x8c, 0xea)
+      const page = document(
+        yield* load("page.html", Buffer.concat([head, words, words, words, Buffer.from("</p></body></html>")]))
+      )
+      assert.include(page.content, "日本語")
+    })
+  )
+
+  for (const name of ["guide.docx", "guide.odt", "guide.epub"]) {
+    it.effect(`${name}: headings, lists, tables, code and notes in order, title and author`, () =>
+      Effect.gen(function* () {
+        const { content, metadata, title } = document(yield* load(name))
+        assert.strictEqual(title, "Keeping bees")
+        assert.strictEqual(metadata["author"], "Ada Winter")
+        inOrder(content, ...guide, ...feeding, "def syrup(sugar, water):\n    return sugar / water", "# Winter")
+        assert.include(content, "Some keepers wait for eight.")
+      })
+    )
+  }
+
+  it.effect("a book's chapters are cited by their file", () =>
+    Effect.gen(function* () {
+      assert.match(cited(document(yield* load("guide.epub")), "oxalic acid"), /^#EPUB\/text\/ch00\d\.xhtml$/)
+    })
+  )
+
+  it.effect("FictionBook: sections under their titles", () =>
+    Effect.gen(function* () {
+      const { content, title } = document(yield* load("guide.fb2"))
+      assert.strictEqual(title, "Keeping bees")
+      inOrder(content, "The hive", "Frames and supers", "Winter", "oxalic acid")
+    })
+  )
+
+  for (const name of ["slides.pptx", "slides.odp"]) {
+    it.effect(`${name}: slides in order, their title as heading, their notes, each cited by its number`, () =>
+      Effect.gen(function* () {
+        const slides = document(yield* load(name))
+        inOrder(
+          slides.content,
+          "## The colony",
+          "Sixty thousand workers",
+          "## Food",
+          "March",
+          "## Winter",
+          "oxalic acid"
+        )
+        assert.include(slides.content, "Ask who has been stung.")
+        assert.strictEqual(cited(slides, "oxalic acid"), "#slide=4")
+      })
+    )
+  }
+
+  for (const name of ["staff.xlsx", "staff.ods"]) {
+    it.effect(`${name}: each row with its header, dates as dates, cited by sheet and cell`, () =>
+      Effect.gen(function* () {
+        const staff = document(yield* load(name))
+        assert.include(staff.content, "Name: Cleo Herbst; Born: 1990-07-19; Salary: 61000; Town: Mulhouse")
+        assert.strictEqual(cited(staff, "Cleo Herbst"), "#staff!A4")
+      })
+    )
+  }
+
+  it.effect("CSV: each row with its header, cited by its line", () =>
+    Effect.gen(function* () {
+      const staff = document(yield* load("staff.csv"))
+      assert.include(staff.content, "- Name: Ben Sommer; Born: 1975-11-30; Salary: 48000; Town: Basel, Switzerland")
+      assert.strictEqual(cited(staff, "Ben Sommer"), ":3")
+      const semicolons = document(yield* load("a.csv", strToU8('Ort;Preis\nBasel;"3,50"\nBern;"4,10"\n')))
+      assert.include(semicolons.content, "- Ort: Bern; Preis: 4,10")
+    })
+  )
+
+  it.effect("PDF: headings, lists and tables, words parted at a line's end joined, each page cited", () =>
+    Effect.gen(function* () {
+      const { content } = document(yield* load("guide.pdf"))
+      inOrder(
+        content,
+        "The hive",
+        "Bees live in a hive. A strong colony has sixty thousand workers in June.",
+        "Smoke the entrance.",
+        "Feeding"
+      )
+      inOrder(content, "March", "1:1", "October", "3:2", "12")
+    })
+  )
+
+  it.effect("PDF: two columns are read one after the other", () =>
+    Effect.gen(function* () {
+      const paper = document(yield* load("paper.pdf"))
+      // The text that the page was made from, as far as it is random sentences.
+      const made = readFileSync(fileURLToPath(new URL("../../fixtures/documents/paper.txt", import.meta.url)), "utf8")
+      const words = (text: string) => text.toLowerCase().match(/[a-z]{3,}/g) ?? []
+      const [expected, found] = [words(made), words(paper.content.slice(paper.content.indexOf("Introduction")))]
+      const pairs = (list: ReadonlyArray<string>) => list.slice(1).map((word, i) => `${list[i]} ${word}`)
+      const there = new Map<string, number>()
+      for (const pair of pairs(found)) there.set(pair, (there.get(pair) ?? 0) + 1)
+      const agreed = pairs(expected).filter((pair) => {
+        const left = there.get(pair) ?? 0
+        there.set(pair, left - 1)
+        return left > 0
+      })
+      assert.isAtLeast(agreed.length / pairs(expected).length, 0.95)
+      assert.strictEqual(cited(paper, "lighthouse"), `#page=${String(paper.metadata["pages"])}`)
+    })
+  )
+
+  it.effect("a notebook: Markdown and code, without outputs, cited by its cell", () =>
+    Effect.gen(function* () {
+      const book = {
+        metadata: { language_info: { name: "python" } },
+        cells: [
+          { cell_type: "markdown", source: ["# Bees\n", "Counted."] },
+          { cell_type: "code", source: "hives = 3", outputs: [{ text: "secret output" }] }
+        ]
+      }
+      const loaded = document(yield* load("count.ipynb", strToU8(JSON.stringify(book))))
+      inOrder(loaded.content, "# Bees\nCounted.", "```python\nhives = 3\n```")
+      assert.notInclude(loaded.content, "secret")
+      assert.strictEqual(cited(loaded, "hives = 3"), "#cell=2")
+    })
+  )
+
+  it.effect("subtitles: sentences joined over cues, cited by their time", () =>
+    Effect.gen(function* () {
+      const talk = document(yield* load("talk.srt"))
+      assert.include(talk.content, "Welcome to the talk about keeping bees in winter.")
+      assert.strictEqual(cited(talk, "Oxalic acid is given at three degrees."), "#t=00:12:31")
+    })
+  )
+
+  it.effect("mail: subject, sender and date, what is quoted apart, and what is attached", () =>
+    Effect.gen(function* () {
+      const loaded = yield* load("letter.eml")
+      const letter = document(loaded)
+      assert.strictEqual(letter.title, "Straße gesperrt")
+      assert.deepInclude(letter.metadata, {
+        from: "Ada Winter <ada@example.org>",
+        to: ["Ben Sommer <ben@example.org>"]
+      })
+      inOrder(letter.content, "closed until April.", "> Shall I bring the frames tomorrow?")
+      assert.notInclude(letter.content, "\nAda")
+      const hives = document(loaded, 1)
+      assert.strictEqual(hives.record, "hives.csv")
+      assert.include(hives.content, "Hive: South; Queen: 2024")
+    })
+  )
+
+  it.effect("a mailbox: a document a mail, with the line it begins on", () =>
+    Effect.gen(function* () {
+      const loaded = yield* load("list.mbox")
+      assert.deepStrictEqual(
+        loaded.map((each) => (each._tag === "Loaded" ? each.title : each.reason)),
+        ["Queen lost", "Re: Queen lost"]
+      )
+      assert.strictEqual(document(loaded, 0).line, 2)
+    })
+  )
+})
+
+const kindOf: Readonly<Record<string, Kind>> = {
+  "page.html": "html",
+  "guide.docx": "docx",
+  "guide.odt": "openDocument",
+  "guide.epub": "epub",
+  "guide.fb2": "fictionBook",
+  "guide.pdf": "pdf",
+  "slides.pptx": "pptx",
+  "staff.xlsx": "xlsx",
+  "staff.csv": "csv",
+  "guide.ipynb": "notebook",
+  "talk.srt": "subtitles",
+  "letter.eml": "mail"
+}
+
+/** Numbers that look random and are the same each time. */
+const random = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return seed / 2 ** 32
+}
+
+describe("damaged documents", () => {
+  for (const [name, kind] of Object.entries(kindOf)) {
+    it.effect(`${name}, cut short or with bytes changed, is read or refused`, () =>
+      Effect.promise(async () => {
+        const sound = fixture(name)
+        const attempts = Array.from({ length: 10 }, (_, i) => sound.subarray(0, Math.floor((sound.length * i) / 10)))
+        const next = random(name.length)
+        for (let i = 0; i < 40; i++) {
+          const bytes = sound.slice()
+          for (let flips = 0; flips < 1 + (i % 8); flips++)
+            bytes[Math.floor(next() * bytes.length)] = Math.floor(next() * 256)
+          attempts.push(bytes)
+        }
+        for (const bytes of attempts) {
+          try {
+            const { text } = await extract(kind, bytes)
+            assert.isString(text)
+          } catch (error) {
+            assert.instanceOf(error, Error)
+          }
+        }
+      })
+    )
+  }
+
+  it.effect("a bomb, a nest and entities that name files are refused in words, and the worker goes on", () =>
+    Effect.gen(function* () {
+      const bomb = zipSync({
+        "word/document.xml": [new Uint8Array(600 * 1024 * 1024), { level: 9 }]
+      })
+      const error = yield* Effect.promise(() =>
+        extract("docx", bomb).then(
+          () => undefined,
+          (reason: unknown) => reason
+        )
+      )
+      assert.instanceOf(error, NotExtracted)
+      assert.include((error as Error).message, "unpacks to more than 512 MiB")
+
+      const nest = strToU8(`<FictionBook>${"<section>".repeat(100_000)}`)
+      assert.include(
+        String(yield* Effect.promise(() => extract("fictionBook", nest).catch(String))),
+        "nested more than"
+      )
+
+      const laughs = `<!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY file SYSTEM "file:///etc/passwd">]><FictionBook><body><p>&lol; &file; end</p></body></FictionBook>`
+      const read = yield* Effect.promise(() => extract("fictionBook", laughs))
+      assert.notInclude(read.text, "root:")
+    })
+  )
+
+  it.live("a file that takes too long is given up, and the next one is read", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const take = yield* Extractor.make({ parseTimeoutMs: 1, parseMemoryMb: 512 })
+        const slow = yield* Effect.flip(take("/a.pdf", "pdf", fixture("paper.pdf")))
+        assert.include(slow.reason, "limits.parse_timeout_ms")
+        const patient = yield* Extractor.make(limits)
+        assert.include(
+          (yield* patient("/a.srt", "subtitles", "1\n00:00:01,000 --> 00:00:02,000\nWords\n")).text,
+          "Words"
+        )
+      })
+    )
+  )
+})

@@ -1,0 +1,30 @@
+import { assert, describe, it } from "vitest"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import type { Hit } from "../../src/model/SearchResult.ts"
+import { meanRecall, recallAgainst } from "../../src/measuring/Speed.ts"
+
+const hits = (...scores: ReadonlyArray<number>): ReadonlyArray<Hit> =>
+  scores.map((score) => ({
+    score,
+    passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
+    collection: defaultCollection,
+    document: { docId: DocumentId.make("id"), source: "s", metadata: {} }
+  }))
+
+describe("recall", () => {
+  it("counts the places of the exact ranking that are filled as well", () => {
+    assert.strictEqual(recallAgainst(hits(0.9, 0.8, 0.7, 0.6), hits(0.9, 0.8, 0.7, 0.6)), 1)
+    assert.strictEqual(recallAgainst(hits(0.9, 0.8, 0.7, 0.6), hits(0.9, 0.7, 0.5, 0.4)), 0.5)
+    assert.strictEqual(recallAgainst(hits(0.9, 0.8), []), 0)
+    assert.strictEqual(recallAgainst([], []), 1)
+  })
+
+  it("lets equally near passages stand for each other, and no more of them than places", () => {
+    assert.strictEqual(recallAgainst(hits(0.9, 0.5), hits(0.5, 0.5, 0.5)), 1)
+  })
+
+  it("is a mean over the queries", () => {
+    assert.strictEqual(meanRecall([hits(0.9), hits(0.9)], [hits(0.9), hits(0.1)]), 0.5)
+  })
+})

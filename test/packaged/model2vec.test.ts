@@ -1,0 +1,207 @@
+import { assert, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Embedder } from "../../src/Embedder.ts"
+import * as Builtin from "../../src/Embedder/Builtin.ts"
+import { embedderContract } from "../contracts/Embedder.ts"
+import {
+  compassRows,
+  compassTokens,
+  embeddings,
+  type GivenModel,
+  safetensors,
+  unigramJson,
+  wordPieceJson,
+  writeModel
+} from "../Embedder/modelFolder.ts"
+
+const layerOf = (given: GivenModel) =>
+  Layer.unwrapScoped(Effect.map(writeModel(given), (folder) => Builtin.layerDirectory(folder))).pipe(
+    Layer.provide(NodeFileSystem.layer)
+  )
+
+embedderContract("a folder with 16-bit floats", layerOf({ tensors: { embeddings: embeddings(compassRows, "F16") } }), {
+  texts: ["north", "east", "south eastern"],
+  unknown: "up and down"
+})
+
+const embed = (text: string, given: GivenModel = {}) =>
+  Effect.gen(function* () {
+    const vector = yield* (yield* Embedder).embedQuery(text)
+    return Option.map(vector, (values) => Array.from(values))
+  }).pipe(Effect.provide(layerOf(given)))
+
+/** The direction of a sum, as float32. */
+const direction = (...sum: ReadonlyArray<number>) =>
+  Option.some(sum.map((value) => Math.fround(value / Math.hypot(...sum))))
+
+const refusal = (given: GivenModel) =>
+  Effect.map(
+    Effect.flip(
+      Effect.provide(
+        Effect.flatMap(Embedder, ({ identity }) => identity),
+        layerOf(given)
+      )
+    ),
+    ({ message }) => message.replace(/^.*\/(?=[^/]+\.(json|safetensors))/, "")
+  )
+
+it.effect("adds up the rows of a text's tokens", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* embed("North"), direction(3, 4, 0))
+    assert.deepStrictEqual(yield* embed("north NORTH eastern"), direction(3 + 3, 4 + 4 + 5, 2 + 12))
+    assert.deepStrictEqual(yield* embed("west north up"), direction(3, 4, 0))
+    assert.deepStrictEqual(yield* embed("west"), Option.none())
+    assert.deepStrictEqual(yield* embed("north south"), Option.none())
+  })
+)
+
+it.effect("reads every type of number, wherever it lies", () =>
+  Effect.gen(function* () {
+    for (const dtype of ["F32", "F64", "F16", "BF16", "I8"]) {
+      for (const padding of ["", " ", "   "]) {
+        const tensors = { embeddings: embeddings(compassRows, dtype) }
+        assert.deepStrictEqual(yield* embed("northern east", { tensors, padding }), direction(3, 9, 14), dtype)
+      }
+    }
+    const small = [
+      [0, 0, 0, 0],
+      [2 ** -24, -1, 0.5, 65504],
+      [0, 1, 0, 0],
+      [0, 0, 0, 0],
+      [0, 0, 0, 0]
+    ]
+    for (const dtype of ["F16", "F32"]) {
+      const tensors = { embeddings: embeddings(small, dtype) }
+      assert.deepStrictEqual(yield* embed("north", { tensors }), direction(2 ** -24, -1, 0.5, 65504), dtype)
+    }
+    const wide = compassRows.map(([a, b, c]) => [a!, b!, c!, -a!])
+    assert.deepStrictEqual(
+      yield* embed("north", { tensors: { embeddings: embeddings(wide, "I8") } }),
+      direction(3, 4, 0, -3)
+    )
+  })
+)
+
+it.effect("weighs tokens, and finds their rows through a mapping", () =>
+  Effect.gen(function* () {
+    for (const dtype of ["F32", "F64", "F16"]) {
+      const weights = { dtype, shape: [5], values: [1, 2, 0.5, 1, 0.25] }
+      const tensors = { embeddings: embeddings(compassRows, "I8"), weights }
+      assert.deepStrictEqual(yield* embed("northern east", { tensors }), direction(6, 8 + 1.25, 3 + 1))
+    }
+    for (const dtype of ["I64", "I32"]) {
+      const tensors = {
+        mapping: { dtype, shape: [5], values: [0, 1, 1, 0, 0] },
+        weights: { dtype: "F32", shape: [5], values: [1, 1, 10, 100, 1] },
+        embeddings: embeddings([
+          [1, 0],
+          [0, 1]
+        ])
+      }
+      assert.deepStrictEqual(yield* embed("north east south", { tensors }), direction(100, 11))
+    }
+  })
+)
+
+it.effect("tokenises by Unigram as well", () =>
+  Effect.gen(function* () {
+    const tokenizer = unigramJson([
+      ["<unk>", 0],
+      ["▁", -4],
+      ["▁north", -2],
+      ["ern", -3],
+      ["▁northe", -20],
+      ["e", -5]
+    ])
+    const tensors = {
+      embeddings: embeddings([
+        [7, 7, 7],
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [5, 5, 5],
+        [0, 0, 3]
+      ])
+    }
+    assert.deepStrictEqual(yield* embed("ＮORTH northern", { tokenizer, tensors }), direction(0, 2, 1))
+    assert.deepStrictEqual(yield* embed("e ø", { tokenizer, tensors }), direction(0, 0, 3))
+  })
+)
+
+it.effect("says which file is missing or damaged, what was found and what was expected", () =>
+  Effect.gen(function* () {
+    const whole = safetensors({ embeddings: embeddings() })
+    const text = (content: string) => new TextEncoder().encode(content)
+    const weights = (bytes: Uint8Array) => refusal({ files: { "model.safetensors": bytes } })
+    const tokenizer = (content: string) => refusal({ files: { "tokenizer.json": text(content) } })
+
+    for (const name of ["model.safetensors", "tokenizer.json", "config.json"]) {
+      assert.match(yield* refusal({ files: { [name]: undefined } }), new RegExp(`^${name} is not there: `))
+    }
+    assert.match(yield* weights(whole.subarray(0, 5)), /^model.safetensors: 5 bytes are there/)
+    assert.match(
+      yield* weights(whole.subarray(0, 20)),
+      /20 bytes are there, its header asks for \d+: the file is truncated/
+    )
+    assert.match(
+      yield* weights(whole.subarray(0, whole.length - 1)),
+      new RegExp(`${whole.length - 1} bytes are there, its header asks for ${whole.length}: the file is truncated`)
+    )
+    assert.match(yield* weights(text("version https://git-lfs.github.com/spec/v1")), /does not start as a safetensors/)
+    assert.match(yield* tokenizer("{"), /^tokenizer.json: /)
+    assert.match(
+      yield* tokenizer(JSON.stringify(wordPieceJson(compassTokens)).slice(0, -30)),
+      /^tokenizer.json: model.vocab/
+    )
+    assert.match(yield* refusal({ files: { "config.json": text("[") } }), /^config.json: expected a JSON object/)
+  })
+)
+
+it.effect("says which tensor does not fit", () =>
+  Effect.gen(function* () {
+    const row = [1, 2, 3]
+    const fits = embeddings()
+    const tensors = (given: NonNullable<GivenModel["tensors"]>) => refusal({ tensors: given })
+    const file = "model.safetensors: "
+    assert.strictEqual(
+      yield* tensors({ "embedding.weight": fits }),
+      `${file}it has no tensor named embeddings; its tensors: embedding.weight`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: embeddings(compassRows, "U8") }),
+      `${file}embeddings is U8 [5, 3], expected F32, F16, BF16, F64 or I8 [rows, dimensions]`
+    )
+    assert.include(yield* tensors({ embeddings: { ...fits, shape: [15] } }), "embeddings is F32 [15], expected")
+    assert.strictEqual(
+      yield* tensors({ embeddings: embeddings([row, row]) }),
+      `${file}embeddings has 2 rows, but tokenizer.json has 5 tokens, and there is no mapping between them`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: embeddings([row, row, row, [1, NaN, 3], row]) }),
+      `${file}row 3 of embeddings holds no finite number`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [2], values: [1, 2] } }),
+      `${file}weights is F32 [2], expected F32, F16, BF16, F64 [5], one for each token`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [5], values: [1, 2, Infinity, 4, 5] } }),
+      `${file}weight 2 is no finite number`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: fits, mapping: { dtype: "F32", shape: [5], values: [0, 0, 0, 0, 0] } }),
+      `${file}mapping is F32 [5], expected I64 or I32 [5], a row for each token`
+    )
+    assert.strictEqual(
+      yield* tensors({ embeddings: fits, mapping: { dtype: "I64", shape: [5], values: [0, 1, 2, 5, 0] } }),
+      `${file}mapping sends token 3 to a row that is not there: embeddings has 5 rows`
+    )
+    assert.include(
+      yield* tensors({ embeddings: { ...fits, shape: [5, 4] } }),
+      "its tensor embeddings, F32 [5, 4], has 60 bytes, expected 80"
+    )
+  })
+)

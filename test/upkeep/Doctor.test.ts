@@ -1,0 +1,246 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { many, run, temporary, untold, wrong } from "../examined.ts"
+
+/** Everything that is stored, but for what cannot be told. */
+const contents = (filename: string): string => {
+  const db = new Database(filename, { readonly: true })
+  try {
+    const tables = db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+      .pluck()
+      .all() as Array<string>
+    return tables
+      .map((table) => {
+        const rows = db.prepare(`SELECT * FROM ${table} NOT INDEXED`).all() as Array<Record<string, unknown>>
+        for (const row of rows) {
+          for (const column of untold[table] ?? []) delete row[column]
+          for (const [column, value] of Object.entries(row)) {
+            if (Buffer.isBuffer(value)) row[column] = value.toString("base64")
+          }
+        }
+        return JSON.stringify([table, rows])
+      })
+      .join("\n")
+  } finally {
+    db.close()
+  }
+}
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+const random = (seed: number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+it.layer(NodeFileSystem.layer)("doctor", (it) => {
+  it.scoped("finds nothing wrong with an index in order, nor writes to it", () =>
+    Effect.gen(function* () {
+      const { bytes, folder } = yield* temporary
+      const report = yield* run(`${folder}/index.db`, { deep: true, fix: true })
+      assert.deepStrictEqual(wrong(report), [])
+      assert.includeMembers(
+        report.checks.map(({ name }) => name),
+        [
+          "schema",
+          "pages",
+          "references",
+          "sequences",
+          "records",
+          "documents",
+          "postings",
+          "codes",
+          "vectors",
+          "graph",
+          "embedder"
+        ]
+      )
+      assert.deepStrictEqual(readFileSync(`${folder}/index.db`), bytes)
+    })
+  )
+
+  /** Takes many minutes: run with CLEW_LONG_TESTS=1. */
+  const long = process.env["CLEW_LONG_TESTS"] === "1" ? it.scoped : it.scoped.skip
+
+  long(
+    "finds every changed byte, but those that change nothing",
+    () =>
+      Effect.gen(function* () {
+        const { bytes, folder } = yield* temporary
+        const whole = contents(`${folder}/index.db`)
+        const file = `${folder}/flipped.db`
+        const missed: Array<string> = []
+        for (let seed = 0; seed < 200; seed++) {
+          const next = random(seed)
+          const at = Math.floor(next() * bytes.length)
+          const changed = Buffer.from(bytes)
+          changed[at] = changed[at]! ^ (1 << Math.floor(next() * 8))
+          for (const name of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) rmSync(name, { force: true })
+          writeFileSync(file, changed)
+          const report = yield* run(file)
+          if (wrong(report).length === 0 && contents(file) !== whole) {
+            missed.push(`seed ${seed}: byte ${at}`)
+          }
+        }
+        assert.deepStrictEqual(missed, [])
+      }),
+    300_000
+  )
+
+  /** What happens to rows, and what of it cannot be mended from what is there. */
+  const damages: ReadonlyArray<readonly [name: string, sql: string, left?: string]> = [
+    ["a posting block gone", "DELETE FROM keyword_postings WHERE id % 1048576 = 1"],
+    ["a posting block changed", "UPDATE keyword_postings SET data = zeroblob(length(data)) WHERE id % 1048576 = 1"],
+    [
+      "varints without an end",
+      "UPDATE keyword_postings SET data = x'8080808080808080', crc = NULL WHERE id % 1048576 = 1"
+    ],
+    ["heads gone", "DELETE FROM keyword_postings WHERE id % 1048576 = 0"],
+    [
+      "heads of another length",
+      "UPDATE keyword_postings SET data = substr(data, 1, 3), crc = NULL WHERE id % 1048576 = 0"
+    ],
+    [
+      "a segment gone",
+      "DELETE FROM keyword_segments WHERE id = (SELECT min(id) FROM keyword_segments WHERE state = 0)"
+    ],
+    ["a segment miscounted", "UPDATE keyword_segments SET terms = terms + 1"],
+    ["tombstones gone", "DELETE FROM keyword_tombstones"],
+    ["a code block gone", "DELETE FROM code_blocks WHERE version = (SELECT max(version) FROM code_blocks)"],
+    ["codes changed", "UPDATE code_blocks SET body = zeroblob(length(body))"],
+    ["codes that no checksum knows changed", "UPDATE code_blocks SET body = zeroblob(length(body)), crc = NULL"],
+    ["a centroid changed", "UPDATE code_epochs SET centroid = zeroblob(length(centroid))"],
+    ["counters wrong", "UPDATE collections SET passages = passages + 1, documents = documents - 1"],
+    [
+      "every seventh vector gone",
+      "DELETE FROM vectors_1 WHERE passage_id % 7 = 0; DELETE FROM vectors_2 WHERE passage_id % 7 = 0"
+    ],
+    ["a vector changed", "UPDATE vectors_1 SET vector = zeroblob(length(vector)) WHERE passage_id = 7"],
+    ["a vector of another length", "UPDATE vectors_1 SET vector = zeroblob(12) WHERE passage_id = 7"],
+    ["metadata of filters gone", "DELETE FROM metadata_values WHERE document_id % 2 = 0"],
+    ["the next number taken", "UPDATE sqlite_sequence SET seq = 1 WHERE name IN ('passages', 'documents')"],
+    ["orphans", "PRAGMA foreign_keys = OFF; INSERT INTO metadata_values VALUES ('k', 's', 'v', 9999)"],
+    ["what passages mention changed", "UPDATE graph_passages SET mentions = zeroblob(length(mentions))"],
+    ["mentions gone", "DELETE FROM graph_mentions WHERE passage_id % 3 = 0"],
+    ["mentions moved", "UPDATE graph_mentions SET ordinal = ordinal + 1 WHERE passage_id % 3 = 0"],
+    ["passages out of the graph", "DELETE FROM graph_passages WHERE passage_id % 3 = 0"],
+    ["the runs' number gone", "DELETE FROM run_numbers"],
+    ["a file gone", "DELETE FROM files"],
+    ["a file that is none", "UPDATE files SET outcome = 'lost', many = 7"],
+    ["a folder with lists that are none", "UPDATE roots SET include = '*.md'"],
+    ["postings of a later version", "UPDATE keyword_segments SET terms_version = terms_version + 100"],
+    ["codes of a later version", "UPDATE code_sets SET format = 100"],
+    ["a document changed in its name", "UPDATE documents SET doc_id = 'other' WHERE id = 2", "texts"],
+    ["a locator changed", "UPDATE passages SET locator = replace(locator, '1', '2') WHERE locator LIKE '%1%'", "texts"],
+    ["a passage gone", "DELETE FROM passages WHERE id = 7", "texts"],
+    ["a text changed", "UPDATE passages SET text = replace(text, 'château', 'chateau') WHERE id = 7", "texts"],
+    ["a heading that is no JSON", "UPDATE passages SET heading = '[' WHERE id = 7", "texts"],
+    ["metadata that are no JSON", "UPDATE documents SET metadata = '{' WHERE id = 2", "texts"],
+    ["a span beyond its text", "UPDATE passages SET start = start + 1 WHERE id = 7", "texts"]
+  ]
+
+  long(
+    "finds and mends what happens to rows, and no search answers from it without a word",
+    () =>
+      Effect.gen(function* () {
+        const { bytes, folder } = yield* temporary
+        const ask = (filename: string) =>
+          Effect.flatMap(Store, (store) =>
+            Effect.forEach([defaultCollection, many], (collection) =>
+              store.rank({
+                collection,
+                keyword: "north château",
+                vector: Float32Array.of(1, 0.1, 0, 0),
+                alpha: 0.5,
+                fusion: "rrf",
+                filter: {},
+                limit: 20
+              })
+            )
+          ).pipe(
+            Effect.provide(
+              Sqlite.layer({ filename, mode: "readonly", vectors: { oversample: 4, exact: false, exactBelow: 100 } })
+            )
+          )
+        const expected = yield* ask(`${folder}/index.db`)
+        for (const [index, [name, sql, left]] of damages.entries()) {
+          const filename = `${folder}/damaged${index}.db`
+          writeFileSync(filename, bytes)
+          const db = new Database(filename)
+          db.exec(sql)
+          db.close()
+          // Typed, with the way out; anything else would be a defect.
+          const before = yield* Effect.either(ask(filename))
+          if (Either.isLeft(before)) assert.match(before.left.message, /clew doctor/, name)
+          const found = yield* run(filename)
+          assert.isAbove(wrong(found).length, 0, name)
+          const fixed = yield* run(filename, { fix: true })
+          assert.deepStrictEqual(
+            wrong(fixed).map((check) => check.name),
+            left === undefined ? [] : [left],
+            `${name}: ${JSON.stringify(wrong(fixed))}`
+          )
+          assert.isTrue(existsSync(fixed.copy!), name)
+          const after = yield* ask(filename)
+          if (left === undefined) assert.deepStrictEqual(after, expected, name)
+          assert.strictEqual(
+            (yield* Effect.provide(
+              Effect.flatMap(Store, (store) => store.stats()),
+              Sqlite.layer({ filename, mode: "readonly" })
+            )).documents,
+            9,
+            name
+          )
+        }
+      }),
+    300_000
+  )
+
+  long(
+    "finds pages that changed places, and an end that is missing, without a crash",
+    () =>
+      Effect.gen(function* () {
+        const { bytes, folder } = yield* temporary
+        const whole = contents(`${folder}/index.db`)
+        const page = bytes.readUInt16BE(16)
+        const pages = bytes.length / page
+        const damaged: Array<readonly [name: string, bytes: Buffer]> = []
+        for (let seed = 0; seed < 30; seed++) {
+          const next = random(seed)
+          const [a, b] = [1 + Math.floor(next() * (pages - 1)), 1 + Math.floor(next() * (pages - 1))]
+          const swapped = Buffer.from(bytes)
+          bytes.copy(swapped, a * page, b * page, (b + 1) * page)
+          bytes.copy(swapped, b * page, a * page, (a + 1) * page)
+          if (a !== b) damaged.push([`pages ${a} and ${b} swapped`, swapped])
+        }
+        for (let seed = 0; seed < 20; seed++) {
+          const length = Math.floor(random(seed)() * bytes.length)
+          damaged.push([`cut to ${length} bytes`, bytes.subarray(0, length)])
+        }
+        for (const length of [0, 99, page, bytes.length - page, bytes.length - 1]) {
+          damaged.push([`cut to ${length} bytes`, bytes.subarray(0, length)])
+        }
+        const file = `${folder}/torn.db`
+        const missed: Array<string> = []
+        for (const [name, content] of damaged) {
+          for (const left of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) rmSync(left, { force: true })
+          writeFileSync(file, content)
+          if (wrong(yield* run(file)).length === 0 && contents(file) !== whole) missed.push(name)
+        }
+        assert.deepStrictEqual(missed, [])
+      }),
+    300_000
+  )
+})
