@@ -164,8 +164,7 @@ describe("the index on disk", () => {
     })
   )
 
-  // Seen to fail where the machine is full: one of them found the index locked for 30 s. Not understood yet.
-  it("serves two writers and a reader at once", { timeout: 120_000, retry: 3 }, () =>
+  it("serves two writers and a reader at once", { timeout: 120_000 }, () =>
     inFolder(async (folder) => {
       write(folder, "v0")
       await run(folder, "index", "docs/0.txt")

@@ -236,11 +236,16 @@ export type { DatabaseOptions }
 export { isSettled }
 
 const opened = (options: DatabaseOptions) =>
-  Effect.flatMap(Layer.build(Database.layer(options)), (context) => Effect.provide(make, context))
+  Effect.flatMap(Layer.build(Database.layer(options)), (context) =>
+    Effect.provide(Effect.all({ store: make, place: Effect.map(Database.Database, ({ place }) => place) }), context)
+  )
 
 /** The whole index in one SQLite file; a file that takes its place is opened instead with the next call. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.scoped(Store, options.filename === memory ? opened(options) : reopening(options, opened))
+  Layer.scoped(
+    Store,
+    options.filename === memory ? Effect.map(opened(options), ({ store }) => store) : reopening(options, opened)
+  )
 
 /** An index that goes with the process. */
 export const layerMemory: Layer.Layer<Store, StoreUnavailable> = layer({ filename: memory, mode: "create" })

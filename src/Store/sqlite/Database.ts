@@ -9,7 +9,7 @@ import { Codes } from "../../codes/Scanner.ts"
 import { type DatabaseOptions, open, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/guard.ts"
-import { eraOf } from "./file/place.ts"
+import { eraOf, type Place } from "./file/place.ts"
 import { Linkages } from "./graph/linkage.ts"
 import { Masks } from "./Masks.ts"
 import { transaction } from "./transaction.ts"
@@ -29,6 +29,8 @@ export class Database extends Context.Tag("clew/Store/Database")<
   Database,
   {
     readonly sql: SqlClient.SqlClient
+    /** Which file it is; undefined: one in memory. */
+    readonly place: Place | undefined
     readonly searching: Searching
     /** Whether passages come into the graph as they are stored. */
     readonly graph: boolean
@@ -62,6 +64,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
       const immediate = transaction(sql, "BEGIN IMMEDIATE")
       return Database.of({
         sql,
+        place: file,
         graph: options.graph ?? true,
         searching: {
           codes: new Codes(options.arena, file === undefined ? 0 : eraOf(filename)),

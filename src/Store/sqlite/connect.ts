@@ -13,7 +13,7 @@ import { isCannotOpen, retryBusy } from "./errors.ts"
 import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
 import type { RawFile } from "./file/RawFile.ts"
-import { transaction } from "./transaction.ts"
+import { loadSchema, transaction } from "./transaction.ts"
 import type { VectorOptions } from "./vectors.ts"
 
 export interface DatabaseOptions {
@@ -127,7 +127,7 @@ export const open = ({
     yield* sql`PRAGMA foreign_keys = ON`
     // Never mapped into memory: a file that another program cuts short would end this one by a signal.
     yield* sql`PRAGMA mmap_size = 0`
-    const { isOurs, version } = yield* retryBusy(schemaOf(sql)).pipe(
+    const { isOurs, version } = yield* Effect.zipRight(loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
       Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
         inspected?.header?.isWal === true && mode === "readonly" && isCannotOpen(error)
           ? fail(neverClosed(filename))

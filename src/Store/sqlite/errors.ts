@@ -15,7 +15,7 @@ const busy = /^SQLITE_(BUSY|LOCKED)/
 
 /** Waits out another process: longer than the 10 s a user may be kept waiting, in steps that fall into no rhythm. */
 const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
-  Schedule.union(Schedule.spaced(Duration.millis(100))),
+  Schedule.union(Schedule.spaced(Duration.millis(25))),
   Schedule.jittered,
   Schedule.upTo(Duration.seconds(30))
 )

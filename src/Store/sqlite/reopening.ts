@@ -24,7 +24,9 @@ interface Opened {
  */
 export const reopening = <R>(
   options: DatabaseOptions,
-  open: (options: DatabaseOptions) => Effect.Effect<Service, StoreUnavailable, R>
+  open: (
+    options: DatabaseOptions
+  ) => Effect.Effect<{ readonly store: Service; readonly place: Place | undefined }, StoreUnavailable, R>
 ): Effect.Effect<Service, StoreUnavailable, Exclude<R, Scope.Scope> | Scope.Scope> =>
   Effect.gen(function* () {
     const { filename } = options
@@ -39,9 +41,8 @@ export const reopening = <R>(
         Effect.gen(function* () {
           const scope = yield* Scope.fork(whole, { _tag: "Sequential" })
           const opening = Effect.gen(function* () {
-            const store = yield* open({ ...options, mode })
-            const place = yield* stat
-            if (place === undefined) {
+            const { place, store } = yield* open({ ...options, mode })
+            if (place === undefined || (yield* stat) === undefined) {
               return yield* new StoreUnavailable({
                 reason: `The index ${filename} was removed while it was being opened`
               })
