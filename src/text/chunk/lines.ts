@@ -6,8 +6,6 @@ export class LineWalker {
   start = 0
   end = 0
   after: number
-  private feed = -1
-  private carriage = -1
 
   constructor(
     private readonly text: string,
@@ -20,18 +18,16 @@ export class LineWalker {
   next(): boolean {
     if (this.after >= this.to) return false
     this.start = this.after
-    if (this.feed < this.start) this.feed = find(this.text, "\n", this.start)
-    if (this.carriage < this.start) this.carriage = find(this.text, "\r", this.start)
-    this.end = Math.min(this.feed, this.carriage, this.to)
-    this.after = this.carriage + 1 === this.feed && this.end === this.carriage ? this.end + 2 : this.end + 1
+    let at = this.start
+    // No indexOf, which would look for the other line end in all that follows, anew for each walker.
+    while (at < this.to && !isLineEnd(this.text.charCodeAt(at))) at++
+    this.end = at
+    this.after = this.text.charCodeAt(at) === 13 && this.text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
     return true
   }
 }
 
-const find = (text: string, char: string, from: number): number => {
-  const at = text.indexOf(char, from)
-  return at === -1 ? Infinity : at
-}
+const isLineEnd = (code: number): boolean => code === 10 || code === 13
 
 /** Maps offsets to 1-based lines, in one pass over the text: each call must ask for no less than the one before. */
 export const lineCounter = (text: string): ((offset: number) => number) => {
