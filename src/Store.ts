@@ -152,6 +152,7 @@ export class Store extends Context.Tag("clew/Store")<
     readonly collection: (name: CollectionName) => Effect.Effect<Collection, CollectionNotFound | StoreUnavailable>
     /** Sorted by name. */
     readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
+    /** At once for everybody; what it held is taken away in steps, beside everything else. */
     readonly dropCollection: (name: CollectionName) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
 
     /** What is stored under each ref, in the refs' order. */
@@ -320,6 +321,10 @@ export class Store extends Context.Tag("clew/Store")<
 
     /** Does what is put off until there is time, such as merging, for some seconds at most. */
     readonly settle: () => Effect.Effect<void, StoreUnavailable>
+    /** Whether something that was dropped is still being taken away, or waits for it. */
+    readonly sweeping: () => Effect.Effect<boolean, StoreUnavailable>
+    /** Goes on with what was put off or broken off, beside everything else. */
+    readonly resume: () => Effect.Effect<void, StoreUnavailable>
     /** Gives back what deleted documents have taken, and leaves no byte of them. */
     readonly compact: () => Effect.Effect<Compacted, StoreUnavailable>
 

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import { CollectionExists, DocumentNotFound, EmbedderMismatch, Store, type StoreUnavailable } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
-import { compact, settle } from "./sqlite/compact.ts"
+import { compact, settle, upkeepStep } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
@@ -13,7 +13,6 @@ import * as files from "./sqlite/files.ts"
 import * as graph from "./sqlite/graph/edges.ts"
 import { entitiesOf } from "./sqlite/graph/entities.ts"
 import * as graphReading from "./sqlite/graph/reading.ts"
-import * as keyword from "./sqlite/keyword.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
@@ -27,12 +26,13 @@ import { resolve } from "./sqlite/references.ts"
 import { reopening } from "./sqlite/reopening.ts"
 import * as reindex from "./sqlite/reindex.ts"
 import * as runs from "./sqlite/runs.ts"
+import * as sweep from "./sqlite/sweep.ts"
 
 const make = Effect.gen(function* () {
   const database = yield* Database.Database
   const { graph: inGraph, read, searching, sql, write } = database
-  const merge = yield* stepsInBackground(write(keyword.mergeStep(sql)))
-  const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), merge)
+  const upkeep = yield* stepsInBackground(write(upkeepStep(sql)))
+  const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(collections.find(sql, name), use)
 
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
 
     collections: Effect.withSpan(read(collections.all(sql)), "Store.collections"),
 
-    dropCollection: Effect.fn("Store.dropCollection")((name) => write(collections.drop(sql, name))),
+    dropCollection: Effect.fn("Store.dropCollection")((name) => change(collections.drop(sql, name))),
 
     lookup: Effect.fn("Store.lookup")((name, refs) => read(within(name, ({ id }) => resolve(sql, id, refs)))),
 
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
     reindexing: Effect.fn("Store.reindexing")((name) => read(within(name, ({ id }) => reindex.target(sql, id)))),
 
     beginReindex: Effect.fn("Store.beginReindex")((name, embedder) =>
-      write(within(name, (collection) => reindex.begin(sql, collection, embedder)))
+      change(within(name, (collection) => reindex.begin(sql, collection, embedder)))
     ),
 
     unembedded: Effect.fn("Store.unembedded")((name, embedder, limit) =>
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
     ),
 
     finishReindex: Effect.fn("Store.finishReindex")((name, embedder) =>
-      write(within(name, (collection) => reindex.finish(sql, collection, embedder)))
+      change(within(name, (collection) => reindex.finish(sql, collection, embedder)))
     ),
 
     rebuilds: Effect.fn("Store.rebuilds")(() => read(rebuild.pending(sql))),
@@ -160,6 +160,10 @@ const make = Effect.gen(function* () {
     ),
 
     settle: Effect.fn("Store.settle")(() => settle(database)),
+
+    sweeping: Effect.fn("Store.sweeping")(() => read(sweep.isDue(sql))),
+
+    resume: Effect.fn("Store.resume")(() => Effect.asVoid(upkeep)),
 
     compact: Effect.fn("Store.compact")(() => compact(database)),
 

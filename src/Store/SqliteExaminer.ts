@@ -20,6 +20,7 @@ import { typed } from "./sqlite/errors.ts"
 import * as edges from "./sqlite/graph/edges.ts"
 import { headingOf } from "./sqlite/passage.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
+import { leaving, sweepStep } from "./sqlite/sweep.ts"
 import { transaction } from "./sqlite/transaction.ts"
 import * as vectors from "./sqlite/vectors.ts"
 
@@ -149,6 +150,13 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     mend: Effect.fn("Examiner.mend")(function* (cures) {
       const name = yield* copy
       const { migrations } = yield* typed(filename)(structure.fresh)
+      // Damage may stand in its way; what is to be mended does not.
+      yield* Effect.ignore(
+        Effect.repeat(
+          write((sql) => sweepStep(sql)),
+          { while: (more) => more }
+        )
+      )
       const done = yield* write((sql) => mend(sql, cures, migrations))
       while ((yield* write(rebuild.step)) !== undefined);
       for (const cure of cures) if (cure._tag === "Graph") yield* regraph(cure.collection)
@@ -194,7 +202,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
           sql.unsafe<{ readonly origin: string; readonly size: number | null; readonly modified: string | null }>(
             `SELECT d.origin, f.size, CAST(f.modified_ns AS TEXT) AS modified
              FROM (SELECT DISTINCT collection_id, origin FROM documents
-                   WHERE origin > ? ORDER BY origin, collection_id LIMIT ?) AS d
+                   WHERE origin > ? AND collection_id NOT IN (${leaving}) ORDER BY origin, collection_id LIMIT ?) AS d
                LEFT JOIN files AS f ON f.collection_id = d.collection_id AND f.path = d.origin`,
             [after, limit]
           ),

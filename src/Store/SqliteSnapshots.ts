@@ -13,6 +13,7 @@ import { applicationId, inspect, ioReason } from "./sqlite/file/inspect.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
 import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
 import * as RawFile from "./sqlite/file/RawFile.ts"
+import { isPresent } from "./sqlite/sweep.ts"
 
 const refuse = (reason: string) => Effect.fail(new SnapshotRefused({ reason }))
 
@@ -109,7 +110,7 @@ const seal = (
       if (marked !== undefined) yield* sql.unsafe(markSql.fresh)
       const [found] = yield* sql.unsafe<Omit<Snapshot, "bytes">>(
         `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages
-         FROM collections`
+         FROM collections WHERE ${isPresent}`
       )
       return { ...found!, bytes: fs.statSync(filename).size }
     })

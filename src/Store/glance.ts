@@ -1,4 +1,5 @@
 import Sqlite from "better-sqlite3"
+import { isPresent, leaving } from "./sqlite/sweep.ts"
 
 /** Documents whose sources are looked at. */
 const looked = 60
@@ -12,16 +13,17 @@ export const glance = (filename: string) => {
     const database = new Sqlite(filename, { readonly: true, fileMustExist: true, timeout: 50 })
     try {
       const collections = database
-        .prepare("SELECT name, documents FROM collections ORDER BY name LIMIT 1000")
+        .prepare(`SELECT name, documents FROM collections WHERE ${isPresent} ORDER BY name LIMIT 1000`)
         .all() as ReadonlyArray<{ readonly name: string; readonly documents: number }>
+      const swept = new Set(database.prepare(leaving).pluck().all())
       const { last } = database.prepare("SELECT coalesce(max(id), 0) AS last FROM documents").get() as { last: number }
-      const next = database.prepare("SELECT id, source FROM documents WHERE id >= ? ORDER BY id LIMIT 1")
+      const next = database.prepare("SELECT id, source, collection_id FROM documents WHERE id >= ? ORDER BY id LIMIT 1")
       const found = new Map<number, string | null>()
       for (let place = 0; place < looked; place++) {
         const row = next.get(Math.ceil((place * last) / (looked - 1))) as
-          | { readonly id: number; readonly source: string | null }
+          | { readonly id: number; readonly source: string | null; readonly collection_id: number }
           | undefined
-        if (row !== undefined) found.set(row.id, row.source)
+        if (row !== undefined && !swept.has(row.collection_id)) found.set(row.id, row.source)
       }
       return { collections, sources: [...found.values()].filter((source) => source !== null) }
     } finally {

@@ -94,6 +94,8 @@ const drop = define(
           flags.yes
         )
         const deleted = yield* store.dropCollection(name)
+        // Nobody else may come to take its rows away.
+        yield* Effect.repeat(store.settle(), { while: () => store.sweeping() })
         yield* printResult(
           DropReport,
           { dropped: name, deleted_documents: deleted.documents, deleted_chunks: deleted.passages },

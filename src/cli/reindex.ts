@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../upkeep/Reindexer.ts"
+import { Store } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import * as Flag from "./flag.ts"
@@ -74,6 +75,10 @@ export const reindex = define(
             note("clew: interrupted; what was embedded stays, and the next run goes on from there")
           )
         )
+
+        const store = yield* Store
+        // Nobody else may come to take the old vectors away.
+        yield* Effect.repeat(store.settle(), { while: () => store.sweeping() })
 
         const { changed, done, from, insists, to } = last!
         const ms = (yield* Clock.currentTimeMillis) - started

@@ -51,8 +51,10 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
     return {
       run,
 
-      /** For a program that runs long: done beside everything else. A fault in it is said, and stops nothing. */
-      inBackground: Effect.asVoid(Effect.forkScoped(putOff(logged))),
+      /** For a program that runs long: done beside everything else, as is the taking away of what was dropped. A fault in it is said, and stops nothing. */
+      inBackground: Effect.asVoid(
+        Effect.forkScoped(putOff(Effect.zipRight(Effect.whenEffect(store.resume(), store.sweeping()), logged)))
+      ),
 
       /**
        * For a command that is about to answer: what is missing, or small enough, is made anew at once; else a warning

@@ -297,7 +297,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       const searching = new Codes()
       yield* read(sql, idsFound(sql, searching))
       assert.isAtLeast(searching.figures.bytes, codes.codesFrom * 16)
-      yield* vectors.drop(sql, collection)
+      yield* vectors.retire(sql, collection, "current")
       const query = new Float32Array(width).fill(1)
       const found = yield* read(sql, searching.nearest(sql, collection, query, { wanted: 10, mask: undefined }))
       assert.isTrue(Option.isNone(found))

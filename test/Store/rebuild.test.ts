@@ -81,7 +81,7 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
       assert.includeMembers(steps, ["postings", "codes"])
       const sql = yield* connect({ filename, mode: "readonly" })
       assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
-      const [codes] = yield* sql.unsafe("SELECT generation, rows, format FROM code_sets")
+      const [codes] = yield* sql.unsafe("SELECT generation, rows, format FROM code_sets WHERE collection_id = 1")
       assert.deepStrictEqual(codes, { generation: "current", rows: 5030, format: 1 })
       assert.deepStrictEqual(yield* sql.unsafe("SELECT * FROM rebuilds"), [])
     })

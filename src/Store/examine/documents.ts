@@ -5,6 +5,7 @@ import { documentCrc, type PassagePart } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { headingOf } from "../sqlite/passage.ts"
 import { inList, list } from "../sqlite/rows.ts"
+import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
 interface Row {
@@ -76,7 +77,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
       `SELECT id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc
-       FROM documents NOT INDEXED WHERE id > ? ORDER BY id LIMIT ${page}`,
+       FROM documents NOT INDEXED WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
       [after]
     )
     const last = rows.at(-1)
@@ -121,9 +122,9 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     }
   }
   for (const { name } of yield* sql.unsafe<{ readonly name: string }>(
-    `SELECT name FROM collections AS c WHERE documents <> (SELECT count(*) FROM documents WHERE collection_id = c.id)
-       OR passages <> (SELECT count(*) FROM passages AS p JOIN documents AS d ON d.id = p.document_id
-                       WHERE d.collection_id = c.id)`
+    `SELECT name FROM collections AS c WHERE ${isPresent} AND (documents <>
+       (SELECT count(*) FROM documents WHERE collection_id = c.id) OR passages <> (SELECT count(*) FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+                       WHERE d.collection_id = c.id))`
   )) {
     miscounted.push(name)
   }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { termsVersion } from "../../text/terms/version.ts"
 import { postingsFormat, State } from "../sqlite/segments.ts"
 import { codesFormat } from "../sqlite/codes/sets.ts"
+import { leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
 /** A step of the schema that an index has taken. */
@@ -21,12 +22,13 @@ export const lastRun = `SELECT max(
   coalesce((SELECT max(run) FROM roots), 0))`
 
 /** Files whose row cannot be: of documents that it does not count, or with an outcome that there is not. */
-export const wrongFiles = `outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+export const wrongFiles = `collection_id NOT IN (${leaving}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
-    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path))`
+    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
 
 /** Documents of files that have no row. */
 export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
+  AND collection_id NOT IN (${leaving})
   AND NOT EXISTS (SELECT 1 FROM files AS f WHERE f.collection_id = d.collection_id AND f.path = d.origin)`
 
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)

@@ -4,6 +4,7 @@ import { crcOf } from "../crc.ts"
 import { State } from "../sqlite/segments.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
+import { leaving } from "../sqlite/sweep.ts"
 import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./records.ts"
 import { counted } from "./structure.ts"
 
@@ -46,15 +47,16 @@ interface Misplaced {
 const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe(
     `UPDATE documents SET passages = 0, first_passage = NULL
-     WHERE id NOT IN (SELECT document_id FROM passages) AND (passages <> 0 OR first_passage IS NOT NULL)`
+     WHERE id NOT IN (SELECT document_id FROM passages) AND collection_id NOT IN (${leaving}) AND (passages <> 0 OR first_passage IS NOT NULL)`
   )
   const found = yield* sql.unsafe<Misplaced>(
     `SELECT d.id, d.collection_id FROM documents AS d JOIN (
        SELECT document_id, count(*) AS count, min(id) AS first, max(id) AS last, min(ordinal) AS least, max(ordinal) AS most
        FROM passages NOT INDEXED GROUP BY document_id
      ) AS p ON p.document_id = d.id
-     WHERE p.count <> d.passages OR p.first IS NOT d.first_passage OR p.last - p.first + 1 <> p.count
-        OR p.least <> 0 OR p.most + 1 <> p.count`
+     WHERE d.collection_id NOT IN (${leaving}) AND (
+        p.count <> d.passages OR p.first IS NOT d.first_passage OR p.last - p.first + 1 <> p.count
+        OR p.least <> 0 OR p.most + 1 <> p.count)`
   )
   for (const { collection_id: collection, id } of found) {
     const passages = yield* sql.unsafe<{ readonly id: number }>(

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Finding } from "../../upkeep/Examiner.ts"
 import { State } from "../sqlite/segments.ts"
 import { connect, memory } from "../sqlite/connect.ts"
+import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 import { migrations } from "./records.ts"
 
@@ -51,7 +52,7 @@ export const schema = Effect.fnUntraced(function* (
   const found = new Map((yield* objects(sql)).map((object) => [object.name, object.sql]))
   const missing = fresh.filter(({ name }) => !found.has(name)).map(({ name }) => name)
   const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== object.sql)
-  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections")
+  const collections = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
   const tables = new Set(
     (yield* sql.unsafe<{ readonly name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")).map(
       ({ name }) => name
@@ -128,6 +129,31 @@ const inputsOf = (json: string | null): ReadonlyArray<number> => {
   }
 }
 
+/** What was dropped and is still being taken away, and what says so and cannot be meant. */
+const sweeps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const hidden = yield* sql.unsafe<{ readonly name: string; readonly meant: number }>(
+    `SELECT name, name = '~' || id AS meant FROM collections NOT INDEXED WHERE id IN (${leaving}) ORDER BY id`
+  )
+  const wrong = hidden.filter(({ meant }) => meant === 0)
+  const due = hidden.length - wrong.length
+  return [
+    ...(wrong.length === 0
+      ? []
+      : [
+          fail("sweeps", `no collection can have the name ${some(wrong.map(({ name }) => JSON.stringify(name)))}`, anew)
+        ]),
+    ...(due === 0
+      ? []
+      : [
+          warn(
+            "sweeps",
+            `what was dropped is still being taken away: ${due} left`,
+            "leave it to `clew serve` or the next command that writes, or run `clew compact`"
+          )
+        ])
+  ]
+})
+
 /** Room that is free within the file, and what is unfinished. */
 export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const pages = yield* pragma(sql, "page_count")
@@ -139,6 +165,7 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const share = Math.round((100 * free) / Math.max(1, pages))
   return [
     ...segments,
+    ...(yield* sweeps(sql)),
     free > 1000 && share > 50
       ? warn("free pages", `${share} % of the file are free`, "run `clew compact`")
       : ok("free pages", `${share} % of the file are free`),

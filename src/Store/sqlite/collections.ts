@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import type { CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import type { Deleted } from "../../model/Stored.ts"
 import { CollectionNotFound } from "../../Store.ts"
-import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
+import { hide, isPresent } from "./sweep.ts"
 import * as vectors from "./vectors.ts"
 
 /** An embedder's identity as columns. */
@@ -56,7 +56,7 @@ const summary = (row: Row): CollectionSummary => ({
 })
 
 export const all = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
-  Effect.map(sql.unsafe<Row>("SELECT * FROM collections ORDER BY name"), (rows) => rows.map(summary))
+  Effect.map(sql.unsafe<Row>(`SELECT * FROM collections WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
 
 export const find = (
   sql: SqlClient.SqlClient,
@@ -82,13 +82,14 @@ export const create = Effect.fnUntraced(function* (
   return made
 })
 
+/** Hides the collection from everybody at once; its rows are swept in steps. */
 export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
   yield* keyword.drop(sql, id)
-  yield* graph.drop(sql, id)
-  yield* vectors.drop(sql, id)
-  yield* vectors.drop(sql, id, "next")
-  yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [id])
+  for (const table of ["reindexes", "rebuilds", "roots"]) {
+    yield* sql.unsafe(`DELETE FROM ${table} WHERE collection_id = ?`, [id])
+  }
+  yield* hide(sql, id)
   return { documents, passages } satisfies Deleted
 })
 

@@ -10,6 +10,8 @@ import { find } from "./codes/sets.ts"
 import { build } from "../../codes/write.ts"
 import type { Database } from "./Database.ts"
 import { retryBusy } from "./errors.ts"
+import { pause } from "./merging.ts"
+import { isPresent, sweepStep } from "./sweep.ts"
 import { vectorsOf } from "./vectors.ts"
 
 type Connection = Pick<typeof Database.Service, "sql" | "write" | "typed">
@@ -40,24 +42,31 @@ const mostInMemory = 2 ** 30
 /** Longest that what is due is worked on at a command's end. */
 const patienceMs = 5000
 
+/** A little of what is put off: merging first, since searching gains by it, then taking away what was dropped. */
+export const upkeepStep = (sql: SqlClient.SqlClient) =>
+  Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
+
 /** Does what is put off until there is time, such as merging, for some seconds at most. */
 export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + patienceMs
-    yield* Effect.repeat(write(mergeStep(sql)), {
+    yield* Effect.repeat(Effect.zipLeft(write(upkeepStep(sql)), Effect.sleep(pause)), {
       while: (more) => Effect.map(Clock.currentTimeMillis, (now) => more && now < until)
     })
   })
 
 /**
- * Merges all postings, makes codes anew, and writes the file anew without what was let go. Other readers and writers may
+ * Takes away what was dropped, merges all postings, makes codes anew, and writes the file anew without what was let go. Other readers and writers may
  * be at work; the last step holds the write lock for as long as writing the file takes.
  */
 export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compacted, StoreUnavailable> =>
   Effect.gen(function* () {
     const before = yield* typed(bytesOf(sql))
+    yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
     yield* Effect.repeat(write(mergeStep(sql, { ...step, whole: true })), { while: (more) => more })
-    const collections = yield* typed(sql.unsafe<{ readonly id: number }>("SELECT id FROM collections"))
+    const collections = yield* typed(
+      sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
+    )
     for (const { id } of collections) yield* write(requantise(sql, id))
     // Statistics for SQLite's planner hold samples of what is indexed, of deleted documents too.
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))

@@ -11,19 +11,19 @@ import { loadSegments } from "../../postings/load.ts"
 import { Arena } from "../../postings/Arena.ts"
 import { mergeStep } from "../../postings/mergeStep.ts"
 import { best } from "../../postings/search.ts"
-import { add, addBlocks, bury, clear, holding, live, ofCollection, postingsFormat, putHead, State } from "./segments.ts"
+import { add, addBlocks, bury, holding, live, postingsFormat, putHead, State } from "./segments.ts"
 import { nearTerms } from "../../postings/spelling.ts"
 import { crowd } from "../../postings/tiers.ts"
 import { verify } from "../../postings/verify.ts"
 import type { Scored } from "./rank.ts"
+import { isPresent } from "./sweep.ts"
 
 export type { KeywordRow }
 export { mergeStep, nearTerms, verify }
 
-export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<void, SqlError> =>
-  Effect.flatMap(ofCollection(sql, collection), (segments) =>
-    Effect.forEach(segments, (segment) => clear(sql, segment, Number.MAX_SAFE_INTEGER), { discard: true })
-  )
+/** Leaves a collection's segments to merging, which takes them away in steps. */
+export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ?`, [collection])
 
 /** Passages that become one segment. */
 const segmentRows = 8192
@@ -124,6 +124,8 @@ export const search = Effect.fnUntraced(function* (
 
 /** What `verify` finds in all collections. */
 export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const collections = yield* sql.unsafe<{ readonly id: number }>("SELECT id FROM collections ORDER BY id")
+  const collections = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT id FROM collections WHERE ${isPresent} ORDER BY id`
+  )
   return (yield* Effect.forEach(collections, ({ id }) => verify(sql, id))).flat()
 })

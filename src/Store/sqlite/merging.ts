@@ -5,7 +5,7 @@ import type * as Scope from "effect/Scope"
 import type { StoreUnavailable } from "../../Store.ts"
 
 /** Between two steps, so that writers of other processes, who look now and then, get their turn. */
-const pause = Duration.millis(5)
+export const pause = Duration.millis(5)
 
 /** Runs steps beside everything else whenever woken by the effect it gives, while a step says there is more to do. */
 export const stepsInBackground = Effect.fnUntraced(function* (
@@ -14,9 +14,11 @@ export const stepsInBackground = Effect.fnUntraced(function* (
   const wanted = yield* Queue.sliding<true>(1)
   yield* Queue.take(wanted).pipe(
     Effect.zipRight(Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), { while: (more) => more })),
-    // Merging is never due at once: the next write tries again, also after a fault of ours.
-    Effect.catchTag("StoreUnavailable", ({ reason }) => Effect.logWarning(`Merging was put off. ${reason}`)),
-    Effect.catchAllDefect((defect) => Effect.logError("Merging was put off", defect)),
+    // None of it is due at once: the next write tries again, also after a fault of ours.
+    Effect.catchTag("StoreUnavailable", ({ reason }) =>
+      Effect.logWarning(`Merging, or sweeping, was put off. ${reason}`)
+    ),
+    Effect.catchAllDefect((defect) => Effect.logError("Merging, or sweeping, was put off", defect)),
     Effect.forever,
     Effect.forkScoped
   )

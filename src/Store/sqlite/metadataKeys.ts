@@ -1,14 +1,27 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { list } from "./rows.ts"
+import { leaving } from "./sweep.ts"
 
 const mostKnown = 100
 
+/** Values of a key that are looked at for one of a document that stays; a key with more counts as known. */
+const looked = 1000
+
+/** Whether documents that are there have the key `key`, where others are being taken away. */
+const isHeld = (key: string) => `EXISTS (
+  SELECT 1 FROM (SELECT document_id FROM metadata_values WHERE key = ${key} LIMIT ${looked}) AS v
+  CROSS JOIN documents AS d ON d.id = v.document_id AND d.collection_id NOT IN (${leaving})
+) OR EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key} LIMIT 1 OFFSET ${looked})`
+
 /** Which of the keys no document has, and if any, the first keys that documents do have; all from the index alone. */
 export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, keys: ReadonlyArray<string>) {
+  const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
+  const held = (key: string) =>
+    swept === undefined ? `EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key})` : isHeld(key)
   const unknown = yield* sql.unsafe<{ readonly key: string }>(
     `SELECT value AS key FROM json_each(?) AS t
-     WHERE NOT EXISTS (SELECT 1 FROM metadata_values WHERE key = t.value)`,
+     WHERE NOT (${held("t.value")})`,
     [list(keys)]
   )
   if (unknown.length === 0) return { unknown: [], known: [] }
@@ -18,7 +31,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
        SELECT min(key) FROM metadata_values
        UNION ALL
        SELECT (SELECT min(key) FROM metadata_values WHERE key > k.key) FROM k WHERE k.key IS NOT NULL
-     ) SELECT key FROM k WHERE key IS NOT NULL LIMIT ?`,
+     ) SELECT key FROM k WHERE key IS NOT NULL AND (${held("k.key")}) LIMIT ?`,
     [mostKnown]
   )
   return { unknown: unknown.map(({ key }) => key), known: known.map(({ key }) => key) }

@@ -15,6 +15,7 @@ import { damaged, parsed } from "../../model/Damaged.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
+import { isPresent, leaving } from "./sweep.ts"
 
 interface DocumentRow {
   readonly id: number
@@ -129,13 +130,18 @@ export const ofFile = Effect.fnUntraced(function* (
   return rows.map(toSummary)
 })
 
+/** Documents looked at for those that are still there. */
+const looked = 10_000
+
 /** The documents of all collections that came in last: ids rise. */
 export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
+  // The last of all may be of a collection that is being taken away: then more are looked at.
+  const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
   const rows = yield* sql.unsafe<SummaryRow & { readonly collection: CollectionName }>(
     `SELECT c.name AS collection, d.doc_id, d.source, d.origin, d.title, d.passages
-     FROM (SELECT * FROM documents ORDER BY id DESC LIMIT ?) AS d CROSS JOIN collections AS c ON c.id = d.collection_id
-     ORDER BY d.id DESC`,
-    [limit]
+     FROM (SELECT * FROM documents ORDER BY id DESC LIMIT ?) AS d CROSS JOIN collections AS c ON c.id = d.collection_id AND c.${isPresent}
+     ORDER BY d.id DESC LIMIT ?`,
+    [swept === undefined ? limit : Math.max(limit, looked), limit]
   )
   return rows.map((row): RecentDocument => ({ collection: row.collection, ...toSummary(row) }))
 })

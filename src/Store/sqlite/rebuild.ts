@@ -9,6 +9,7 @@ import * as codes from "./rebuild/codes.ts"
 import { codesFormat } from "./codes/sets.ts"
 import { codesFrom } from "../../codes/write.ts"
 import * as postings from "./rebuild/postings.ts"
+import { isPresent } from "./sweep.ts"
 
 /** A rebuild under way: passages up to `through` are done, those up to `until` are its business. */
 export interface Position {
@@ -44,13 +45,13 @@ const due = (sql: SqlClient.SqlClient) =>
     sql.unsafe<Due>(
       `SELECT c.id, c.name, c.passages, k.kind, coalesce(r.done, 0) AS done, k.missing FROM (
          SELECT id AS collection_id, 'postings' AS kind, 1 AS missing FROM collections
-         WHERE passages > 0 AND NOT EXISTS (
+         WHERE ${isPresent} AND passages > 0 AND NOT EXISTS (
            SELECT 1 FROM keyword_segments WHERE collection_id = collections.id AND state = ${State.live})
          UNION ALL
          SELECT DISTINCT collection_id, 'postings', 0 FROM keyword_segments
          WHERE state = ${State.live} AND (format < ${postingsFormat} OR terms_version < ${termsVersion})
          UNION ALL
-         SELECT id, 'codes', 0 FROM collections WHERE passages >= ${codesFrom} AND NOT EXISTS (
+         SELECT id, 'codes', 0 FROM collections WHERE ${isPresent} AND passages >= ${codesFrom} AND NOT EXISTS (
            SELECT 1 FROM code_sets
            WHERE collection_id = collections.id AND generation = 'current' AND format >= ${codesFormat})
        ) AS k JOIN collections AS c ON c.id = k.collection_id

@@ -43,7 +43,7 @@ export const begin = Effect.fnUntraced(function* (
 ) {
   const before = yield* find(sql, collection.id)
   if (Option.isNone(before) || !sameEmbedder(fromRow(before.value), embedder)) {
-    yield* vectors.drop(sql, collection.id, "next")
+    yield* vectors.retire(sql, collection.id, "next")
     yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
     yield* sql.unsafe(
       `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?)`,

@@ -74,16 +74,6 @@ export const holding = (
     [collection]
   )
 
-/** The ids of a collection's segments in whatever state. */
-export const ofCollection = (
-  sql: SqlClient.SqlClient,
-  collection: number
-): Effect.Effect<ReadonlyArray<number>, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly id: number }>("SELECT id FROM keyword_segments WHERE collection_id = ?", [collection]),
-    (rows) => rows.map(({ id }) => id)
-  )
-
 export const inState = (
   sql: SqlClient.SqlClient,
   state: (typeof State)[keyof typeof State]

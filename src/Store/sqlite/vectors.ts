@@ -12,6 +12,7 @@ import type { Mask } from "./filter.ts"
 import { passagesIn } from "./PassageRanges.ts"
 import type { Scored } from "./rank.ts"
 import { inList, insertRows, list } from "./rows.ts"
+import { makeHidden } from "./sweep.ts"
 
 /** A collection's vectors; `next` are those of the embedder it is changing over to. */
 export type Generation = "current" | "next"
@@ -29,20 +30,26 @@ export const create = (
     `CREATE TABLE ${table(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
   )
 
-export const drop = (
+/** Hands vectors of a collection, and their codes, over to be swept; where there are none, it does nothing. */
+export const retire = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  generation: Generation = "current"
-): Effect.Effect<unknown, SqlError> =>
-  Effect.zipRight(
-    codeSets.drop(sql, { collection, generation }),
-    sql.unsafe(`DROP TABLE IF EXISTS ${table(collection, generation)}`)
-  )
+  generation: Generation
+) {
+  const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [table(collection, generation)])
+  if (there === undefined) return
+  const hidden = yield* makeHidden(sql)
+  yield* codeSets.move(sql, { collection, generation }, hidden)
+  yield* sql.unsafe(`ALTER TABLE ${table(collection, generation)} RENAME TO ${table(hidden)}`)
+})
 
-/** Puts the next vectors in the place of the current ones; those of passages that went are gone from them already. */
+/**
+ * Puts the next vectors in the place of the current ones, which are left to be swept; those of passages that went are
+ * gone from them already.
+ */
 export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+  yield* retire(sql, collection, "current")
   yield* codeSets.switchOver(sql, collection)
-  yield* sql.unsafe(`DROP TABLE ${table(collection)}`)
   yield* sql.unsafe(`ALTER TABLE ${table(collection, "next")} RENAME TO ${table(collection)}`)
 })
 

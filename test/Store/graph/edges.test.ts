@@ -96,7 +96,9 @@ it.layer(NodeFileSystem.layer)("the graph", (it) => {
         Effect.zipRight(store.put(name, [babbage, other]), store.deleteSource(name, "b.md"))
       )
       assert.deepStrictEqual(left, yield* built((store) => store.put(name, [other])))
-      const dropped = yield* built((store) => Effect.zipRight(store.put(name, [babbage]), store.dropCollection(name)))
+      const dropped = yield* built((store) =>
+        Effect.all([store.put(name, [babbage]), store.dropCollection(name), store.compact()])
+      )
       assert.deepStrictEqual(dropped, { edges: [], mentions: [] })
     })
   )

@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { damaged } from "../../../model/Damaged.ts"
+import { makeHidden } from "../sweep.ts"
 
 /** The version of how codes are made and stored. Those of a lower one are made anew from the vectors. */
 export const codesFormat = 1
@@ -45,19 +46,24 @@ export const find = (sql: SqlClient.SqlClient, { collection, generation }: Omit<
 export const changed = (sql: SqlClient.SqlClient, set: CodeSet, rows: number) =>
   sql.unsafe("UPDATE code_sets SET rows = rows + ?, sequence = sequence + 1 WHERE id = ?", [rows, set.id])
 
-export const drop = (sql: SqlClient.SqlClient, { collection, generation }: Omit<Vectors, "table">) =>
-  sql.unsafe("DELETE FROM code_sets WHERE collection_id = ? AND generation = ?", [collection, generation])
+/** Hands the codes of a generation over to a hidden collection, to be swept. */
+export const move = (sql: SqlClient.SqlClient, { collection, generation }: Omit<Vectors, "table">, hidden: number) =>
+  sql.unsafe("UPDATE code_sets SET collection_id = ? WHERE collection_id = ? AND generation = ?", [
+    hidden,
+    collection,
+    generation
+  ])
 
-/** Puts the next codes in the place of the current ones. */
-export const switchOver = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.all(
-    [
-      drop(sql, { collection, generation: "current" }),
-      drop(sql, { collection, generation: "rebuilt" }),
-      sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'codes'", [collection]),
-      sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [
-        collection
-      ])
-    ],
-    { discard: true }
-  )
+/** The same, to a hidden collection of their own, if there are any. */
+export const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: Omit<Vectors, "table">) {
+  if (Option.isSome(yield* find(sql, from))) yield* move(sql, from, yield* makeHidden(sql))
+})
+
+/** Puts the next codes in the place of the current ones, which are gone by now. */
+export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+  yield* retire(sql, { collection, generation: "rebuilt" })
+  yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'codes'", [collection])
+  yield* sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [
+    collection
+  ])
+})

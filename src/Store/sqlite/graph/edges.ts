@@ -1,5 +1,4 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { GraphStep } from "../../../model/Graph.ts"
 import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
@@ -62,10 +61,6 @@ export const remove = Effect.fnUntraced(function* (
   )
   yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
 })
-
-/** Takes a collection's edges out; its passages' rows go with them. */
-export const drop = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
-  sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [collection])
 
 /**
  * Adds those of the next passages after an id that are not in the graph yet.

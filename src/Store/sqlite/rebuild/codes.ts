@@ -20,7 +20,7 @@ export const isDue = (sql: SqlClient.SqlClient, collection: number) =>
 
 /** Starts a set beside the one in use. */
 export const begin = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
-  yield* sets.drop(sql, { collection, generation: "rebuilt" })
+  yield* sets.retire(sql, { collection, generation: "rebuilt" })
   const table = tableOf(collection)
   const [known] = yield* sql.unsafe<{ readonly dimensions: number; readonly passages: number }>(
     "SELECT dimensions, passages FROM collections WHERE id = ?",
@@ -54,7 +54,7 @@ export const advance = Effect.fnUntraced(function* (
 
 export const finish = (sql: SqlClient.SqlClient, { collection_id: collection }: Position) =>
   Effect.zipRight(
-    sets.drop(sql, { collection, generation: "current" }),
+    sets.retire(sql, { collection, generation: "current" }),
     sql.unsafe("UPDATE code_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'rebuilt'", [
       collection
     ])

@@ -1,0 +1,148 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { inList, list } from "./rows.ts"
+
+/**
+ * Collections that are being taken away have names from `~` on, behind all that can be given: their rows are all that
+ * knows of them, so that whatever process comes next goes on.
+ */
+export const isPresent = "name < '~'"
+
+/** The ids of collections that are being taken away. */
+export const leaving = "SELECT id FROM collections WHERE name >= '~'"
+
+/** Hides a collection from everybody, to be swept. */
+export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe("UPDATE collections SET name = '~' || id WHERE id = ?", [collection])
+
+/** A new hidden collection, for what is to be swept of one that stays. */
+export const makeHidden = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly id: number }>(
+      `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
+       SELECT id, '~' || id, '', '', 0, '', '', 0
+       FROM (SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'collections'), 0) + 1 AS id) RETURNING id`
+    ),
+    ([row]) => row!.id
+  )
+
+/** Rows that a step takes away at most, of one kind. */
+export interface SweepOptions {
+  readonly vectors: number
+  readonly blocks: number
+  readonly edges: number
+  readonly files: number
+  /** Of documents and their passages together. */
+  readonly texts: number
+}
+
+export const steps: SweepOptions = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
+
+/** The next collection to be swept; a name that was damaged into a hidden one is not its own. */
+const next = (sql: SqlClient.SqlClient) =>
+  Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${leaving} ORDER BY name LIMIT 100`), (hidden) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number }>(
+        `SELECT id FROM collections WHERE id ${inList} AND +name = '~' || id LIMIT 1`,
+        [list(hidden.map(({ id }) => id))]
+      ),
+      ([row]) => row?.id
+    )
+  )
+
+/** Whether anything is still to be swept. */
+export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) => id !== undefined)
+
+const count = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
+  Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
+
+/** Each takes some rows away; true where there were any. */
+const parts: ReadonlyArray<
+  (sql: SqlClient.SqlClient, collection: number, most: SweepOptions) => Effect.Effect<boolean, SqlError>
+> = [
+  (sql, collection, { vectors }) =>
+    Effect.reduce([`vectors_${collection}`, `vectors_${collection}_next`], false, (done, table) =>
+      done ? Effect.succeed(true) : sweepTable(sql, table, vectors)
+    ),
+  Effect.fnUntraced(function* (sql, collection, most) {
+    const [set] = yield* sql.unsafe<{ readonly id: number }>(
+      "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1",
+      [collection]
+    )
+    if (set === undefined) return false
+    const blocks = `SELECT version FROM code_blocks WHERE set_id = ? LIMIT ?`
+    const taken = yield* count(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set.id, most.blocks])
+    if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set.id])
+    return true
+  }),
+  Effect.fnUntraced(function* (sql, collection, { edges }) {
+    const some = yield* sql.unsafe<Record<"entity" | "relation" | "passage_id", number>>(
+      "SELECT entity, relation, passage_id FROM graph_mentions WHERE collection_id = ? LIMIT ?",
+      [collection, edges]
+    )
+    if (some.length === 0) return false
+    yield* sql.unsafe(
+      `DELETE FROM graph_mentions WHERE (collection_id, entity, relation, passage_id) IN
+         (SELECT ?, value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`,
+      [collection, JSON.stringify(some.map(({ entity, passage_id, relation }) => [entity, relation, passage_id]))]
+    )
+    return true
+  }),
+  (sql, collection, { texts }) => sweepTexts(sql, collection, texts),
+  Effect.fnUntraced(function* (sql, collection, { files }) {
+    const some = "SELECT id FROM files WHERE collection_id = ? LIMIT ?"
+    return (yield* count(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, files])) > 0
+  })
+]
+
+/** An empty table is dropped, which costs nothing then. */
+const sweepTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: string, most: number) {
+  const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [table])
+  if (there === undefined) return false
+  const some = `SELECT passage_id FROM ${table} WHERE passage_id > 0 ORDER BY passage_id LIMIT ?`
+  const taken = yield* count(sql, `DELETE FROM ${table} WHERE passage_id IN (${some})`, [most])
+  if (taken < most) yield* sql.unsafe(`DROP TABLE ${table}`)
+  return true
+})
+
+/** Metadata of so many characters count as a row. */
+const charactersARow = 256
+
+/** Some documents with all that hangs on them; of a long one some passages. */
+const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, most: number) {
+  const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number; readonly metadata: number }>(
+    `SELECT id, passages, length(metadata) AS metadata FROM documents
+     WHERE collection_id = ? ORDER BY first_passage LIMIT ?`,
+    [collection, most]
+  )
+  if (documents.length === 0) return false
+  let rows = 0
+  const some = documents.filter(({ metadata, passages }) => {
+    rows += 1 + passages + Math.ceil(metadata / charactersARow)
+    return rows <= most
+  })
+  const [{ id, passages }] = documents as [(typeof documents)[number]]
+  if (some.length === 0 && passages > most) {
+    const its = "SELECT id FROM passages WHERE document_id = ? ORDER BY ordinal LIMIT ?"
+    const taken = yield* count(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most])
+    yield* sql.unsafe("UPDATE documents SET passages = ? WHERE id = ?", [taken < most ? 0 : passages - taken, id])
+    return true
+  }
+  yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [
+    list(some.length === 0 ? [id] : some.map((document) => document.id))
+  ])
+  return true
+})
+
+/**
+ * Takes away a bounded number of rows of what was dropped, in a transaction of the caller's that holds the write lock;
+ * true if there was something to do. Any process may do the next step.
+ */
+export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient, most: SweepOptions = steps) {
+  const collection = yield* next(sql)
+  if (collection === undefined) return false
+  for (const part of parts) if (yield* part(sql, collection, most)) return true
+  yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [collection])
+  return true
+})
