@@ -1,7 +1,7 @@
 import { functionWords } from "../terms/functionWords.ts"
 import { keyOf } from "./key.ts"
 import { links } from "./links.ts"
-import type { Mention, Span } from "./mention.ts"
+import type { Mention, Relation, Span } from "./mention.ts"
 import { names } from "./names.ts"
 import { pathKeys, stemOf } from "./paths.ts"
 import { symbols } from "./symbols.ts"
@@ -22,13 +22,17 @@ export const mostMentions = 48
 
 const longestName = 120
 
+/** The evidence of what a passage's place says and no text of its own does. */
+const nowhere: Span = { start: 0, end: 0 }
+
 /** Whether a key can name something: no letter or function word alone, no number, not a sentence. */
 export const tellsSomething = (key: string): boolean =>
-  key.length >= (/[^\p{ASCII}]/u.test(key) ? 2 : 3) &&
+  key.length >= 2 &&
   key.length <= longestName &&
-  /\p{L}/u.test(key) &&
+  (/[a-z]/u.test(key) || /\p{L}/u.test(key)) &&
+  (key.length > 2 || /[^\p{ASCII}]/u.test(key)) &&
   !functionWords.has(key) &&
-  key.split(" ").length <= 10
+  key.split(" ", 11).length <= 10
 
 /** "BLAS" of "Basic Linear Algebra Subprograms (BLAS)": what the words' first letters spell. */
 const spells = (short: string, long: string): boolean =>
@@ -60,30 +64,36 @@ export const titleKeys = (title: string, text = ""): ReadonlyArray<string> => {
  * passage alone, so that a graph kept in step is the graph made anew.
  */
 export const mentionsOf = ({ heading, ordinal, source, text, title }: Text): ReadonlyArray<Mention> => {
-  const found = new Map<string, Mention>()
-  const add = (mention: Mention): void => {
-    const id = `${mention.relation} ${mention.key}`
-    if (found.size < mostMentions && !found.has(id)) found.set(id, mention)
+  const found: Array<Mention> = []
+  const seen = { defines: new Set(), heads: new Set(), links: new Set(), imports: new Set(), mentions: new Set() }
+  const add = (key: string, relation: Relation, { end, start }: Span): void => {
+    if (found.length >= mostMentions || seen[relation].has(key)) return
+    seen[relation].add(key)
+    found.push({ key, relation, start, end })
   }
-  const nowhere: Span = { start: 0, end: 0 }
   if (ordinal === 0) {
     // A document that has no title of its own is called what stands over its beginning.
     const called = title ?? heading[0]
-    for (const key of called === undefined ? [] : titleKeys(called, text)) add({ ...nowhere, key, relation: "defines" })
+    for (const key of called === undefined ? [] : titleKeys(called, text)) add(key, "defines", nowhere)
     if (source !== undefined) {
       const stem = keyOf(stemOf(source) ?? "")
-      if (tellsSomething(stem)) add({ ...nowhere, key: stem, relation: "defines" })
-      for (const key of pathKeys(source)) add({ ...nowhere, key, relation: "defines" })
+      if (tellsSomething(stem)) add(stem, "defines", nowhere)
+      for (const key of pathKeys(source)) add(key, "defines", nowhere)
     }
   }
   const under = keyOf(heading.at(-1) ?? "")
-  if (tellsSomething(under)) add({ ...nowhere, key: under, relation: "heads" })
-  if (source !== undefined) for (const link of links(text, source)) add(link)
-  for (const span of [...names(text), ...symbols(text)]) {
-    const key = keyOf(text.slice(span.start, span.end))
-    if (tellsSomething(key)) add({ ...span, key, relation: "mentions" })
+  if (tellsSomething(under)) add(under, "heads", nowhere)
+  if (source !== undefined) for (const link of links(text, source)) add(link.key, link.relation, link)
+  const addNamed = (spans: ReadonlyArray<Span>): void => {
+    for (const span of spans) {
+      if (found.length >= mostMentions) return
+      const key = keyOf(text.slice(span.start, span.end))
+      if (tellsSomething(key)) add(key, "mentions", span)
+    }
   }
-  return [...found.values()]
+  addNamed(names(text))
+  addNamed(symbols(text))
+  return found
 }
 
 /** Words of a question beyond these are not looked at for names. */

@@ -5,18 +5,21 @@ const spelling = /[^\p{L}\p{N}+#]+/gu
  * plural of the last word have the same key. Empty where the name has neither letter nor digit.
  */
 export const keyOf = (name: string): string => {
-  const folded = name
+  const lower = name.toLowerCase()
+  return singular((plain.test(lower) ? lower : folded(name)).replace(/^(?:the|an|a) (?=.)/u, ""))
+}
+
+/** Most names are as their keys are, but for capitals. */
+const plain = /^[a-z\d+#]+(?: [a-z\d+#]+)*$/u
+
+const folded = (name: string): string =>
+  name
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
     .toLowerCase()
-  return singular(
-    folded
-      .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
-      .replace(spelling, " ")
-      .trim()
-      .replace(/^(?:the|an|a) (?=.)/u, "")
-  )
-}
+    .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
+    .replace(spelling, " ")
+    .trim()
 
 /** Without the plural's s: "shells" as "shell"; "glass", "virus" and "series" stay. */
 const singular = (key: string): string =>

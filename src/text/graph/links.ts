@@ -4,6 +4,8 @@ import { targetKey } from "./paths.ts"
 
 interface Rule {
   readonly relation: Relation
+  /** What a text has wherever the pattern matches, which is looked for first. */
+  readonly sign: string
   /** Its first group is the target. Bounded repeats keep it linear on any text. */
   readonly pattern: RegExp
   readonly key: (source: string, target: string) => string | undefined
@@ -15,25 +17,36 @@ const relative = (source: string, target: string) =>
 
 const rules: ReadonlyArray<Rule> = [
   // Markdown: [text](target "title")
-  { relation: "links", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
+  { relation: "links", sign: "](", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
   // Markdown: [label]: target
-  { relation: "links", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
-  { relation: "links", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
+  { relation: "links", sign: "]:", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
+  { relation: "links", sign: "=", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
   // Wiki: [[Page#section|label]]
-  { relation: "links", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
+  { relation: "links", sign: "[[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
   // AsciiDoc
-  { relation: "links", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
-  { relation: "links", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
+  { relation: "links", sign: "linkgit:", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
+  { relation: "links", sign: "[", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
   // JavaScript and TypeScript
-  { relation: "imports", pattern: /\b(?:from|import|require\()\s{0,4}["']([^"'\n]{1,300})["']/gu, key: relative },
+  {
+    relation: "imports",
+    sign: "./",
+    pattern: /\b(?:from|import|require\()\s{0,4}["']([^"'\n]{1,300})["']/gu,
+    key: relative
+  },
   // C
-  { relation: "imports", pattern: /^[ \t]{0,8}#[ \t]{0,8}include[ \t]{0,8}"([^"\n]{1,300})"/gmu, key: targetKey }
+  {
+    relation: "imports",
+    sign: "include",
+    pattern: /^[ \t]{0,8}#[ \t]{0,8}include[ \t]{0,8}"([^"\n]{1,300})"/gmu,
+    key: targetKey
+  }
 ]
 
 /** A document's links and imports, by the rules of the formats that have any. */
 export const links = (text: string, source: string): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
-  for (const { key, pattern, relation } of rules) {
+  for (const { key, pattern, relation, sign } of rules) {
+    if (!text.includes(sign)) continue
     for (const match of text.matchAll(pattern)) {
       const known = key(source, match[1]!)
       if (known === undefined || known === "") continue

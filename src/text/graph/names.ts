@@ -38,7 +38,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
   let nouns = 0
   for (const word of all) {
     if (word.capital && !word.opens) inside.add(word.lower)
-    if (german.has(word.lower)) nouns++
+    if (word.text.length <= 6 && german.has(word.lower)) nouns++
   }
   const singleWords = nouns * 12 < all.length
   const found = new Map<number, Span>()

@@ -16,6 +16,9 @@ const isCode = (word: string, next: string | undefined): boolean => {
   return next === "(" && /[:.]/u.test(word)
 }
 
+/** What every shape of code has; most prose has none of it. */
+const sign = /--|_|[a-z0-9][A-Z][a-z0-9]|[:.]\w{1,80}\(/u
+
 /** Symbols, options and commands that a text names. */
 export const symbols = (text: string): ReadonlyArray<Span> => {
   const found: Array<Span> = []
@@ -24,6 +27,7 @@ export const symbols = (text: string): ReadonlyArray<Span> => {
       if (name.test(inside!)) found.push({ start: index + 1, end: index + 1 + inside!.length })
     }
   }
+  if (!sign.test(text)) return found
   for (const { 0: word, index } of text.matchAll(words)) {
     if (word.length >= 4 && word.length <= 80 && isCode(word, text[index + word.length])) {
       found.push({ start: index, end: index + word.length })

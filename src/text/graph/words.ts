@@ -12,32 +12,83 @@ export interface Word extends Span {
   readonly opens: boolean
 }
 
-const pattern = /[\p{L}\p{N}]+(?:['’&.-][\p{L}\p{N}]+)*/gu
-const capitalised = /^\p{Lu}|^\p{Ll}+\p{Lu}/u
 const abbreviation = /^(?:\p{Lu}|St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|Ft|Prof|Gen|Lt|Col|Capt|Rev|Sgt)$/u
 const joined = /^(?:[ \t]{1,2}|[ \t]?\r?\n[ \t]?| & | - )$/u
 /** What a sentence ends with: the last mark of the gap that is no quotation mark, bracket or space decides. */
 const ending = /[.!?:;•*#>|。！？][^.!?:;•*#>|。！？]*$/u
 
+const inside = new Set("'’&.-")
+
+/** Of no word, of one, a small letter, a capital. */
+const [none, other, small, large] = [1, 2, 3, 4]
+
+const classed = (character: string): number =>
+  /\p{Lu}/u.test(character)
+    ? large!
+    : /\p{Ll}/u.test(character)
+      ? small!
+      : /[\p{L}\p{N}]/u.test(character)
+        ? other!
+        : none!
+
+/** The classes of UTF-16 units as they were asked for, 0 where nobody did: a regex for every letter takes most of the time. */
+const known = new Uint8Array(0x1_0000)
+
+/** The class of the character at an offset; one above U+FFFF has two units. */
+const classAt = (text: string, at: number): number => {
+  const unit = text.charCodeAt(at)
+  if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
+  return (known[unit] ||= classed(text[at]!))
+}
+
+const widthAt = (text: string, at: number): number => (text.codePointAt(at)! > 0xffff ? 2 : 1)
+
+/** The words of a text: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
 export const words = (text: string): ReadonlyArray<Word> => {
   const found: Array<Word> = []
   let last = 0
   let before: string | undefined
-  for (const match of text.matchAll(pattern)) {
-    const [word] = match
-    const gap = text.slice(last, match.index)
-    const initial = before !== undefined && abbreviation.test(before)
-    const stop = initial && (gap === ". " || gap === ".")
+  let at = 0
+  while (at < text.length) {
+    const first = classAt(text, at)
+    if (first <= none!) {
+      at += 1
+      continue
+    }
+    const start = at
+    let capital = first === large
+    let hasLarge = capital
+    // Small letters alone so far, after which a capital makes a name of the word.
+    let isSmall = first === small
+    for (;;) {
+      at += widthAt(text, at)
+      let next = at < text.length ? classAt(text, at) : none!
+      if (next === none && inside.has(text.charAt(at)) && at + 1 < text.length && classAt(text, at + 1) > none!) {
+        at += 1
+        next = classAt(text, at)
+        isSmall = false
+      }
+      if (next === none) break
+      if (next === large) {
+        hasLarge = true
+        capital ||= isSmall
+      }
+      isSmall &&= next === small
+    }
+    const word = text.slice(start, at)
+    const gap = text.slice(last, start)
+    const isPlain = gap === " " && before !== undefined
+    const stop = !isPlain && (gap === ". " || gap === ".") && before !== undefined && abbreviation.test(before)
     found.push({
-      start: match.index,
-      end: match.index + word.length,
+      start,
+      end: at,
       text: word,
-      lower: word.toLowerCase(),
-      capital: capitalised.test(word),
-      adjacent: before !== undefined && (stop || joined.test(gap)),
-      opens: before === undefined || (!stop && gap.length > 1 && (ending.test(gap) || /\n\s*\n/u.test(gap)))
+      lower: hasLarge ? word.toLowerCase() : word,
+      capital,
+      adjacent: isPlain || (before !== undefined && (stop || joined.test(gap))),
+      opens: before === undefined || (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || /\n\s*\n/u.test(gap)))
     })
-    last = match.index + word.length
+    last = at
     before = word
   }
   return found
