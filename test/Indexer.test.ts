@@ -40,6 +40,41 @@ const note = (content: string, more: Partial<DocumentInput> = {}): DocumentInput
   ...more
 })
 
+it.scoped("embeds and searches a table's rows with the names of their columns, also after a change of embedder", () =>
+  Effect.gen(function* () {
+    const texts: Array<string> = []
+    const { embedder } = yield* makeEmbedder()
+    const listening = {
+      ...embedder,
+      embedPassages: (given: ReadonlyArray<string>) => {
+        texts.push(...given)
+        return embedder.embedPassages(given)
+      }
+    }
+    const store = yield* Layer.build(layerMemory)
+    const context = Layer.succeedContext(store)
+    const embedders = embeddersLayer(listening)
+    const { index } = yield* Effect.provide(Indexer, yield* Layer.build(Layer.provide(indexer(embedders, 32), context)))
+    const rows = Array.from({ length: 40 }, (_, i) => `| cell${i} | value |`).join("\n")
+    yield* index([note(`# Flags\n\n| Zebra | Default |\n|---|---|\n${rows}\n`, { metadata: { source: "flags.md" } })])
+    const within = texts.filter((text) => text.startsWith("Flags\nZebra | Default\n| cell"))
+    assert.isAbove(within.length, 3)
+    assert.isTrue(texts.every((text) => text.includes("Zebra")))
+    const { rank } = yield* Effect.provide(Store, store)
+    const ask = { collection: defaultCollection, keyword: "zebra", alpha: 0, fusion: "score", filter: {} } as const
+    const hits = yield* rank({ ...ask, limit: 50 })
+    assert.lengthOf(hits, texts.length)
+    assert.isFalse(hits.at(-1)?.passage.text.includes("Zebra"))
+    const cut = texts.splice(0)
+    const { run } = yield* Effect.provide(
+      Reindexer,
+      yield* Layer.build(Layer.provide(Reindexer.Default, Layer.merge(embedders, context)))
+    )
+    yield* Stream.runDrain(run(defaultCollection, { force: true }))
+    assert.deepStrictEqual(texts, cut)
+  })
+)
+
 it.scoped("embeds only what changed", () =>
   Effect.gen(function* () {
     const { embedded, indexer, open } = yield* setUp

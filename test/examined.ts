@@ -36,7 +36,11 @@ const build = (filename: string) =>
     const roots = [{ path: "/gone", include: ["*.md"], exclude: [] }]
     const seenBy = yield* store.beginRun(defaultCollection, roots)
     const { passages, ...slides } = yield* prepared("east of Eden\nwest of it", "/gone/slides.pdf")
-    const paged = passages.map((passage, page) => ({ ...passage, locator: { _tag: "Page" as const, page } }))
+    const paged = passages.map((passage, page) => ({
+      ...passage,
+      locator: { _tag: "Page" as const, page },
+      tableHeader: "Way | Name"
+    }))
     const file = {
       path: "/gone/slides.pdf",
       stamp: { size: 1, modified: "2", changed: "3", inode: "4" },

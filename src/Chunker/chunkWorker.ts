@@ -9,12 +9,13 @@ const { count } = Either.getOrThrow(parse(readFileSync((workerData as ThreadData
 
 parentPort!.on("message", ({ content, id, options }: NumberedJob) => {
   const passages = chunk(content, { ...options, countTokens: count })
-  const cuts: ReadonlyArray<Cut> = passages.map(({ end, endLine, heading, start, startLine }) => ({
+  const cuts: ReadonlyArray<Cut> = passages.map(({ end, endLine, heading, start, startLine, tableHeader }) => ({
     heading,
     start,
     end,
     startLine,
-    endLine
+    endLine,
+    ...(tableHeader === undefined ? {} : { tableHeader })
   }))
   parentPort!.postMessage({ id, cuts } satisfies Done)
 })

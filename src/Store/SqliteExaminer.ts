@@ -83,19 +83,21 @@ interface PassageRow {
   readonly id: number
   readonly title: string | null
   readonly heading: string
+  readonly table_header: string | null
   readonly text: string
 }
 
 /** Passages that come into the graph in one transaction. */
 const graphPage = 500
 
-const columns = "p.id, d.title, p.heading, p.text"
+const columns = "p.id, d.title, p.heading, p.table_header, p.text"
 const from = "FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id"
 
 const toPassage = (row: PassageRow) => ({
   id: row.id,
   title: row.title ?? undefined,
   heading: headingOf(row.heading),
+  tableHeader: row.table_header ?? undefined,
   text: row.text
 })
 

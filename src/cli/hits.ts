@@ -85,6 +85,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
           ...(explain ? [colors.dim(`${leg("vector", vector)}, ${leg("keyword", keyword)}`)] : []),
           ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
           ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),
+          ...(passage.tableHeader === undefined ? [] : fit(oneLine(passage.tableHeader)).map(colors.dim)),
           ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit)
         ].join(`\n${gutter}`)
       })

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import { DocumentId, Source } from "./Document.ts"
+import { Locator } from "./Locator.ts"
 
 /** The version of the format that is written; readers refuse others. */
 export const exportVersion = 1
@@ -24,6 +25,8 @@ export const ExportedPassage = Schema.Struct({
   start_line: line,
   end_line: line,
   heading: Schema.Array(Schema.String),
+  locator: Schema.optional(Locator),
+  table_header: Schema.optional(Schema.String),
   vector: Schema.optional(Schema.Uint8ArrayFromBase64)
 }).annotations({ identifier: "ExportedPassage" })
 

@@ -17,6 +17,8 @@ export interface Passage extends Span {
   readonly heading: ReadonlyArray<string>
   /** Where it begins in a file that is no text; the span is then into the text that was taken out of it. */
   readonly locator?: Locator | undefined
+  /** The names of its columns, where it begins within a table, below the row that has them. */
+  readonly tableHeader?: string | undefined
 }
 
 /** A passage's direction in the embedder's space: float32, L2-normalised, as wide as the embedder. */

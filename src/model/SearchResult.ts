@@ -44,7 +44,10 @@ export const place = {
   ),
   page: Schema.optional(Schema.Int.annotations({ description: "Page of a PDF, from 1" })),
   slide: Schema.optional(Schema.Int.annotations({ description: "Slide of a presentation, from 1" })),
-  sheet: Schema.optional(Schema.String.annotations({ description: "Sheet of a workbook" }))
+  sheet: Schema.optional(Schema.String.annotations({ description: "Sheet of a workbook" })),
+  table_header: Schema.optional(
+    Schema.String.annotations({ description: "The names of its columns, where it begins within a table" })
+  )
 }
 
 export const ResultMetadata = Schema.Struct(
@@ -117,7 +120,8 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
   end: passage.end,
   start_line: passage.startLine,
   end_line: passage.endLine,
-  ...placed(passage.locator)
+  ...placed(passage.locator),
+  ...(passage.tableHeader === undefined ? {} : { table_header: passage.tableHeader })
 })
 
 /** The service's own keys win over a document's of the same name. */

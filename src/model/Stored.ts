@@ -130,6 +130,7 @@ export interface Unembedded {
   readonly id: number
   readonly title: string | undefined
   readonly heading: ReadonlyArray<string>
+  readonly tableHeader?: string | undefined
   readonly text: string
 }
 

@@ -1,13 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { headingPath } from "../model/SearchResult.ts"
 import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
 import { ByteReader } from "./bytes.ts"
 import type { Head } from "./head.ts"
 import { forEachPosting } from "./posting.ts"
 import { heads, isDead, live, readBlock, type Segment, tombstones } from "../Store/sqlite/segments.ts"
-import { searchedTitle } from "../text/naming.ts"
+import { searchedHeading, searchedTitle } from "../text/naming.ts"
 
 /** Disagreements that are told at most. */
 const most = 100
@@ -62,6 +61,7 @@ interface Row {
   readonly title: string | null
   readonly source: string | null
   readonly heading: string
+  readonly table_header: string | null
   readonly text: string
 }
 
@@ -135,17 +135,20 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* (sql: SqlClient
   let held: Held | undefined
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, d.title, d.source, p.heading, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
       [collection, after]
     )
     if (rows.length === 0) break
     after = rows.at(-1)!.id
     const derived = derive(
-      rows.map(({ heading, id, source, text, title }) => ({
+      rows.map(({ heading, id, source, table_header, text, title }) => ({
         id,
         title: searchedTitle(title, source),
-        heading: headingPath(JSON.parse(heading) as ReadonlyArray<string>),
+        heading: searchedHeading({
+          heading: JSON.parse(heading) as ReadonlyArray<string>,
+          tableHeader: table_header ?? undefined
+        }),
         text
       }))
     )

@@ -1,7 +1,9 @@
 import type { Passage } from "../model/Passage.ts"
 
-/** What of a passage is embedded: its document's title and its headings, then its text. */
-export const embeddedText = (title: string | undefined, passage: Pick<Passage, "heading" | "text">): string =>
-  [title ?? "", ...passage.heading.filter((heading) => heading !== title), passage.text]
+type Embedded = Pick<Passage, "heading" | "tableHeader" | "text">
+
+/** What of a passage is embedded: its document's title, its headings and its table's header, then its text. */
+export const embeddedText = (title: string | undefined, { heading, tableHeader, text }: Embedded): string =>
+  [title ?? "", ...heading.filter((part) => part !== title), tableHeader ?? "", text]
     .filter((part) => part !== "")
     .join("\n")

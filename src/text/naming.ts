@@ -1,3 +1,5 @@
+import type { Passage } from "../model/Passage.ts"
+
 /** A file whose name says nothing: the folder's name is meant. */
 const nameless = /^(?:index|readme|mod|main|__init__|default|_index)$/i
 
@@ -19,3 +21,7 @@ const fileName = (source: string | null | undefined): string => {
   const stem = parts.at(-1)!.replace(ending, "")
   return nameless.test(stem) ? (parts.at(-2) ?? "") : stem
 }
+
+/** What stands above a passage, to be searched as its heading: its headings, and the names of a table's columns. */
+export const searchedHeading = ({ heading, tableHeader }: Pick<Passage, "heading" | "tableHeader">): string =>
+  (tableHeader === undefined ? heading : [...heading, tableHeader]).join(" > ")

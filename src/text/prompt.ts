@@ -43,7 +43,7 @@ export const titleOf = ({ document, passage }: Hit): string =>
 
 /**
  * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
- * title and headings, an empty line, and the text.
+ * title and headings, the names of a table's columns where it begins within one, an empty line, and the text.
  */
 export const entry = (hit: Hit, number: number): string => {
   const title = titleOf(hit)
@@ -51,6 +51,7 @@ export const entry = (hit: Hit, number: number): string => {
     `source: ${citation(hit)}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
+    ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),
     ...(hit.via === undefined ? [] : [`via: ${bounded(hit.via.map(({ entity }) => entity).join(", "))}`]),
     "",
     hit.passage.text

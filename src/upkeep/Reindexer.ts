@@ -37,9 +37,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       embedder: Embedder["Type"]
     ) {
       const { passages, position } = yield* store.unembedded(name, to, batch)
-      const vectors = yield* embedder.embedPassages(
-        passages.map(({ heading, text, title }) => embeddedText(title, { heading, text }))
-      )
+      const vectors = yield* embedder.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
       yield* store.putReindexed(
         name,
         passages.map(({ id }, index) => ({ id, vector: vectors[index]! })),

@@ -44,12 +44,14 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   origin: document.origin,
   line: document.line,
   content: document.content,
-  passages: document.passages.map(({ end, endLine, heading, start, startLine, vector }) => ({
+  passages: document.passages.map(({ end, endLine, heading, locator, start, startLine, tableHeader, vector }) => ({
     start,
     end,
     start_line: startLine,
     end_line: endLine,
     heading,
+    ...(locator === undefined ? {} : { locator }),
+    ...(tableHeader === undefined ? {} : { table_header: tableHeader }),
     ...Option.match(vector, { onNone: () => ({}), onSome: (found) => ({ vector: bytesOf(found) }) })
   }))
 })
@@ -59,7 +61,8 @@ const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedD
   Either.gen(function* () {
     let before = 0
     const passages: Array<IndexedPassage> = []
-    for (const [index, { end, end_line, heading, start, start_line, vector }] of line.passages.entries()) {
+    for (const [index, passage] of line.passages.entries()) {
+      const { end, end_line, heading, locator, start, start_line, table_header, vector } = passage
       if (start < before || end < start || end > line.content.length) {
         return yield* Either.left(`passage ${index} does not lie in the content, or not in order: ${start} to ${end}`)
       }
@@ -81,6 +84,8 @@ const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedD
         end,
         startLine: start_line,
         endLine: end_line,
+        ...(locator === undefined ? {} : { locator }),
+        ...(table_header === undefined ? {} : { tableHeader: table_header }),
         vector: Option.fromNullable(numbers)
       })
     }

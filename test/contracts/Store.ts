@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
+import type { Passage } from "../../src/model/Passage.ts"
 import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
 import { Store } from "../../src/Store.ts"
 
@@ -275,6 +276,29 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
         yield* put(document("nothing here", { source: "/docs/sea-cucumber.md" }))
         assert.deepStrictEqual(yield* sources({ keyword: "cucumber" }), ["/docs/sea-cucumber.md"])
         assert.deepStrictEqual(yield* sources({ keyword: "narwhals" }), ["heading"])
+      })
+    )
+
+    it.effect("keeps what a passage has beside its text, and finds it by its table's header", () =>
+      Effect.gen(function* () {
+        const { name, put, rank, store } = yield* fresh
+        const made = document("plain\nrows", { source: "a" })
+        const beside = [{}, { locator: { _tag: "Page" as const, page: 3 }, tableHeader: "Flag | Meaning" }]
+        const [outcome] = yield* put({
+          ...made,
+          passages: made.passages.map((passage, index) => ({ ...passage, ...beside[index] }))
+        })
+        const kept = (passage: Pick<Passage, "locator" | "tableHeader">) =>
+          Object.fromEntries(
+            (["locator", "tableHeader"] as const).flatMap((key) => (key in passage ? [[key, passage[key]]] : []))
+          )
+        assert.deepStrictEqual((yield* store.get(name, outcome!.docId)).passages.map(kept), beside)
+        assert.deepStrictEqual((yield* store.exported(name, { limit: 1 }))[0]?.passages.map(kept), beside)
+        const hits = yield* rank({ keyword: "meaning" })
+        assert.deepStrictEqual(
+          hits.map(({ passage }) => ({ text: passage.text, ...kept(passage) })),
+          [{ text: "rows", ...beside[1] }]
+        )
       })
     )
 

@@ -129,6 +129,22 @@ describe("chunk, Markdown: blocks", () => {
       assert.match(found.find(({ text }) => text.includes("|---"))?.text ?? "", /---\|\n\| a0/)
     }
   })
+  it("gives rows that are cut from a table's head its columns' names", () => {
+    const rows = (name: string) => Array.from({ length: 30 }, (_, i) => `| ${name}${i} | b |`).join("\n")
+    const tables = `| \`Flag\`  | What it does |\n|---|---|\n${rows("f")}\n\n${words(40)}\n\nKey|Default\n---|---\n${rows("k")}`
+    const found = passages(`# A\n\n${tables}\n\n${words(60)}`)
+    for (const { tableHeader, text } of found) {
+      const names = text.startsWith("| f")
+        ? "`Flag` | What it does"
+        : text.startsWith("| k")
+          ? "Key | Default"
+          : undefined
+      assert.strictEqual(tableHeader, names, text)
+    }
+    assert.isAbove(found.filter(({ tableHeader }) => tableHeader !== undefined).length, 2)
+    const wide = passages(`| ${words(400)} |\n|---|\n${rows("w")}`).flatMap(({ tableHeader }) => tableHeader ?? [])
+    for (const header of wide) assert.match(header, /^[^]{100,300}$/)
+  })
   it("cuts lists between items, rather between outer ones", () => {
     const item = (i: number) => `- ${words(8, `item${i}x`)}\n  - ${words(8, `inner${i}x`)}`
     const found = passages(Array.from({ length: 9 }, (_, i) => item(i)).join("\n"))

@@ -12,6 +12,33 @@ const outline = (format: Format, content: string): ReadonlyArray<string> => [
 
 const body = "Some words that fill a passage of their own here, one after the other, until it is full enough."
 
+describe("tables", () => {
+  const headersIn = (format: Format, content: string) =>
+    assertLaws(content, options({ format, size: 48, overlap: 0 })).map(({ tableHeader }) => tableHeader)
+  const rows = Array.from({ length: 30 }, (_, i) => `| cell${i} | value`).join("\n")
+
+  it("of AsciiDoc and Org keep their columns' names", () => {
+    for (const [format, content] of [
+      ["asciidoc", `== Keys\n\n[cols="1,1"]\n|===\n| Key | Default\n\n${rows}\n|===\n\n${body}\n`],
+      ["org", `* Keys\n\n| Key | Default |\n|-----+---------|\n${rows}\n\n${body}\n`]
+    ] as const) {
+      const found = headersIn(format, content)
+      assert.strictEqual(found[0], undefined, format)
+      assert.strictEqual(found.at(-1), undefined, format)
+      assert.isAbove(found.length, 3, format)
+      for (const header of found.slice(1, -1)) assert.strictEqual(header, "Key | Default", format)
+    }
+  })
+  it("without a header have none", () => {
+    for (const [format, content] of [
+      ["asciidoc", `|===\n${rows}\n|===\n`],
+      ["org", rows]
+    ] as const) {
+      assert.isTrue(headersIn(format, content).every((header) => header === undefined))
+    }
+  })
+})
+
 describe("headings", () => {
   it("of AsciiDoc, in both forms, not in its blocks", () => {
     const text = `git-x(1)

@@ -25,16 +25,18 @@ const fill = Effect.gen(function* () {
   const store = yield* Store
   for (const name of [defaultCollection, other]) yield* store.createCollection(name, embedder)
   for (let n = 0; n < 130; n++) {
+    const { passages, ...rest } = document(`Otters of the ${n}th river 𝒳\n\n château ${n % 7}\nlines and otters`, {
+      source: `/docs/${n}.md`,
+      docId: n % 2 === 0 ? DocumentId.make(`id ${n}`) : undefined,
+      title: n % 5 === 0 ? `Otter ${n}` : undefined,
+      origin: `/docs/${n}.md`,
+      line: n % 11 === 0 ? n + 1 : undefined,
+      metadata: { n, tags: ["a", `t${n % 4}`], deep: { yes: [null, true] } },
+      vectors: n % 13 === 0 ? [undefined] : [vectorOf(n), vectorOf(n + 0.5)]
+    })
+    const beside = { locator: { _tag: "Page" as const, page: n }, tableHeader: `Column ${n}` }
     yield* store.put(n % 3 === 0 ? other : defaultCollection, [
-      document(`Otters of the ${n}th river 𝒳\n\n château ${n % 7}\nlines and otters`, {
-        source: `/docs/${n}.md`,
-        docId: n % 2 === 0 ? DocumentId.make(`id ${n}`) : undefined,
-        title: n % 5 === 0 ? `Otter ${n}` : undefined,
-        origin: `/docs/${n}.md`,
-        line: n % 11 === 0 ? n + 1 : undefined,
-        metadata: { n, tags: ["a", `t${n % 4}`], deep: { yes: [null, true] } },
-        vectors: n % 13 === 0 ? [undefined] : [vectorOf(n), vectorOf(n + 0.5)]
-      })
+      { ...rest, passages: n % 17 === 0 ? passages.map((passage) => ({ ...passage, ...beside })) : passages }
     ])
   }
   yield* store.deleteSource(defaultCollection, "/docs/1.md")

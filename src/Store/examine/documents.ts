@@ -86,7 +86,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     const ids = list(rows.map(({ id }) => id))
     const passages = new Map<number, Array<PassageRow>>(rows.map(({ id }) => [id, []]))
     for (const row of yield* sql.unsafe<PassageRow>(
-      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator
+      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator, table_header
        FROM passages WHERE document_id ${inList} ORDER BY document_id, ordinal`,
       [ids]
     )) {

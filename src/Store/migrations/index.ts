@@ -11,6 +11,7 @@ import names from "./0009_names.ts"
 import checksums from "./0010_checksums.ts"
 import locators from "./0011_locators.ts"
 import digests from "./0012_digests.ts"
+import tableHeaders from "./0013_table_headers.ts"
 
 const migrations = {
   "0001_index": index,
@@ -24,7 +25,8 @@ const migrations = {
   "0009_names": names,
   "0010_checksums": checksums,
   "0011_locators": locators,
-  "0012_digests": digests
+  "0012_digests": digests,
+  "0013_table_headers": tableHeaders
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

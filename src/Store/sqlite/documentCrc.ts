@@ -21,6 +21,7 @@ export interface PassagePart {
   readonly start_line: number
   readonly end_line: number
   readonly locator: string | null
+  readonly table_header: string | null
 }
 
 const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
@@ -32,8 +33,10 @@ export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePa
     [document.doc_id, document.title, document.metadata, document.fingerprint, document.tail, document.indexed_at],
     0
   )
-  for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, text } of passages) {
-    crc = crcOfValues([ordinal, lead, text, heading, start, end, start_line, end_line, locator], crc)
+  for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, table_header, text } of passages) {
+    const values = [ordinal, lead, text, heading, start, end, start_line, end_line, locator]
+    // Checksums from before there were table headers hold.
+    crc = crcOfValues(table_header === null ? values : [...values, table_header], crc)
   }
   return crc
 }

@@ -6,7 +6,6 @@ import type { Collection } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange } from "../../model/File.ts"
 import type { Filter } from "../../model/Filter.ts"
-import { headingPath } from "../../model/SearchResult.ts"
 import type { Deleted, PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
@@ -19,7 +18,7 @@ import { type Known, resolve, storedId } from "./references.ts"
 import * as reindex from "./reindex.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
-import { searchedTitle } from "../../text/naming.ts"
+import { searchedHeading, searchedTitle } from "../../text/naming.ts"
 
 /** Bitmaps and codes name passages by numbers of 32 bits. */
 const mostPassages = 2 ** 32
@@ -136,7 +135,8 @@ export const put = Effect.fnUntraced(function* (
           end: passage.end,
           start_line: passage.startLine,
           end_line: passage.endLine,
-          locator: passage.locator === undefined ? null : JSON.stringify(passage.locator)
+          locator: passage.locator === undefined ? null : JSON.stringify(passage.locator),
+          table_header: passage.tableHeader ?? null
         }))
       )
     ])
@@ -153,9 +153,10 @@ export const put = Effect.fnUntraced(function* (
         passage.end,
         passage.startLine,
         passage.endLine,
-        passage.locator === undefined ? null : JSON.stringify(passage.locator)
+        passage.locator === undefined ? null : JSON.stringify(passage.locator),
+        passage.tableHeader ?? null
       ])
-      keywordRows.push({ id: passageId, title, heading: headingPath(passage.heading), text: passage.text })
+      keywordRows.push({ id: passageId, title, heading: searchedHeading(passage), text: passage.text })
       const { heading, text } = passage
       graphRows.push({ id: passageId, ordinal, text, heading, title: document.title, source: document.source })
       if (Option.isSome(passage.vector)) vectorRows.push({ id: passageId, vector: passage.vector.value })
@@ -220,7 +221,8 @@ const passageColumns = [
   '"end"',
   "start_line",
   "end_line",
-  "locator"
+  "locator",
+  "table_header"
 ]
 
 export const touch = (

@@ -13,6 +13,7 @@ export interface PassageRow {
   readonly start_line: number
   readonly end_line: number
   readonly locator: string | null
+  readonly table_header: string | null
 }
 
 const isLocator = Schema.is(Locator)
@@ -39,5 +40,6 @@ export const toPassage = (row: PassageRow, line: number | null): Passage & { rea
   end: row.end,
   startLine: line ?? row.start_line,
   endLine: line ?? row.end_line,
-  ...(row.locator === null ? {} : { locator: locatorOf(row.locator) })
+  ...(row.locator === null ? {} : { locator: locatorOf(row.locator) }),
+  ...(row.table_header === null ? {} : { tableHeader: row.table_header })
 })

@@ -109,7 +109,7 @@ export const rank = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, searc
   const best = led.order.slice(0, request.limit)
 
   const rows = yield* sql.unsafe<HitRow>(
-    `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line, p.locator,
+    `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line, p.locator, p.table_header,
             d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line
      FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
     [list(best.map((hit) => hit.key))]

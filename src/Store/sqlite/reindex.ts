@@ -74,10 +74,11 @@ export const pending = Effect.fnUntraced(function* (
     readonly id: number
     readonly title: string | null
     readonly heading: string
+    readonly table_header: string | null
     readonly text: string
   }>(
     // By documents, whose passages have ids in a row: other collections' passages lie between.
-    `SELECT p.id, d.title, p.heading, p.text FROM documents AS d INDEXED BY documents_passages
+    `SELECT p.id, d.title, p.heading, p.table_header, p.text FROM documents AS d INDEXED BY documents_passages
      CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages
      WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
     [collection.id, collection.id, position.through, position.through, limit]
@@ -86,6 +87,7 @@ export const pending = Effect.fnUntraced(function* (
     id: row.id,
     title: row.title ?? undefined,
     heading: headingOf(row.heading),
+    tableHeader: row.table_header ?? undefined,
     text: row.text
   }))
   return { position, passages }

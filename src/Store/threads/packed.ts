@@ -8,6 +8,8 @@ export interface PackedDocument extends Omit<StoredDocument, "passages"> {
     /** Of each passage the ordinal, start, end, start line, end line, and place of its heading in `headings`. */
     readonly numbers: Int32Array
     readonly headings: ReadonlyArray<Passage["heading"]>
+    /** What few passages have, by their places. */
+    readonly rest: ReadonlyMap<number, Pick<Passage, "locator" | "tableHeader">>
   }
 }
 
@@ -17,8 +19,16 @@ const width = 6
 export const packDocument = ({ passages, ...document }: StoredDocument): PackedDocument => {
   const numbers = new Int32Array(passages.length * width)
   const headings: Array<Passage["heading"]> = []
+  const rest = new Map<number, Pick<Passage, "locator" | "tableHeader">>()
   const places = new Map<string, number>()
-  for (const [index, { end, endLine, heading, ordinal, start, startLine }] of passages.entries()) {
+  for (const [index, passage] of passages.entries()) {
+    const { end, endLine, heading, locator, ordinal, start, startLine, tableHeader } = passage
+    if (locator !== undefined || tableHeader !== undefined) {
+      rest.set(index, {
+        ...(locator === undefined ? {} : { locator }),
+        ...(tableHeader === undefined ? {} : { tableHeader })
+      })
+    }
     const key = JSON.stringify(heading)
     let place = places.get(key)
     if (place === undefined) {
@@ -27,10 +37,13 @@ export const packDocument = ({ passages, ...document }: StoredDocument): PackedD
     }
     numbers.set([ordinal, start, end, startLine, endLine, place], index * width)
   }
-  return { ...document, passages: { numbers, headings } }
+  return { ...document, passages: { numbers, headings, rest } }
 }
 
-export const unpackDocument = ({ passages: { headings, numbers }, ...document }: PackedDocument): StoredDocument => {
+export const unpackDocument = ({
+  passages: { headings, numbers, rest },
+  ...document
+}: PackedDocument): StoredDocument => {
   const passages: Array<Passage> = []
   for (let at = 0; at < numbers.length; at += width) {
     const start = numbers[at + 1]!
@@ -42,7 +55,8 @@ export const unpackDocument = ({ passages: { headings, numbers }, ...document }:
       start,
       end,
       startLine: numbers[at + 3]!,
-      endLine: numbers[at + 4]!
+      endLine: numbers[at + 4]!,
+      ...rest.get(at / width)
     })
   }
   return { ...document, passages }

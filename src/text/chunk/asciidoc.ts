@@ -36,7 +36,8 @@ export const asciidoc: Markup = {
       }
       const open = repeated(line.text, 4)
       if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
-        return { is: "verbatim", ends: sameLine(fence.exec(line.text)?.[0] ?? line.text) }
+        const end = fence.exec(line.text)?.[0] ?? line.text
+        return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
       }
     }
     // Terms above one another have one meaning.

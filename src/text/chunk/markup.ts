@@ -21,7 +21,11 @@ export type Sign =
   | { readonly is: "underline"; readonly level: number; readonly title: readonly [start: number, end: number] }
   | { readonly is: "item" }
   /** What follows belongs together as lines, up to and with the line that `ends` tells. */
-  | { readonly is: "verbatim"; readonly ends: (line: Line) => "with" | "before" | undefined }
+  | {
+      readonly is: "verbatim"
+      readonly ends: (line: Line) => "with" | "before" | undefined
+      readonly table?: boolean
+    }
 
 export interface Markup {
   /** `above` are the lines of the open paragraph. */
@@ -88,7 +92,7 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
       else take(line)
     } else if (found.is === "item") begin("item", line)
     else if (found.is === "verbatim") {
-      begin("code", line)
+      begin(found.table === true ? "table" : "code", line)
       ends = found.ends
     } else {
       const from = found.is === "underline" ? start : line.start

@@ -21,6 +21,9 @@ export const org: Markup = {
         ends: ({ text }) => (text.toLowerCase().startsWith(`#+end_${name}`) ? "with" : undefined)
       }
     }
+    if (line.first && line.text.startsWith("|")) {
+      return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), table: true }
+    }
     return item.test(line.text) ? { is: "item" } : undefined
   }
 }

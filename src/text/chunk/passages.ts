@@ -9,8 +9,12 @@ import { fits, hasTightJoint, type Unit } from "./unit.ts"
 /** Takes units of what belongs together, in document order, and makes passages of them. */
 export interface PassageSink {
   readonly passages: Array<Passage>
-  /** `heading` may depend on where a passage stands. */
-  readonly add: (units: ReadonlyArray<Unit>, heading: (start: number, end: number) => ReadonlyArray<string>) => void
+  /** `heading` may depend on where a passage stands; `tableHeader` is asked for the passages' starts in order. */
+  readonly add: (
+    units: ReadonlyArray<Unit>,
+    heading: (start: number, end: number) => ReadonlyArray<string>,
+    tableHeader?: (start: number) => string | undefined
+  ) => void
 }
 
 /** `indented`: the white space before a passage's first line is kept, when it stands at a line's start. */
@@ -20,7 +24,7 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
   const lastLine = lineCounter(m.text)
   return {
     passages,
-    add: (units, heading) => {
+    add: (units, heading, tableHeader) => {
       let from = 0
       for (const to of pack(units, m).flatMap((end, i, ends) => splitUnfit(m, units, ends[i - 1] ?? 0, end))) {
         const first = units[from]
@@ -31,13 +35,15 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
         const start = indented
           ? lineStart(m.text, repeated, Math.max(previous?.end ?? 0, last.end - m.width))
           : repeated
+        const header = tableHeader?.(start)
         passages.push({
           text: m.text.slice(start, last.end),
           heading: heading(start, last.end),
           start,
           end: last.end,
           startLine: firstLine(start),
-          endLine: lastLine(last.end - 1)
+          endLine: lastLine(last.end - 1),
+          ...(header === undefined ? {} : { tableHeader: header })
         })
         from = to
       }

@@ -5,6 +5,7 @@ import type { Measure } from "./measure.ts"
 import type { PassageSink } from "./passages.ts"
 import { addSpan } from "./pieces.ts"
 import { addProse, eachParagraph } from "./prose.ts"
+import { type TableHeaders, tableHeaders } from "./tableHeaders.ts"
 import { append, cut, fits, type Unit } from "./unit.ts"
 
 /** What stands under one heading, up to the next one of any level. */
@@ -32,7 +33,7 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
 
   const flush = () => {
     const { path, units } = group
-    sink.add(units, () => path)
+    sink.add(units, () => path, tables.at)
   }
   const finish = () => {
     if (section === group) return
@@ -41,7 +42,8 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
     group = joined ?? section
     section = group
   }
-  const writer = blockWriter(m)
+  const tables = tableHeaders(m)
+  const writer = blockWriter(m, tables)
   const path: Array<{ readonly level: number; readonly title: string }> = []
 
   scan({
@@ -90,7 +92,7 @@ const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArr
 }
 
 /** Turns blocks into units. Neighbouring paragraphs are one flow, everything else stands for itself. */
-const blockWriter = (m: Measure) => {
+const blockWriter = (m: Measure, tables: TableHeaders) => {
   let flow = 1
   let last: Block["kind"] | "heading" = "heading"
   let pending = 0
@@ -133,7 +135,10 @@ const blockWriter = (m: Measure) => {
           if (!whole(units, block)) addCode(m, units, start, end)
           break
         case "table":
-          if (!whole(units, block)) addTable(m, units, start, end)
+          if (!whole(units, block)) {
+            addTable(m, units, start, end)
+            tables.add(start, end)
+          }
       }
       last = kind
       pending = 0

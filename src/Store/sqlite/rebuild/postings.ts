@@ -1,12 +1,11 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { headingPath } from "../../../model/SearchResult.ts"
 import type { KeywordRow } from "../../../postings/build.ts"
 import { State } from "../segments.ts"
 import { addSegment } from "../keyword.ts"
 import { headingOf } from "../passage.ts"
 import type { Position } from "../rebuild.ts"
-import { searchedTitle } from "../../../text/naming.ts"
+import { searchedHeading, searchedTitle } from "../../../text/naming.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
@@ -16,6 +15,7 @@ interface Row {
   readonly title: string | null
   readonly source: string | null
   readonly heading: string
+  readonly table_header: string | null
   readonly text: string
 }
 
@@ -32,7 +32,7 @@ export const rowsAfter = (
 ) =>
   Effect.map(
     sql.unsafe<Row>(
-      `SELECT p.id, d.title, d.source, p.heading, p.text
+      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text
        FROM documents AS d INDEXED BY documents_passages
        CROSS JOIN passages AS p ON p.id >= max(d.first_passage, ?) AND p.id < d.first_passage + d.passages
        WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
@@ -43,10 +43,10 @@ export const rowsAfter = (
       [after + 1, collection, until, collection, after + 1, until, limit]
     ),
     (rows) =>
-      rows.map(({ heading, id, source, text, title }): KeywordRow => ({
+      rows.map(({ heading, id, source, table_header, text, title }): KeywordRow => ({
         id,
         title: searchedTitle(title, source),
-        heading: headingPath(headingOf(heading)),
+        heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
         text
       }))
   )
