@@ -102,7 +102,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         ...request,
         maxTokens: backend === "extractive" ? undefined : Math.floor(room - tokens)
       })
-      const { degraded, fits, found, fusion, mode, prompt: text } = outcome
+      const { alsoSearched, degraded, fits, found, fusion, hint, mode, prompt: text } = outcome
       const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
       const quotes = isBare && (yield* llm.identity(model)).backend === "extractive"
       const hits = quotes ? found : outcome.hits
@@ -113,6 +113,8 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         fusion,
         omitted,
         degraded,
+        alsoSearched,
+        hint,
         generation:
           isBare && !quotes
             ? crowded(omitted)

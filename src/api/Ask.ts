@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
+import { AlsoSearched, Hint } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -84,6 +85,8 @@ export const CitationsEvent = Schema.Struct({
   mode: Mode,
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
+  also_searched: Schema.optional(AlsoSearched),
+  hint: Schema.optional(Hint),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })
   ),
@@ -99,7 +102,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found, which words were searched for besides, and what may be why nothing was."
 })
 
 const header = (description: string, type = "string") => ({ description, schema: { type } })

@@ -7,7 +7,7 @@ import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
 import { Filter } from "../model/Filter.ts"
 import { kindOf, shown } from "../model/kinds.ts"
-import { place } from "../model/SearchResult.ts"
+import { Hint, place } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization, Writing } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -56,7 +56,8 @@ export type IndexResponse = typeof IndexResponse.Type
 
 export const DeleteResponse = Schema.Struct({
   deleted_documents: count("Documents deleted"),
-  deleted_chunks: count("Their passages")
+  deleted_chunks: count("Their passages"),
+  hint: Schema.optional(Hint)
 }).annotations({ identifier: "DeleteResponse", description: "What was deleted" })
 export type DeleteResponse = typeof DeleteResponse.Type
 
@@ -116,7 +117,8 @@ export const ListResponse = Schema.Struct({
   ).annotations({ description: "By source, else doc_id" }),
   next_cursor: Schema.optional(
     Schema.String.annotations({ description: "There is more: the next page's cursor, which means nothing else" })
-  )
+  ),
+  hint: Schema.optional(Hint)
 }).annotations({ identifier: "ListResponse", description: "A page of documents" })
 export type ListResponse = typeof ListResponse.Type
 

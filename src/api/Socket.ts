@@ -4,7 +4,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Fusion, Mode } from "../model/Query.ts"
-import { AlsoSearched, SearchResult } from "../model/SearchResult.ts"
+import { AlsoSearched, Hint, SearchResult } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
 import { PromptRequest, QueryRequest } from "./Search.ts"
@@ -59,6 +59,7 @@ export const ServerMessage = Schema.Union(
       fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
       degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
       also_searched: Schema.optional(AlsoSearched),
+      hint: Schema.optional(Hint),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))
     },
     "The end of an answer"

@@ -2,9 +2,9 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Answer } from "../Answer.ts"
-import { shortfall } from "../Search.ts"
+import { besides, shortfall } from "../Search.ts"
 import type { LlmIdentity } from "../Llm.ts"
-import { SearchResult, toSearchResult } from "../model/SearchResult.ts"
+import { AlsoSearched, Hint, SearchResult, toSearchResult } from "../model/SearchResult.ts"
 import * as asking from "./asking.ts"
 import { renderDoubts, renderSources } from "./citations.ts"
 import { define } from "./command.ts"
@@ -37,7 +37,9 @@ export const AskReport = Schema.Struct({
   /** The answer was cut at llm.max_tokens. */
   cut: Schema.optional(Schema.Boolean),
   omitted: Schema.optional(Schema.Int),
-  degraded: Schema.optional(Schema.String)
+  degraded: Schema.optional(Schema.String),
+  also_searched: Schema.optional(AlsoSearched),
+  hint: Schema.optional(Hint)
 }).annotations({ identifier: "AskReport" })
 
 /** Who answers, as it is said before the answer. */
@@ -66,12 +68,13 @@ export const ask = define(
 
       yield* Effect.gen(function* () {
         const answer = yield* Answer
-        const { degraded, generation, hits, mode, omitted } = yield* answer.ask(request)
+        const { alsoSearched, degraded, generation, hint, hits, mode, omitted } = yield* answer.ask(request)
         if (hits.length + omitted === 0 && !globals.json) {
-          yield* note("clew: nothing found")
+          yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
           return yield* stop(exitCode.nothingFound)
         }
         if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
+        if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
         const { fragments, isCut, llm } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
@@ -93,7 +96,9 @@ export const ask = define(
             citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
             ...(cut ? { cut } : {}),
             ...(omitted === 0 ? {} : { omitted }),
-            ...(degraded === undefined ? {} : { degraded })
+            ...(degraded === undefined ? {} : { degraded }),
+            ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+            ...(hint === undefined ? {} : { hint })
           })
           return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined
         }

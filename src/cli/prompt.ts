@@ -29,10 +29,10 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { alsoSearched, degraded, found, fusion, hits, mode, omitted, prompt, queryTimeMs } = yield* Effect.flatMap(
-        Prompt,
-        (prompt) => prompt.run({ ...request, maxTokens })
-      ).pipe(Effect.provide(engine.open("read")))
+      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs } =
+        yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
+          Effect.provide(engine.open("read"))
+        )
 
       if (globals.json) {
         yield* printJson(PromptResponse, {
@@ -43,6 +43,7 @@ export const prompt = define(
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+          ...(hint === undefined ? {} : { hint }),
           ...(omitted === 0 ? {} : { omitted })
         })
       } else {
@@ -52,7 +53,7 @@ export const prompt = define(
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
       }
       if (found.length === 0) {
-        if (!globals.json) yield* note("clew: nothing found")
+        if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)
       }
     })

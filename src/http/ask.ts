@@ -12,6 +12,7 @@ import { defaultCollection } from "../model/Collection.ts"
 import { LlmUnavailable } from "../Llm.ts"
 import type { Fusion, Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
+import { besides } from "../Search.ts"
 import { Listener } from "./Listener.ts"
 import { errorOf, idOf, render, withoutInside } from "./respond.ts"
 import { byContract } from "./search.ts"
@@ -34,13 +35,17 @@ interface Provenance {
   readonly mode: Mode
   readonly fusion?: Fusion
   readonly degraded?: string
+  readonly also_searched?: ReadonlyArray<string>
+  readonly hint?: string
   readonly omitted?: number
 }
 
-export const provenance = ({ degraded, fusion, mode, omitted }: Answering): Provenance => ({
+export const provenance = ({ alsoSearched, degraded, fusion, hint, mode, omitted }: Answering): Provenance => ({
   mode,
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
+  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+  ...(hint === undefined ? {} : { hint }),
   ...(omitted === 0 ? {} : { omitted })
 })
 
@@ -59,7 +64,9 @@ export const headersOf = ({ degraded, fusion, mode, omitted }: Provenance): Read
 })
 
 /** The same as comments, only where something is less than was asked for. */
-const commentsOf = ({ degraded, mode, omitted }: Provenance): string =>
+const commentsOf = ({ also_searched: alsoSearched, degraded, hint, mode, omitted }: Provenance): string =>
+  (hint === undefined ? "" : sse.comment(`nothing found: ${hint}`)) +
+  (alsoSearched === undefined ? "" : sse.comment(besides({ alsoSearched })!)) +
   (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search alone: ${degraded}`)) +
   (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
 

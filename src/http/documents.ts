@@ -12,6 +12,7 @@ import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { placeOf } from "../model/SearchResult.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
+import { filterHint } from "../filterHint.ts"
 import { Indexing } from "./indexing.ts"
 import * as metrics from "./metrics.ts"
 
@@ -114,6 +115,12 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       }
     })
 
+    /** What about a filter may be why nothing matches it. */
+    const hinted = Effect.fnUntraced(function* (filter: Filter | undefined) {
+      const hint = filter === undefined ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
+      return hint === undefined ? {} : { hint }
+    })
+
     const list = Effect.fnUntraced(function* ({
       collection = defaultCollection,
       cursor,
@@ -137,6 +144,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           ...(title === undefined ? {} : { title }),
           chunks: passages
         })),
+        ...(last === undefined ? yield* hinted(filter) : {}),
         ...(found.length > limit && last !== undefined ? { next_cursor: cursorOf(last.docId) } : {})
       } satisfies ListResponse
     })
@@ -163,7 +171,12 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
                   Effect.succeed<Deleted>({ documents: 0, passages: 0 })
                 )
               : deleted
-          return Effect.map(found, toDeleteResponse)
+          return Effect.flatMap(found, (deleted) =>
+            Effect.map(hinted(deleted.documents > 0 || typeof what === "string" ? undefined : what), (hint) => ({
+              ...toDeleteResponse(deleted),
+              ...hint
+            }))
+          )
         })
       )
       .handle("getDocument", ({ path: { doc_id: docId }, urlParams }) =>

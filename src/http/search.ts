@@ -10,18 +10,25 @@ import { withoutInside } from "./respond.ts"
 export const byContract = { usualFusion: "rrf" } as const
 
 /** How an answer came about, as every door over HTTP says it. */
-export const provenance = ({ alsoSearched, degraded, fusion, mode, queryTimeMs }: Omit<SearchOutcome, "hits">) => ({
+export const provenance = ({
+  alsoSearched,
+  degraded,
+  fusion,
+  hint,
+  mode,
+  queryTimeMs
+}: Omit<SearchOutcome, "hits">) => ({
   query_time_ms: queryTimeMs,
   mode,
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
-  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched })
+  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+  ...(hint === undefined ? {} : { hint })
 })
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
   results: outcome.hits.map(toSearchResult),
-  ...provenance(outcome),
-  ...(outcome.hint === undefined ? {} : { hint: outcome.hint })
+  ...provenance(outcome)
 })
 
 export const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({

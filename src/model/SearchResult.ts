@@ -73,6 +73,9 @@ export const SearchResult = Schema.Struct({
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
+/** Where nothing was found, what about the filter may be why. */
+export const Hint = Schema.String.annotations({ description: "What may be why nothing was found" })
+
 /** Words searched for besides those of the query. */
 export const AlsoSearched = Schema.Array(Schema.String).annotations({
   description: "Near spellings searched for besides"
@@ -85,7 +88,7 @@ export const SearchResponse = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
-  hint: Schema.optional(Schema.String.annotations({ description: "What may be why nothing was found" }))
+  hint: Schema.optional(Hint)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 
@@ -97,6 +100,7 @@ export const PromptResponse = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
+  hint: Schema.optional(Hint),
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type

@@ -200,6 +200,24 @@ describe("every tool", () => {
     const { content, structuredContent } = await client.call("search", { query: "tides", filter: { lan: "en" } })
     assert.include(content[0].text, 'no document has the metadata key "lan" (did you mean "lang"?)')
     assert.include(structuredContent.hint, '"constructor", "lang"')
+    for (const [tool, args] of [
+      ["get_prompt", { query: "tides" }],
+      ["list_sources", {}]
+    ] as const) {
+      const { content, structuredContent } = await client.call(tool, { ...args, filter: { lan: "en" } })
+      assert.include(content.map(({ text }: Json) => text).join("\n"), '(did you mean "lang"?)', tool)
+      assert.include(structuredContent.notice, '(did you mean "lang"?)', tool)
+    }
+  })
+
+  it("names the words searched for besides a misspelt one", async () => {
+    const client = await connectWith([sea, { content: "Configuration of lights", metadata: { source: "lights.md" } }])
+    for (const tool of ["search", "get_prompt"]) {
+      const { content, structuredContent } = await client.call(tool, { query: "configuratoin" })
+      assert.deepStrictEqual(structuredContent.also_searched, ["configuration"], tool)
+      assert.include(content.map(({ text }: Json) => text).join("\n"), "Also searched: configuration.", tool)
+      assert.include(structuredContent.notice, "Also searched: configuration.", tool)
+    }
   })
 
   it("takes null for an argument that was left out", async () => {

@@ -30,7 +30,10 @@ export const getPrompt = make({
         hybrid: request.hybrid ?? true
       })
       const { count } = yield* (yield* Tokenizer).load
-      const nothing = hits.length === 0 ? [yield* nothingFound(request, settings)] : []
+      const nothing =
+        hits.length === 0
+          ? [`${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`]
+          : []
       const answerWith = (budget: number) => {
         const { included, prompt } = formatPrompt(request.query, hits, { maxTokens: budget, countTokens: count })
         const omitted = hits.length - included

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import type { DocumentSummary } from "../../model/Stored.ts"
@@ -80,6 +81,7 @@ export const listSources = make({
       )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
       const page = found.slice(0, limit)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
+      const why = page.length > 0 || filter === undefined ? undefined : yield* filterHint(filter)
       return yield* fitting(
         page.map((document) => ({ structured: toSource(document), text: [line(document)] })),
         maxTokens,
@@ -89,7 +91,7 @@ export const listSources = make({
           const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : " matches the filter"} in collection ${collection}.`
           const opening =
             shown.length === 0
-              ? [none, ...others].join(" ")
+              ? [none, ...(why === undefined ? [] : [`The filter: ${why}.`]), ...others].join(" ")
               : `${plural(shown.length, "document")} of collection ${collection}, by source. ${guard}`
           const closing =
             next === undefined ? [] : [`More follow: call list_sources again with cursor ${JSON.stringify(next)}.`]

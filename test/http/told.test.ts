@@ -1,0 +1,79 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { WebSocket } from "ws"
+import { ask, start } from "./server.ts"
+
+const documents = [
+  { content: "Configuration of the harbour lights", metadata: { source: "lights.md", lang: "en" } },
+  { content: "Tides and the moon", metadata: { source: "tides.md", lang: "en" } }
+]
+
+const misspelt = { query: "configuratoin", hybrid: true }
+const mistyped = { query: "harbour", hybrid: true, filter: { lan: "en" } }
+const why = 'no document has the metadata key "lan" (did you mean "lang"?)'
+
+const filled = Effect.gen(function* () {
+  const { port } = yield* start()
+  yield* ask(port, "POST", "/index", { body: { documents } })
+  return port
+})
+
+/** The message that ends the answer to one over a WebSocket. */
+const told = (port: number, message: object) =>
+  Effect.async<any>((resume) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`)
+    socket.on("open", () => socket.send(JSON.stringify(message)))
+    socket.on("message", (data) => {
+      const answer = JSON.parse(String(data))
+      if (answer.type === "done" || answer.type === "error") resume(Effect.succeed(answer))
+    })
+    return Effect.sync(() => socket.terminate())
+  })
+
+it.scopedLive("names the words searched for besides, at every door", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    for (const path of ["/query", "/prompt"]) {
+      const { json } = yield* ask(port, "POST", path, { body: misspelt })
+      assert.deepStrictEqual(json.also_searched, ["configuration"], path)
+      const right = yield* ask(port, "POST", path, { body: { ...misspelt, query: "configuration" } })
+      assert.notProperty(right.json, "also_searched")
+    }
+    const best = yield* ask(port, "POST", "/query", { body: { ...misspelt, alpha: 0 } })
+    assert.deepStrictEqual(
+      best.json.results.map(({ metadata }: any) => metadata.source),
+      ["lights.md"]
+    )
+    // Meaning alone has no words to look for.
+    const vector = yield* ask(port, "POST", "/query", { body: { query: misspelt.query } })
+    assert.notProperty(vector.json, "also_searched")
+    for (const type of ["search", "prompt"]) {
+      assert.deepStrictEqual((yield* told(port, { type, ...misspelt })).also_searched, ["configuration"], type)
+    }
+    const answer = yield* ask(port, "POST", "/ask", { body: { ...misspelt, verify: true } })
+    assert.include(answer.text, ": also searched: configuration\n")
+    assert.include(answer.text, '"also_searched":["configuration"]')
+  })
+)
+
+it.scopedLive("says at every door what about a filter may be why nothing was found", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    for (const path of ["/query", "/prompt"]) {
+      assert.include((yield* ask(port, "POST", path, { body: mistyped })).json.hint, why, path)
+    }
+    for (const type of ["search", "prompt"]) assert.include((yield* told(port, { type, ...mistyped })).hint, why, type)
+    assert.include((yield* ask(port, "POST", "/ask", { body: mistyped })).text, `: nothing found: ${why}`)
+    const filter = encodeURIComponent(JSON.stringify(mistyped.filter))
+    const listed = yield* ask(port, "GET", `/documents?filter=${filter}`)
+    assert.include(listed.json.hint, why)
+    const deleted = yield* ask(port, "DELETE", "/documents", { body: { filter: mistyped.filter } })
+    assert.strictEqual(deleted.json.deleted_documents, 0)
+    assert.include(deleted.json.hint, why)
+    // Where something is found, or the key is there, there is nothing to say.
+    const known = encodeURIComponent(JSON.stringify({ lang: "de" }))
+    assert.notProperty((yield* ask(port, "GET", `/documents?filter=${known}`)).json, "hint")
+    assert.notProperty((yield* ask(port, "GET", "/documents")).json, "hint")
+    assert.notProperty((yield* ask(port, "POST", "/query", { body: misspelt })).json, "hint")
+  })
+)
