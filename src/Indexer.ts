@@ -107,9 +107,27 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       })
     })
 
-    /** Cuts and embeds what changed. */
+    /** Vectors that are stored for the texts of changed documents: in what stood in their place, or elsewhere. */
+    const embeddedBefore = Effect.fnUntraced(function* (
+      { embedder, name }: Collection,
+      changed: ReadonlyArray<Compared>
+    ) {
+      const passages = yield* Effect.catchTag(
+        store.embeddings(name, {
+          docIds: changed.flatMap(({ stored }) => Option.toArray(Option.map(stored, ({ docId }) => docId))),
+          fingerprints: changed.map(({ draft }) => draft.fingerprint)
+        }),
+        "CollectionNotFound",
+        () => Effect.succeed([])
+      )
+      const fitting = passages.filter(({ vector }) => vector.length === embedder.dimensions)
+      return new Map(fitting.map((passage) => [embeddedText(passage.title, passage), passage.vector]))
+    })
+
+    /** Cuts what changed, and embeds what of it is new. */
     const prepare = Effect.fn("Indexer.prepare")(function* (collection: Collection, batch: ReadonlyArray<Compared>) {
-      const drafts = batch.flatMap(({ draft, status }) => (status === "unchanged" ? [] : [draft]))
+      const changed = batch.filter(({ status }) => status !== "unchanged")
+      const drafts = changed.map(({ draft }) => draft)
       if (drafts.length === 0) return { batch, documents: [] } satisfies Prepared
       const cut: Array<ReadonlyArray<Passage>> = []
       let until = performance.now() + turnMs
@@ -120,13 +138,18 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         until = performance.now() + turnMs
       }
       const embedder = yield* embedders.forCollection(collection)
-      const vectors = yield* embedder.embedPassages(
-        drafts.flatMap((next, index) => cut[index]!.map((passage) => embeddedText(next.title, passage)))
-      )
-      let at = 0
+      const before = yield* embeddedBefore(collection, changed)
+      const texts = drafts.flatMap((next, index) => cut[index]!.map((passage) => embeddedText(next.title, passage)))
+      const vectors = yield* embedder.embedPassages(texts.filter((text) => !before.has(text)))
+      let text = 0
+      let embedded = 0
+      const vectorOf = () => {
+        const kept = before.get(texts[text++]!)
+        return kept === undefined ? (vectors[embedded++] ?? Option.none()) : Option.some(kept)
+      }
       const documents = drafts.map((next, index): PreparedDocument => ({
         ...next,
-        passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
+        passages: cut[index]!.map((passage) => ({ ...passage, vector: vectorOf() }))
       }))
       return { batch, documents } satisfies Prepared
     })

@@ -23,6 +23,7 @@ import type {
   Deleted,
   DocumentRef,
   DocumentSummary,
+  EmbeddedPassage,
   ListedDocument,
   NearTerm,
   ExportedDocument,
@@ -163,6 +164,14 @@ export class Store extends Context.Tag("clew/Store")<
       ReadonlyArray<Option.Option<StoredRef>>,
       CollectionNotFound | DocumentConflict | StoreUnavailable
     >
+    /**
+     * Passages of these documents, and of one document for each of the fingerprints, with their vectors, in no order; not
+     * those of documents with very many passages, or that have none. They spare their like from being embedded again.
+     */
+    readonly embeddings: (
+      collection: CollectionName,
+      of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
+    ) => Effect.Effect<ReadonlyArray<EmbeddedPassage>, CollectionNotFound | StoreUnavailable>
     /**
      * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
      * be the one that the collection records by now. What is said of files is kept in the same transaction.

@@ -83,7 +83,7 @@ it.scoped("embeds only what changed", () =>
       [note("north"), "unchanged", 0],
       [note("south"), "updated", 1],
       [note("south", { metadata: { source: "note", title: "T" } }), "updated", 1],
-      [note("south", { metadata: { source: "note", title: "T", k: [1, { a: 1, b: 2 }] } }), "updated", 1],
+      [note("south", { metadata: { source: "note", title: "T", k: [1, { a: 1, b: 2 }] } }), "updated", 0],
       [note("south", { metadata: { k: [1, { b: 2, a: 1 }], title: "T", source: "note" } }), "unchanged", 0],
       [note("south", { metadata: { source: "note" }, docId: DocumentId.make("named") }), "updated", 1]
     ]

@@ -13,6 +13,7 @@ import * as files from "./sqlite/files.ts"
 import * as graph from "./sqlite/graph/edges.ts"
 import { entitiesOf } from "./sqlite/graph/entities.ts"
 import * as graphReading from "./sqlite/graph/reading.ts"
+import { embeddings } from "./sqlite/embeddings.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
@@ -53,6 +54,8 @@ const make = Effect.gen(function* () {
     dropCollection: Effect.fn("Store.dropCollection")((name) => change(collections.drop(sql, name))),
 
     lookup: Effect.fn("Store.lookup")((name, refs) => read(within(name, ({ id }) => resolve(sql, id, refs)))),
+
+    embeddings: Effect.fn("Store.embeddings")((name, of) => read(within(name, ({ id }) => embeddings(sql, id, of)))),
 
     put: Effect.fn("Store.put")(function* (name, prepared, options) {
       const now = yield* Clock.currentTimeMillis

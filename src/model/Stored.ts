@@ -30,6 +30,15 @@ export interface IndexedPassage extends Passage {
   readonly vector: Option.Option<Vector>
 }
 
+/** What of a stored passage was embedded, and what came of it. */
+export interface EmbeddedPassage {
+  /** Its document's. */
+  readonly title: string | undefined
+  readonly heading: ReadonlyArray<string>
+  readonly text: string
+  readonly vector: Vector
+}
+
 /** A document ready to be stored. Its passages' spans lie in `content`, in order. */
 export interface PreparedDocument extends DocumentRef {
   readonly fingerprint: string

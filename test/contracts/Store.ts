@@ -93,6 +93,36 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       })
     )
 
+    it.effect("knows what was embedded of documents, and of their like", () =>
+      Effect.gen(function* () {
+        const { name, put, store } = yield* fresh
+        const east = unit(0, 1, 0, 0)
+        const [first] = yield* put(
+          document("one\ntwo\nthree", { source: "a", title: "A", vectors: [north, undefined, east] }),
+          document("four", { source: "b" }),
+          document("four", { source: "c" })
+        )
+        const found = yield* store.embeddings(name, { docIds: [first!.docId], fingerprints: ["of four", "of five"] })
+        assert.sameDeepMembers(
+          [...found],
+          [
+            { title: "A", heading: [], text: "one", vector: north },
+            { title: "A", heading: [], text: "three", vector: east },
+            { title: undefined, heading: [], text: "four", vector: north }
+          ]
+        )
+        const byEither = yield* store.embeddings(name, {
+          docIds: [first!.docId],
+          fingerprints: ["of one\ntwo\nthree", "of f"]
+        })
+        assert.lengthOf(byEither, 2)
+        assert.deepStrictEqual(yield* store.embeddings(name, { docIds: [], fingerprints: [] }), [])
+        const other = CollectionName.make("never-made")
+        const missing = yield* Effect.flip(store.embeddings(other, { docIds: [], fingerprints: ["of four"] }))
+        assert.strictEqual(missing._tag, "CollectionNotFound")
+      })
+    )
+
     it.effect("gives a document back as it was", () =>
       Effect.gen(function* () {
         const { name, put, store } = yield* fresh

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
@@ -65,6 +66,35 @@ const setUp = Effect.gen(function* () {
 
 const records = (count: number) =>
   Array.from({ length: count }, (_, n) => JSON.stringify({ _id: `r${n}`, text: `Record ${n} lies north.` })).join("\n")
+
+it.scoped("embeds nothing again of files that were moved, and of a changed file only what is new", () =>
+  Effect.gen(function* () {
+    const { at, embedded, report, stored, write } = yield* setUp
+    const paragraph = (word: string) => `${word} of the river. `.repeat(20).trim()
+    write("a.txt", `${paragraph("north")}\n\n${paragraph("east")}`)
+    write("rows.jsonl", records(3))
+    yield* report()
+    const first = yield* Ref.get(embedded)
+    assert.isAtLeast(first, 5)
+    fs.mkdirSync(at("sub"))
+    fs.renameSync(at("a.txt"), at("sub/b.txt"))
+    fs.renameSync(at("rows.jsonl"), at("sub/lines.jsonl"))
+    const moved = yield* report({ prune: true })
+    assert.sameMembers(
+      moved.flatMap((event) => (event._tag === "Indexed" ? [event.document.status] : [])),
+      ["created", "created", "created", "created"]
+    )
+    assert.sameMembers(
+      [...(yield* stored)],
+      ["sub/b.txt", "sub/lines.jsonl#r0", "sub/lines.jsonl#r1", "sub/lines.jsonl#r2"]
+    )
+    assert.strictEqual(yield* Ref.get(embedded), first)
+    write("sub/b.txt", `${paragraph("north")}\n\n${paragraph("west")}`)
+    yield* report()
+    // Of six passages those of the paragraph that is another now.
+    assert.include([1, 2, 3], (yield* Ref.get(embedded)) - first)
+  })
+)
 
 it.scoped("prunes nothing that another run has met meanwhile", () =>
   Effect.gen(function* () {

@@ -12,6 +12,7 @@ import checksums from "./0010_checksums.ts"
 import locators from "./0011_locators.ts"
 import digests from "./0012_digests.ts"
 import tableHeaders from "./0013_table_headers.ts"
+import contents from "./0014_contents.ts"
 
 const migrations = {
   "0001_index": index,
@@ -26,7 +27,8 @@ const migrations = {
   "0010_checksums": checksums,
   "0011_locators": locators,
   "0012_digests": digests,
-  "0013_table_headers": tableHeaders
+  "0013_table_headers": tableHeaders,
+  "0014_contents": contents
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

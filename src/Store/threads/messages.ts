@@ -38,6 +38,7 @@ export const writes = [
 /** The port's reads that may take long; the others look up a few rows, which costs less than asking a thread. */
 export const reads = [
   "lookup",
+  "embeddings",
   "knownFiles",
   "filesBelow",
   "documentsOf",
