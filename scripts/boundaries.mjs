@@ -13,6 +13,7 @@ const useCases = ["*.ts", "!App.ts", "!bin.ts", "!index.ts", "!client.ts"]
 /** What may be asked of the rooms: their services, not what these are made of. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
 const doors = [...useCases, ...rooms, "api/", ...words]
+const database = "@effect/|better-sqlite3|sqlite-vec"
 const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-sqlite3|sqlite-vec|ollama"
 
 /**
@@ -37,11 +38,8 @@ const table = [
   ]),
 
   // Engines know nothing of where their bytes are kept.
-  {
-    places: ["codes/", "postings/"],
-    may: ["Store/", "runtime/", ...words],
-    not: "@effect/zzz|better-sqlite3|sqlite-vec"
-  },
+  { places: ["postings/"], may: [...words], not: database },
+  { places: ["codes/"], may: ["Store/", "runtime/", ...words] },
 
   // Implementations.
   { places: ["Config/"], may: ["Config.ts", ...words] },

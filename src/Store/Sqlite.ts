@@ -19,7 +19,6 @@ import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
-import { nearTerms } from "../postings/spelling.ts"
 import { rank } from "./sqlite/rank.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
 import * as reading from "./sqlite/reading.ts"
@@ -177,7 +176,7 @@ const make = Effect.gen(function* () {
         Effect.flatMap(
           Effect.forEach(names, (name) => collections.find(sql, name)),
           (found) =>
-            nearTerms(
+            keyword.nearTerms(
               sql,
               found.map(({ id }) => id),
               query

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Arena, Loaded, Postings } from "./Arena.ts"
 import { damaged } from "../model/Damaged.ts"
@@ -6,7 +5,8 @@ import { BlockReader, compareTerms, findTerm } from "./block.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { blockOf } from "./head.ts"
 import { forEachPosting, type Frequencies, writePosting } from "./posting.ts"
-import { type BlockRef, heads, readBlocks, type Segment, tombstones } from "../Store/sqlite/segments.ts"
+import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
+import { tombstones } from "./tombstones.ts"
 
 /** A term to be looked up, or the beginning of terms, which count as one. */
 export interface Needle {
@@ -17,17 +17,14 @@ export interface Needle {
 export const needleKey = ({ isPrefix, term }: Needle): string => (isPrefix ? `${term}\0` : term)
 
 /** Brings heads and tombstones of segments into the arena, as far as they are not there; in the segments' order. */
-export const loadSegments = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+export const loadSegments = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   arena: Arena,
   segments: ReadonlyArray<Segment>
 ) {
   const missing = segments.filter(({ stamp }) => !arena.segments.has(stamp))
   if (missing.length > 0) {
-    const found = yield* heads(
-      sql,
-      missing.map(({ id }) => id)
-    )
+    const found = yield* store.heads(missing.map(({ id }) => id))
     for (const { id, stamp } of missing) {
       const { firsts, ids, lengths } = found.get(id)!
       const terms = lengths.reduce((sum, length) => sum + length, 0)
@@ -53,7 +50,7 @@ export const loadSegments = Effect.fnUntraced(function* (
     }
     if (segment.dead === 0) loaded.deadAt = 0
     else if (loaded.version !== segment.version || loaded.deadAt === 0) {
-      loaded.deadAt = arena.store(yield* tombstones(sql, segment))
+      loaded.deadAt = arena.store(yield* tombstones(store, segment))
     }
     loaded.version = segment.version
     // As it is now: a reader of another snapshot may change it before this one is done.
@@ -65,8 +62,8 @@ export const loadSegments = Effect.fnUntraced(function* (
 const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0 }
 
 /** Brings the postings of terms into the arena, as far as they are not there. */
-export const loadPostings = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+export const loadPostings = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   arena: Arena,
   segments: ReadonlyArray<Segment>,
   loaded: ReadonlyArray<Loaded>,
@@ -87,7 +84,7 @@ export const loadPostings = Effect.fnUntraced(function* (
   const nameOf = ({ block, segment }: BlockRef) => `${segment}/${block}`
   const refs = new Map(wanted.flatMap((want) => want.refs.map((ref) => [nameOf(ref), ref] as const)))
   const blocks = new Map<string, Buffer>()
-  yield* readBlocks(sql, [...refs.values()], (ref, data) => blocks.set(nameOf(ref), data))
+  yield* store.readBlocks([...refs.values()], (ref, data) => blocks.set(nameOf(ref), data))
   for (const { loaded, needle, refs } of wanted) {
     const data = refs.map((ref) => blocks.get(nameOf(ref))!)
     const found = needle.isPrefix ? joined(data, needle.term) : single(data[0]!, needle.term)

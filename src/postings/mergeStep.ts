@@ -1,29 +1,13 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { parsed } from "../model/Damaged.ts"
 import { BlockReader, BlockWriter } from "./block.ts"
 import { blockOf, type Head } from "./head.ts"
 import { Input, Merger, type Places } from "./merge.ts"
 import { type Runs, RunsBuilder } from "./runs.ts"
-import {
-  add,
-  addBlocks,
-  bury,
-  clear,
-  firstTerms,
-  heads,
-  inState,
-  isDead,
-  live,
-  putHead,
-  readBlock,
-  rebuilding,
-  type Segment,
-  State,
-  tombstones,
-  unique
-} from "../Store/sqlite/segments.ts"
+import { type Segment, type SegmentStore, State } from "./SegmentStore.ts"
 import { plan, planWhole } from "./tiers.ts"
+import { bury, isDead, tombstones } from "./tombstones.ts"
+import { unique } from "./unique.ts"
 
 /** How much a step does. */
 export interface StepOptions {
@@ -50,12 +34,12 @@ interface Running {
 }
 
 /** What a connection knows of merges, by the output's stamp: few, since a step goes on with the smallest. */
-const known = new WeakMap<SqlClient.SqlClient, Map<number, Running>>()
+const known = new WeakMap<object, Map<number, Running>>()
 const mostKnown = 8
 
-const runningOn = (sql: SqlClient.SqlClient): Map<number, Running> => {
-  const running = known.get(sql) ?? new Map<number, Running>()
-  known.set(sql, running)
+const runningOn = (store: object): Map<number, Running> => {
+  const running = known.get(store) ?? new Map<number, Running>()
+  known.set(store, running)
   // Another process may have finished some.
   for (const stamp of [...running.keys()].slice(0, -mostKnown)) running.delete(stamp)
   return running
@@ -74,17 +58,14 @@ const sum = (values: Iterable<number>): number => {
 const total = (segments: ReadonlyArray<Segment>): number => sum(segments.map(({ dead, passages }) => passages - dead))
 
 /** Begins a merge: which passages go where is settled now; what is deleted meanwhile is carried along at the end. */
-const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: ReadonlyArray<Segment>) {
-  const found = yield* heads(
-    sql,
-    inputs.map(({ id }) => id)
-  )
+const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: ReadonlyArray<Segment>) {
+  const found = yield* store.heads(inputs.map(({ id }) => id))
   const ids = new RunsBuilder()
   const lengths = new Uint32Array(total(inputs))
   const sources: Array<Input> = []
   for (const input of inputs) {
     const head = found.get(input.id)!
-    const bits = yield* tombstones(sql, input)
+    const bits = yield* tombstones(store, input)
     const base = ids.count
     let places: Places = base
     if (input.dead === 0) {
@@ -105,10 +86,10 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
     }
     sources.push(new Input(input.id, input.blocks, places))
   }
-  if (ids.count === 0) return yield* retire(sql, inputs)
+  if (ids.count === 0) return yield* retire(store, inputs)
   const head: Head = { ids: ids.runs(), lengths, firsts: [] }
   const stamp = unique()
-  const id = yield* add(sql, {
+  const id = yield* store.add({
     collection_id: inputs[0]!.collection_id,
     stamp,
     passages: ids.count,
@@ -120,8 +101,8 @@ const start = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, inputs: Rea
     format: Math.min(...inputs.map((input) => input.format)),
     terms_version: Math.min(...inputs.map((input) => input.terms_version))
   })
-  yield* putHead(sql, id, head)
-  runningOn(sql).set(stamp, { merger: new Merger(sources), head, firsts: [] })
+  yield* store.putHead(id, head)
+  runningOn(store).set(stamp, { merger: new Merger(sources), head, firsts: [] })
 })
 
 /** Where an input's passages are in the output, told by their ids. */
@@ -130,6 +111,9 @@ const placesIn = (output: Runs, input: Runs): Places => {
   return places.includes(-1) ? places : (places[0] ?? 0)
 }
 
+/** Enough for the first term of a block, which has at most 1,024 bytes, and what stands before it. */
+const startBytes = 1100
+
 const firstTerm = (start: Buffer): Buffer => {
   const reader = new BlockReader(start)
   reader.next()
@@ -137,9 +121,9 @@ const firstTerm = (start: Buffer): Buffer => {
 }
 
 /** Takes up a merge that another process began, or this one before a rollback. */
-const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Segment) {
+const resume = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, output: Segment) {
   const ids = inputsOf(output)
-  const found = yield* heads(sql, [output.id, ...ids])
+  const found = yield* store.heads([output.id, ...ids])
   const head = found.get(output.id)!
   const through = output.through ?? Buffer.alloc(0)
   const inputs: Array<Input> = []
@@ -149,28 +133,28 @@ const resume = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, output: Se
     // Passages without a term have no blocks.
     if (through.length > 0 && firsts.length > 0) {
       input.block = Math.max(0, blockOf(firsts, through))
-      input.take(yield* readBlock(sql, { segment: id, block: input.block }), through)
+      input.take(yield* store.readBlock({ segment: id, block: input.block }), through)
     }
     inputs.push(input)
   }
   const merger = new Merger(inputs)
   merger.through = through
-  return { merger, head, firsts: yield* firstTerms(sql, output.id, firstTerm) } satisfies Running
+  return { merger, head, firsts: (yield* store.blockStarts(output.id, startBytes)).map(firstTerm) } satisfies Running
 })
 
 /** Merges on from where the last step ended. */
-const advance = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+const advance = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   output: Segment,
   { bytes, largePassages }: StepOptions
 ) {
-  const kept = runningOn(sql).get(output.stamp)
+  const kept = runningOn(store).get(output.stamp)
   const run =
     kept !== undefined && kept.merger.through.equals(output.through ?? Buffer.alloc(0))
       ? kept
-      : yield* resume(sql, output)
+      : yield* resume(store, output)
   // Dropped until the step has succeeded: it changes as it goes.
-  runningOn(sql).delete(output.stamp)
+  runningOn(store).delete(output.stamp)
   const { firsts, merger } = run
   const writer = new BlockWriter()
   const { through } = merger
@@ -179,57 +163,50 @@ const advance = Effect.fnUntraced(function* (
   // A term at least, so that even a process a step comes to an end.
   while (typeof stopped !== "string" && (left > 0 || merger.through === through)) {
     const { block, segment } = stopped
-    const data = yield* readBlock(sql, { segment, block })
+    const data = yield* store.readBlock({ segment, block })
     left -= data.length
     stopped.take(data)
     stopped = merger.run(writer, bytes)
   }
   writer.close()
-  yield* addBlocks(sql, output.id, firsts.length, writer.blocks)
+  yield* store.addBlocks(output.id, firsts.length, writer.blocks)
   for (const { first } of writer.blocks) firsts.push(first)
   const isLate = output.passages >= largePassages && writer.blocks.length > 0
-  if (stopped === "done" && !isLate) return yield* finish(sql, output, run)
-  yield* sql.unsafe("UPDATE keyword_segments SET through = ?, blocks = ? WHERE id = ?", [
-    merger.through,
-    firsts.length,
-    output.id
-  ])
-  runningOn(sql).set(output.stamp, run)
+  if (stopped === "done" && !isLate) return yield* finish(store, output, run)
+  yield* store.advanced(output.id, merger.through, firsts.length)
+  runningOn(store).set(output.stamp, run)
 })
 
 /** Puts the output in the inputs' place, with the tombstones that came after the start. */
-const finish = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+const finish = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   output: Segment,
   { firsts, head, merger }: Running
 ) {
-  yield* putHead(sql, output.id, { ...head, firsts })
-  const inputs = (yield* live(sql, output.collection_id)).filter(({ id }) => inputsOf(output).includes(id))
+  yield* store.putHead(output.id, { ...head, firsts })
+  const inputs = (yield* store.live(output.collection_id)).filter(({ id }) => inputsOf(output).includes(id))
   for (const input of inputs) {
     if (input.dead === 0) continue
     const { places } = merger.inputs.find(({ segment }) => segment === input.id)!
-    const bits = yield* tombstones(sql, input)
+    const bits = yield* tombstones(store, input)
     const buried: Array<number> = []
     for (let ordinal = 0; ordinal < input.passages; ordinal++) {
       if (!isDead(bits, ordinal)) continue
       const place = typeof places === "number" ? places + ordinal : (places[ordinal] as number)
       if (place >= 0) buried.push(place)
     }
-    if (buried.length > 0) yield* bury(sql, output.id, buried, (ordinal) => head.lengths[ordinal] as number)
+    if (buried.length > 0) yield* bury(store, output.id, buried, (ordinal) => head.lengths[ordinal] as number)
   }
-  yield* sql.unsafe(
-    `UPDATE keyword_segments SET state = ${State.live}, blocks = ?, through = NULL, inputs = NULL WHERE id = ?`,
-    [firsts.length, output.id]
-  )
-  yield* retire(sql, inputs)
+  yield* store.completed(output.id, firsts.length)
+  yield* retire(store, inputs)
 })
 
 /** Takes segments out of use: at once if they are small, else their rows go step by step. */
-const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, segments: ReadonlyArray<Segment>) {
+const retire = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, segments: ReadonlyArray<Segment>) {
   const atOnce = sum(segments.map(({ blocks }) => blocks)) < stepRows
   for (const { id } of segments) {
-    if (atOnce) yield* clear(sql, id, Number.MAX_SAFE_INTEGER)
-    else yield* sql.unsafe(`UPDATE keyword_segments SET state = ${State.garbage} WHERE id = ?`, [id])
+    if (atOnce) yield* store.clear(id, Number.MAX_SAFE_INTEGER)
+    else yield* store.discard(id)
   }
 })
 
@@ -247,27 +224,27 @@ const byCollection = (segments: ReadonlyArray<Segment>): Iterable<ReadonlyArray<
  * Does a little of what is to be merged or taken away, in a transaction of the caller's that holds the write lock; true
  * if there was something to do. Any process may do the next step, and whatever a step leaves behind is whole.
  */
-export const mergeStep = Effect.fn("Store.mergeStep")(function* (
-  sql: SqlClient.SqlClient,
+export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
+  store: SegmentStore<E>,
   options: StepOptions = step
 ) {
   // First, since their room is used again for what is merged next.
-  const [garbage] = yield* inState(sql, State.garbage)
-  if (garbage !== undefined) yield* clear(sql, garbage.id, stepRows)
-  const taken = new Set((yield* inState(sql, State.building)).flatMap(inputsOf))
+  const [garbage] = yield* store.inState(State.garbage)
+  if (garbage !== undefined) yield* store.clear(garbage.id, stepRows)
+  const taken = new Set((yield* store.inState(State.building)).flatMap(inputsOf))
   let began = false
-  const rebuilt = yield* rebuilding(sql)
-  for (const segments of byCollection(yield* inState(sql, State.live))) {
+  const rebuilt = yield* store.rebuilding
+  for (const segments of byCollection(yield* store.inState(State.live))) {
     // Its segments are about to be replaced.
     if (rebuilt.has(segments[0]!.collection_id)) continue
     const chosen = (options.whole === true ? planWhole : plan)(segments, ({ id }) => taken.has(id))
     if (chosen.length === 0) continue
-    yield* start(sql, chosen)
+    yield* start(store, chosen)
     began = true
     if (total(chosen) >= options.largePassages) return true
     break
   }
-  const [next] = (yield* inState(sql, State.building)).toSorted((a, b) => a.passages - b.passages)
-  if (next !== undefined) yield* advance(sql, next, options)
+  const [next] = (yield* store.inState(State.building)).toSorted((a, b) => a.passages - b.passages)
+  if (next !== undefined) yield* advance(store, next, options)
   return began || next !== undefined || garbage !== undefined
 })

@@ -1,9 +1,10 @@
 import { idf, norm } from "../text/bm25.ts"
-import type { Scored } from "../Store/sqlite/rank.ts"
+import type { Scored } from "../model/Scored.ts"
 import type { Arena, Loaded } from "./Arena.ts"
 import { type Needle, needleKey } from "./load.ts"
 import { allowed, type Bitmap } from "./allowed.ts"
-import { isDead, type Segment } from "../Store/sqlite/segments.ts"
+import type { Segment } from "./SegmentStore.ts"
+import { isDead } from "./tombstones.ts"
 
 /** A term of the query, and how often it is said; a fraction where it only stands in for one. */
 export interface Wanted extends Needle {
@@ -45,7 +46,7 @@ const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: n
   segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
 
 /** The best passages of segments that are loaded, best first, then by id; undefined once it is cancelled. */
-export const rank = (
+export const score = (
   arena: Arena,
   segments: ReadonlyArray<Segment>,
   loaded: ReadonlyArray<Loaded>,

@@ -1,20 +1,23 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { Cancelled } from "../Store/sqlite/Cancelled.ts"
 import { damaged } from "../model/Damaged.ts"
 import { Arena } from "./Arena.ts"
 import { loadPostings, loadSegments } from "./load.ts"
-import { rank, type SearchOptions, type Wanted } from "./score.ts"
-import { live } from "../Store/sqlite/segments.ts"
+import { score, type SearchOptions, type Wanted } from "./score.ts"
+import type { SegmentStore } from "./SegmentStore.ts"
 
 /** The best passages of some collections by BM25, best first, then by id; interrupted where nobody waits for them any more. */
-export const best = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+export const best = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
   wanted: ReadonlyArray<Wanted>,
-  options: SearchOptions & { readonly passages?: number }
+  options: SearchOptions & {
+    /** How many there are, to hold the postings against. */
+    readonly passages?: number
+    /** Asked every few milliseconds: whether nobody waits any more. */
+    readonly isCancelled: () => boolean
+  }
 ) {
-  const segments = (yield* Effect.forEach(collections, (collection) => live(sql, collection))).flat()
+  const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
   const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
   if (options.passages !== undefined && alive !== options.passages) {
     damaged(
@@ -24,7 +27,7 @@ export const best = Effect.fnUntraced(function* (
     )
   }
   const arena = Arena.current
-  const loaded = yield* loadSegments(sql, arena, segments)
-  yield* loadPostings(sql, arena, segments, loaded, wanted)
-  return rank(arena, segments, loaded, wanted, options, yield* Cancelled) ?? (yield* Effect.interrupt)
+  const loaded = yield* loadSegments(store, arena, segments)
+  yield* loadPostings(store, arena, segments, loaded, wanted)
+  return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
 })

@@ -1,4 +1,3 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
 import { allowance, distance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
@@ -6,12 +5,14 @@ import { Arena } from "./Arena.ts"
 import { BlockReader } from "./block.ts"
 import { blockOf } from "./head.ts"
 import { loadPostings, loadSegments } from "./load.ts"
-import { live, readSmallBlocks } from "../Store/sqlite/segments.ts"
+import type { SegmentStore } from "./SegmentStore.ts"
 
 /** Unknown words of a query that are looked up by what is near them. */
 const mostWords = 3
 /** Blocks of the dictionary that are read for a query, which bounds its time at any size. */
 const mostBlocks = 96
+/** Blocks beyond which only their first term is of use: a single term's postings are most of them. */
+const smallBlock = 64 * 1024
 /** Terms taken for a word. */
 const mostTerms = 2
 
@@ -57,19 +58,19 @@ const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
 }
 
 /** For each word of a query that matches nothing, the terms of the collections that are spelled most like it. */
-export const nearTerms = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
+export const nearTerms = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
   query: string
 ) {
   const words = spelledWords(query)
   if (words.length === 0) return []
-  const segments = (yield* Effect.forEach(collections, (collection) => live(sql, collection))).flat()
+  const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
   if (segments.length === 0) return []
   const arena = Arena.current
-  const loaded = yield* loadSegments(sql, arena, segments)
+  const loaded = yield* loadSegments(store, arena, segments)
   const needles = words.map(({ term }) => ({ term, isPrefix: false }))
-  yield* loadPostings(sql, arena, segments, loaded, needles)
+  yield* loadPostings(store, arena, segments, loaded, needles)
   const unknown = words
     .filter(({ term }) => loaded.every(({ postings }) => postings.get(term)!.count === 0))
     .slice(0, mostWords)
@@ -83,7 +84,7 @@ export const nearTerms = Effect.fnUntraced(function* (
       .slice(0, Math.floor(mostBlocks / unknown.length))
     const nearest = new Nearest(word)
     for (const { at, block } of refs) nearest.see(loaded[at]!.firsts[block]!.toString(), often)
-    yield* readSmallBlocks(sql, refs, (data) => {
+    yield* store.readSmallBlocks(refs, smallBlock, (data) => {
       const reader = new BlockReader(data)
       while (reader.next()) {
         if (nearest.mayBe(reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)

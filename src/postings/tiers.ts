@@ -1,4 +1,4 @@
-import { maxPassages } from "../Store/sqlite/segments.ts"
+import { maxPassages } from "./SegmentStore.ts"
 
 /** So many segments of a tier side by side become one of the next. */
 const fanOut = 8

@@ -1,12 +1,11 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
 import { ByteReader } from "./bytes.ts"
 import type { Head } from "./head.ts"
 import { forEachPosting } from "./posting.ts"
-import { heads, isDead, live, readBlock, type Segment, tombstones } from "../Store/sqlite/segments.ts"
-import { searchedHeading, searchedTitle } from "../text/naming.ts"
+import type { Segment, SegmentStore } from "./SegmentStore.ts"
+import { isDead, tombstones } from "./tombstones.ts"
 
 /** Disagreements that are told at most. */
 const most = 100
@@ -56,13 +55,12 @@ const derive = (rows: ReadonlyArray<KeywordRow>) => {
   return { lengths, digests }
 }
 
-interface Row {
-  readonly id: number
-  readonly title: string | null
-  readonly source: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
+/** What is stored of a collection, as its postings should tell it. */
+export interface Stored<E> {
+  /** How many passages there are, as far as that is known. */
+  readonly passages: number | undefined
+  /** The passages after one, in order of their ids, so many at most; none at the end. */
+  readonly after: (passage: number, most: number) => Effect.Effect<ReadonlyArray<KeywordRow>, E>
 }
 
 interface Held {
@@ -78,21 +76,22 @@ interface Held {
  * Derives the terms of a collection's passages anew and holds postings, lengths, statistics and tombstones against
  * them. Gives what disagrees, a sentence each, at most 100; empty: nothing. To be run in one snapshot.
  */
-export const verify = Effect.fn("Store.verifyKeyword")(function* (sql: SqlClient.SqlClient, collection: number) {
+export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
+  store: SegmentStore<E>,
+  collection: number,
+  stored: Stored<E>
+) {
   const found: Array<string> = []
   const say = (what: string): void => {
     if (found.length < most) found.push(what)
   }
-  const segments = yield* live(sql, collection)
-  const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
-    collection
-  ])
+  const segments = yield* store.live(collection)
   const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
-  if (alive !== counted?.passages) say(`the index has ${alive} passages, the collection ${counted?.passages}`)
+  if (alive !== stored.passages) say(`the index has ${alive} passages, the collection ${stored.passages}`)
 
   const hold = Effect.fnUntraced(function* (segment: Segment) {
-    const head = (yield* heads(sql, [segment.id])).get(segment.id)!
-    const dead = yield* tombstones(sql, segment)
+    const head = (yield* store.heads([segment.id])).get(segment.id)!
+    const dead = yield* tombstones(store, segment)
     const of = (what: string) => say(`segment ${segment.id}: ${what}`)
     const expect = (what: string, actual: number | undefined, expected: number): void => {
       if (actual !== expected) of(`${what} is ${actual}, not ${expected}`)
@@ -118,7 +117,7 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* (sql: SqlClient
     const digests = new Uint32Array(head.ids.count)
     let through: Buffer = Buffer.alloc(0)
     for (const [block, first] of head.firsts.entries()) {
-      const data = yield* readBlock(sql, { segment: segment.id, block })
+      const data = yield* store.readBlock({ segment: segment.id, block })
       const reader = new BlockReader(data)
       if (!reader.next() || !reader.currentTerm.equals(first))
         of(`block ${block} does not begin with ${first.toString()}`)
@@ -134,24 +133,10 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* (sql: SqlClient
   let next = 0
   let held: Held | undefined
   for (let after = 0; ;) {
-    const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
-       WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
-      [collection, after]
-    )
+    const rows = yield* stored.after(after, page)
     if (rows.length === 0) break
     after = rows.at(-1)!.id
-    const derived = derive(
-      rows.map(({ heading, id, source, table_header, text, title }) => ({
-        id,
-        title: searchedTitle(title, source),
-        heading: searchedHeading({
-          heading: JSON.parse(heading) as ReadonlyArray<string>,
-          tableHeader: table_header ?? undefined
-        }),
-        text
-      }))
-    )
+    const derived = derive(rows)
     for (const [index, { id }] of rows.entries()) {
       while ((held === undefined || held.segment.last_id < id) && next < segments.length) {
         if (held !== undefined) release(held)

@@ -7,7 +7,7 @@ import { blockOf, decodeHead, encodeHead } from "../../src/postings/head.ts"
 import { allowed } from "../../src/postings/allowed.ts"
 import { forEachPosting, writePosting } from "../../src/postings/posting.ts"
 import { Runs } from "../../src/postings/runs.ts"
-import { maxPassages } from "../../src/Store/sqlite/segments.ts"
+import { maxPassages } from "../../src/postings/SegmentStore.ts"
 import { crowd, plan } from "../../src/postings/tiers.ts"
 import { terms } from "../../src/text/terms.ts"
 

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Cure } from "../../upkeep/Examiner.ts"
-import { State } from "../sqlite/segments.ts"
+import { State } from "../../postings/SegmentStore.ts"
 import { codesFrom } from "../../codes/write.ts"
 import { inList, list } from "../sqlite/rows.ts"
 import type { Migration } from "./records.ts"

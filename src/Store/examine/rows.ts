@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { crcOf } from "../crc.ts"
-import { State } from "../sqlite/segments.ts"
+import { State } from "../../postings/SegmentStore.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
 import { leaving } from "../sqlite/sweep.ts"

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Finding } from "../../upkeep/Examiner.ts"
-import { State } from "../sqlite/segments.ts"
+import { State } from "../../postings/SegmentStore.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"

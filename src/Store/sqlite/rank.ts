@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
+import type { Scored } from "../../model/Scored.ts"
 import { limits } from "../../model/Limits.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
@@ -16,12 +17,6 @@ import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import { tied, TieOrder } from "./ties.ts"
 import * as vectors from "./vectors.ts"
-
-/** A passage with a leg's score. */
-export interface Scored {
-  readonly id: number
-  readonly score: number
-}
 
 /** What a hit shows, by passage id. */
 interface HitRow extends PassageRow {

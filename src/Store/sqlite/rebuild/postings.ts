@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { KeywordRow } from "../../../postings/build.ts"
-import { State } from "../segments.ts"
+import { State } from "../../../postings/SegmentStore.ts"
 import { addSegment } from "../keyword.ts"
 import { headingOf } from "../passage.ts"
 import type { Position } from "../rebuild.ts"

@@ -1,0 +1,58 @@
+import * as Effect from "effect/Effect"
+import { damaged } from "../model/Damaged.ts"
+import { chunkOrdinals, type Segment, type SegmentStore } from "./SegmentStore.ts"
+import { unique } from "./unique.ts"
+
+/** A segment's tombstones: a bit for each passage, in bytes, the lowest bit first. */
+export const tombstones = <E>(
+  store: SegmentStore<E>,
+  { dead, id, passages }: Pick<Segment, "id" | "passages" | "dead">
+): Effect.Effect<Buffer, E> => {
+  const bits = Buffer.alloc(Math.ceil(passages / 8))
+  if (dead === 0) return Effect.succeed(bits)
+  return Effect.map(store.tombstones(id), (chunks) => {
+    for (const [chunk, some] of chunks) some.copy(bits, (chunk * chunkOrdinals) / 8)
+    // Without a chunk of them deleted passages would be found again.
+    return countBits(bits) === dead ? bits : damaged(`the list of what is deleted in segment ${id} is not whole`)
+  })
+}
+
+/** Marks passages of a segment as deleted, by their ordinals; those that are already stay so. */
+export const bury = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
+  segment: number,
+  ordinals: ReadonlyArray<number>,
+  lengthOf: (ordinal: number) => number
+) {
+  const chunks = new Map<number, Array<number>>()
+  for (const ordinal of ordinals) {
+    const chunk = Math.floor(ordinal / chunkOrdinals)
+    const within = chunks.get(chunk)
+    if (within === undefined) chunks.set(chunk, [ordinal])
+    else within.push(ordinal)
+  }
+  let dead = 0
+  let terms = 0
+  for (const [chunk, within] of chunks) {
+    const bits = (yield* store.tombstones(segment, chunk)).get(chunk) ?? Buffer.alloc(chunkOrdinals / 8)
+    for (const ordinal of within) {
+      const at = (ordinal % chunkOrdinals) >>> 3
+      const bit = 1 << (ordinal & 7)
+      if (((bits[at] as number) & bit) !== 0) continue
+      bits[at] = (bits[at] as number) | bit
+      dead++
+      terms += lengthOf(ordinal)
+    }
+    yield* store.putTombstones(segment, chunk, bits)
+  }
+  yield* store.buried(segment, dead, terms, unique())
+})
+
+const countBits = (bits: Uint8Array): number => {
+  let count = 0
+  for (let i = 0; i < bits.length; i++) for (let byte = bits[i] as number; byte !== 0; byte &= byte - 1) count++
+  return count
+}
+
+export const isDead = (bits: Uint8Array, ordinal: number): boolean =>
+  (((bits[ordinal >>> 3] as number) >>> (ordinal & 7)) & 1) === 1
