@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { LlmConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
-import { type Generation, Llm, LlmUnavailable, type Turn } from "./Llm.ts"
+import { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Turn } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
@@ -26,7 +26,9 @@ export interface Answering extends Omit<SearchOutcome, "queryTimeMs"> {
   readonly hits: ReadonlyArray<Hit>
   /** How many more were found, ranked below them, for which the model's window had no room. */
   readonly omitted: number
-  /** Looks for what answers, which may take a moment, and starts nothing yet; fails where the window has room for no passage. */
+  /** What is going to answer. */
+  readonly llm: LlmIdentity
+  /** Starts nothing yet; fails where the window has room for no passage. */
   readonly generation: Effect.Effect<Generation, LlmUnavailable>
 }
 
@@ -98,13 +100,20 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
           ? { history: undefined, tokens: 0 }
           : yield* remembered(request.history)
       // What quotes reads no prompt, so that no window bounds it.
-      const outcome = yield* prompt.run({
-        ...request,
-        maxTokens: backend === "extractive" ? undefined : Math.floor(room - tokens)
-      })
+      const [outcome, identity] = yield* Effect.all(
+        [
+          prompt.run({
+            ...request,
+            isCited: true,
+            maxTokens: backend === "extractive" ? undefined : Math.floor(room - tokens)
+          }),
+          llm.identity(model)
+        ],
+        { concurrency: 2 }
+      )
       const { alsoSearched, degraded, fits, found, fusion, hint, mode, prompt: text } = outcome
       const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
-      const quotes = isBare && (yield* llm.identity(model)).backend === "extractive"
+      const quotes = isBare && identity.backend === "extractive"
       const hits = quotes ? found : outcome.hits
       const omitted = found.length - hits.length
       return {
@@ -115,6 +124,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         degraded,
         alsoSearched,
         hint,
+        llm: found.length === 0 ? unanswered.llm : identity,
         generation:
           isBare && !quotes
             ? crowded(omitted)

@@ -166,13 +166,13 @@ const embedders = Layer.unwrapEffect(
 ).pipe(Layer.provide(Breakers.Default))
 
 /** What writes answers; each kind's own code is loaded where it is asked for. */
-const llm = Layer.effect(
+const llm = Layer.scoped(
   Llm,
   Effect.gen(function* () {
     const config = yield* Config.LlmConfig
     switch (config.backend) {
       case "auto":
-        return (yield* Effect.promise(() => import("./Llm/Auto.ts"))).make(config)
+        return yield* (yield* Effect.promise(() => import("./Llm/Auto.ts"))).make(config)
       case "ollama":
         return (yield* Effect.promise(() => import("./Llm/Ollama.ts"))).make(config)
       case "extractive":

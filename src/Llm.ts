@@ -42,6 +42,8 @@ export interface LlmIdentity {
   readonly backend: "ollama" | "openai" | "extractive"
   /** None for extractive answers: no model writes them. */
   readonly model?: string | undefined
+  /** Why no model does, where one would if it could. It may name addresses. */
+  readonly why?: string | undefined
 }
 
 /** An answer on its way. */

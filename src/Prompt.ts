@@ -21,12 +21,14 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
     const search = yield* Search
     const tokenizer = yield* Tokenizer
 
-    /** `maxTokens` bounds the whole prompt, in tokens of the built-in tokenizer. */
-    const run = Effect.fn("Prompt.run")(function* (request: DoorRequest & { readonly maxTokens?: number | undefined }) {
+    /** `maxTokens` bounds the whole prompt, in tokens of the built-in tokenizer; `isCited`: the answer's marks are read. */
+    const run = Effect.fn("Prompt.run")(function* (
+      request: DoorRequest & { readonly maxTokens?: number | undefined; readonly isCited?: boolean }
+    ) {
       const outcome = yield* search.run(request)
       const { maxTokens } = request
       const budget = maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
-      const { fits, included, prompt } = formatPrompt(request.query, outcome.hits, budget)
+      const { fits, included, prompt } = formatPrompt(request.query, outcome.hits, budget, request.isCited)
       return {
         ...outcome,
         hits: outcome.hits.slice(0, included),

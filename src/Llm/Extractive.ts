@@ -1,15 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
+import { withoutMarks } from "../text/citations.ts"
 import { extract } from "../text/extract.ts"
 
 const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
 const nothing = "No language model is at hand, and no sentence of the passages answers this."
 
 const llm: LlmIdentity = { backend: "extractive" }
-
-/** A passage's own reference marks would be taken for citations of passages. */
-const unmarked = (text: string): string => text.replace(/[[【](\d[\d\s,;–-]*)[\]】]/g, "($1)")
 
 /**
  * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in a
@@ -29,7 +27,7 @@ export const service: typeof Llm.Service = {
         const quotes = extract(query, hits)
         return quotes.length === 0
           ? Stream.succeed(nothing)
-          : Stream.fromIterable([preface, ...quotes.map(({ n, text }) => `\n\n“${unmarked(text)}” [${n}]`)])
+          : Stream.fromIterable([preface, ...quotes.map(({ n, text }) => `\n\n“${withoutMarks(text)}” [${n}]`)])
       })
     })
 }

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import { type Generation, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
+import { spoken } from "../text/thinking.ts"
 
 /** What a server sends: a fragment, which may be empty, and whether the answer was cut there. */
 export interface Part {
@@ -16,7 +17,17 @@ const nothing = (isCut: boolean, maxTokens: number) =>
       : "The model ended without a word; try again, or raise llm.max_tokens or llm.temperature"
   })
 
-/** An answer out of what a server sends; one without a word is an error. */
+/** The parts without what the model thinks aloud before it answers. */
+const withoutThinking = <E>(parts: Stream.Stream<Part, E>): Stream.Stream<Part, E> =>
+  Stream.suspend(() => {
+    const { next, rest } = spoken()
+    return parts.pipe(
+      Stream.map(({ isCut, text }) => ({ isCut, text: next(text) })),
+      Stream.concat(Stream.suspend(() => Stream.make({ isCut: false, text: rest() })))
+    )
+  })
+
+/** An answer out of what a server sends; one without a word beside what it thinks is an error. */
 export const generation = (
   llm: LlmIdentity,
   maxTokens: number,
@@ -34,7 +45,7 @@ export const generation = (
     return {
       llm,
       isCut: Effect.map(Ref.get(state), ({ isCut }) => isCut),
-      fragments: parts.pipe(
+      fragments: withoutThinking(parts).pipe(
         Stream.tap(seen),
         Stream.map(({ text }) => text),
         Stream.filter((text) => text !== ""),

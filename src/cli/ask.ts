@@ -43,8 +43,10 @@ export const AskReport = Schema.Struct({
 }).annotations({ identifier: "AskReport" })
 
 /** Who answers, as it is said before the answer. */
-const named = ({ backend, model }: LlmIdentity): string =>
-  model === undefined ? "no language model: the passages themselves answer" : `${backend} ${model}`
+const named = ({ backend, model, why }: LlmIdentity): string =>
+  model === undefined
+    ? `no language model: the passages themselves answer${why === undefined ? "" : ` (${why})`}`
+    : `${backend} ${model}`
 
 export const ask = define(
   {
@@ -104,6 +106,9 @@ export const ask = define(
         }
         yield* print(`\n\n${renderSources(hits, verdicts, cwd, out.colors)}`)
         for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(doubt)
+        if (verdicts.length === 0 && llm.backend !== "extractive") {
+          yield* note("clew: the answer cites none of the passages; nothing in it was checked")
+        }
         if (cut) yield* note("clew: the answer was cut at llm.max_tokens")
         if (omitted > 0) {
           yield* note(`clew: ${count(omitted, "more passage")} did not fit the model's window (llm.context_tokens)`)

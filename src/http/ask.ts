@@ -9,7 +9,7 @@ import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { LlmUnavailable } from "../Llm.ts"
+import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import type { Fusion, Mode } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { besides } from "../Search.ts"
@@ -38,10 +38,20 @@ interface Provenance {
   readonly also_searched?: ReadonlyArray<string>
   readonly hint?: string
   readonly omitted?: number
+  readonly llm: LlmIdentity
 }
 
-export const provenance = ({ alsoSearched, degraded, fusion, hint, mode, omitted }: Answering): Provenance => ({
+export const provenance = ({
+  alsoSearched,
+  degraded,
+  fusion,
+  hint,
+  llm: { why, ...llm },
   mode,
+  omitted
+}: Answering): Provenance => ({
+  mode,
+  llm: { ...llm, ...(why === undefined ? {} : { why: withoutInside(why) }) },
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
   ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
@@ -56,8 +66,12 @@ const inHeader = (text: string): string =>
     .replace(/[^\x20-\x7e]+/g, "?")
     .slice(0, 500)
 
-export const headersOf = ({ degraded, fusion, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
+const answeredBy = ({ backend, model, why }: LlmIdentity): string =>
+  `${backend}${model === undefined ? "" : ` ${model}`}${why === undefined ? "" : ` (${why})`}`
+
+export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
+  "x-clew-llm": inHeader(answeredBy(llm)),
   ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
   ...(degraded === undefined ? {} : { "x-clew-degraded": inHeader(degraded) }),
   ...(omitted === undefined ? {} : { "x-clew-omitted": String(omitted) })

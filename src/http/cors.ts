@@ -1,7 +1,7 @@
 import type * as Headers from "@effect/platform/Headers"
 
 const exposed =
-  "x-request-id, retry-after, www-authenticate, allow, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
+  "x-request-id, retry-after, www-authenticate, allow, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
 
 /** Whether any page may call. */
 export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")

@@ -16,9 +16,15 @@ const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
 /** Some models write the brackets of CJK texts; `[1](…)` is a link. */
 const mark = new RegExp(String.raw`\[${inside}\](?!\()|\u3010${inside}\u3011`, "g")
 
-/** `a[1]` in code is no citation. */
+/** `a[1]` in code is no citation; a fence that is never closed opens none. */
 const withoutCode = (answer: string): string =>
-  answer.replace(/```[^]*?(?:```|$)|`[^`\n]*`/g, (code) => code.replace(/[^\n]/g, " "))
+  answer.replace(/```[^]*?```|`[^`\n]*`/g, (code) => code.replace(/[^\n]/g, " "))
+
+/** A reference mark of a text's own, as `[12]` behind a word, a space or a full stop; not `a[1]` of code. */
+const ownMark = /(^|[^\p{L}\p{N}_\])[`])[[【](\d[\d\s,;–-]{0,40})[\]】](?!\()/gmu
+
+/** A text whose own reference marks nobody takes for citations of passages: `[12]` gets round brackets. */
+export const withoutMarks = (text: string): string => text.replace(ownMark, "$1($2)")
 
 /** The ends of an answer's sentences. Marks are blank here, so that one behind a full stop belongs to what it ends. */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {

@@ -2,6 +2,7 @@ import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
+import { withoutMarks } from "./citations.ts"
 
 const instruction =
   "Answer the question from the numbered passages below alone, and cite each passage you use by its number, like [1]. " +
@@ -45,7 +46,7 @@ export const titleOf = ({ document, passage }: Hit): string =>
  * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
  * title and headings, the names of a table's columns where it begins within one, an empty line, and the text.
  */
-export const entry = (hit: Hit, number: number): string => {
+export const entry = (hit: Hit, number: number, text = hit.passage.text): string => {
   const title = titleOf(hit)
   const quoted = [
     `source: ${citation(hit)}`,
@@ -54,7 +55,7 @@ export const entry = (hit: Hit, number: number): string => {
     ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),
     ...(hit.via === undefined ? [] : [`via: ${bounded(hit.via.map(({ entity }) => entity).join(", "))}`]),
     "",
-    hit.passage.text
+    text
   ].join("\n")
   const marks = fence(quoted)
   return `[${number}] (score: ${hit.score.toFixed(4)})\n${marks}\n${quoted}\n${marks}`
@@ -70,12 +71,14 @@ export interface Prompt {
 
 /**
  * An instruction line, the passages as numbered entries in rank order, and the question. With `maxTokens` the lowest
- * ranks are dropped until the whole fits, and the prompt says so; entry n is always hit n.
+ * ranks are dropped until the whole fits, and the prompt says so; entry n is always hit n. Where the answer's citations
+ * are read, the passages' own reference marks get round brackets, or the model may copy one.
  */
 export const formatPrompt = (
   query: string,
   hits: ReadonlyArray<Hit>,
-  budget?: { readonly maxTokens: number; readonly countTokens: (text: string) => number }
+  budget?: { readonly maxTokens: number; readonly countTokens: (text: string) => number },
+  isCited = false
 ): Prompt => {
   const question = `Question: ${oneLine(query)}`
   const render = (entries: ReadonlyArray<string>) => {
@@ -88,7 +91,9 @@ export const formatPrompt = (
           : []
     return [instruction, "Context:", ...entries, ...notes, question].join("\n\n")
   }
-  const entries = hits.map((hit, index) => entry(hit, index + 1))
+  const entries = hits.map((hit, index) =>
+    entry(hit, index + 1, isCited ? withoutMarks(hit.passage.text) : hit.passage.text)
+  )
   if (budget === undefined) return { prompt: render(entries), included: entries.length, fits: true }
 
   const { countTokens, maxTokens } = budget

@@ -186,12 +186,13 @@ const find = (url: string, model: string, within: number) =>
     )
   )
 
-/** Whether an Ollama answers there within 300 ms and has the model. */
-export const has = (url: string, model: string): Effect.Effect<boolean> => Effect.isSuccess(find(url, model, 300))
+/** Whether an error says that there is no Ollama, or none with the model; not that it was slow or failed. */
+export const isAbsence = ({ absent, reason }: OllamaError): boolean =>
+  absent === true || reason.includes("get it with `ollama pull")
 
 /**
- * As `has`, for a choice that is for good: fails with the reason, and gives one that was silent a second chance, of a
- * second, since a busy machine is.
+ * Fails with the reason where no Ollama answers there within 300 ms, or has no such model. One that was silent gets a
+ * second chance, of a second, since a busy machine is.
  */
 export const choose = (url: string, model: string): Effect.Effect<void, OllamaError> =>
   find(url, model, 300).pipe(

@@ -2,8 +2,9 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import type { Llm } from "../../src/Llm.ts"
+import type { Llm, LlmIdentity } from "../../src/Llm.ts"
 import * as Auto from "../../src/Llm/Auto.ts"
 import * as Ollama from "../../src/Llm/Ollama.ts"
 import type { ModelOptions } from "../../src/Llm/options.ts"
@@ -173,34 +174,63 @@ it.scopedLive("leaving the stream closes the connection at once, also while the 
   })
 )
 
+/** Asks who answers until it is as wanted: the choice is looked at again beside the questions. */
+const until = (llm: Llm["Type"], backend: LlmIdentity["backend"]) =>
+  llm.identity().pipe(
+    Effect.filterOrFail((identity) => identity.backend === backend),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 500 })
+  )
+
 it.scopedLive("auto answers with Ollama while it is there and has the model, else with quotes", () =>
   Effect.gen(function* () {
     const ollama = yield* startOllama(["from the model"])
-    const llm = Auto.make(optionsFor(ollama.url))
+    const llm = yield* Auto.make(optionsFor(ollama.url), 0)
     assert.deepStrictEqual(yield* llm.identity(), { backend: "ollama", model: "small" })
     assert.deepStrictEqual(yield* collect(llm), ["from the model"])
 
-    const absent = Auto.make(optionsFor(ollama.url, { model: "absent" }))
-    assert.deepStrictEqual(yield* absent.identity(), { backend: "extractive" })
+    const absent = yield* Auto.make(optionsFor(ollama.url, { model: "absent" }), 0)
+    const { backend, why } = yield* absent.identity()
+    assert.strictEqual(backend, "extractive")
+    assert.include(why, "`ollama pull absent`")
     assert.include((yield* collect(absent)).join(""), "No language model")
-
-    for (const says of ["{}", '{"models":3}', '{"models":[null]}', "[]", "<html>"]) {
-      ollama.faults.says = says
-      assert.deepStrictEqual(yield* llm.identity(), { backend: "extractive" }, says)
-    }
-    ollama.faults.says = undefined
-
-    ollama.faults.silent = true
-    const began = Date.now()
-    assert.deepStrictEqual(yield* llm.identity(), { backend: "extractive" })
-    assert.isBelow(Date.now() - began, 1000)
-    ollama.faults.silent = false
+    ollama.state.models = [...ollama.state.models, "absent:latest"]
+    yield* until(absent, "ollama")
 
     yield* ollama.stop
-    assert.strictEqual((yield* llm.answer(question)).llm.backend, "extractive")
+    assert.include((yield* until(llm, "extractive")).why, "`ollama serve`")
     // Who names a model is not fobbed off with quotes.
     assert.include(yield* reasonOf(llm, { model: "small" }), "`ollama serve`")
     yield* ollama.start
+    yield* until(llm, "ollama")
     assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+  })
+)
+
+it.scopedLive("auto keeps a model that is only slow to say that it is there", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOllama(["from the model"])
+    const llm = yield* Auto.make(optionsFor(url), 0)
+    yield* llm.identity()
+    for (const says of ["{}", '{"models":3}', "<html>"]) {
+      faults.says = says
+      for (let n = 0; n < 5; n++) assert.strictEqual((yield* llm.identity()).backend, "ollama", says)
+    }
+    faults.says = undefined
+    faults.silent = true
+    for (let n = 0; n < 5; n++) assert.strictEqual((yield* llm.identity()).backend, "ollama")
+  })
+)
+
+it.scopedLive("drops what a model thinks aloud before it answers", () =>
+  Effect.gen(function* () {
+    const { url } = yield* startOllama(["<th", "ink>The passage ", "says [1].</thi", "nk>\n\n", "Cold", " [1]."])
+    assert.deepStrictEqual(yield* collect(Ollama.make(optionsFor(url))), ["Cold", " [1]."])
+  })
+)
+
+it.scopedLive("says what to do where a model only thought", () =>
+  Effect.gen(function* () {
+    const { url } = yield* startOllama(["<think>The passage ", "says so much"])
+    assert.include(yield* reasonOf(Ollama.make(optionsFor(url))), "without a word")
   })
 )

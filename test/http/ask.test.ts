@@ -155,6 +155,7 @@ it.scopedLive("says how the passages were found, beside the contract's events", 
     const { port } = yield* filled({ faults, llm, settings })
     const whole = yield* asked(port, { top_k: 1 })
     assert.strictEqual(whole.headers["x-clew-mode"], "hybrid")
+    assert.match(String(whole.headers["x-clew-llm"]), /^ollama /)
     assert.isUndefined(whole.headers["x-clew-degraded"])
     assert.isUndefined(whole.headers["x-clew-omitted"])
     assert.deepStrictEqual(whole.comments, ["clew"])

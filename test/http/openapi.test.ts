@@ -129,6 +129,7 @@ it("declares the headers that answers carry, and what HTTP itself can go wrong w
     "X-Request-Id",
     "X-Clew-Mode",
     "X-Clew-Fusion",
+    "X-Clew-Llm",
     "X-Clew-Degraded",
     "X-Clew-Omitted"
   ])

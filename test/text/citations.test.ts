@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { citationMarks, lexicalSupport } from "../../src/text/citations.ts"
+import { citationMarks, lexicalSupport, withoutMarks } from "../../src/text/citations.ts"
 import { hit } from "../hits.ts"
 
 const marks = (answer: string) => citationMarks(answer).map(({ n, sentence }) => [n, sentence])
@@ -37,6 +37,10 @@ describe("citationMarks", () => {
 
   it("takes no index in code for a citation", () => {
     assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
+  })
+
+  it("a fence that is never closed hides no mark", () => {
+    assert.deepStrictEqual(marks("```sh\nclew index docs\n\nLava flows [2]."), [[2, "Lava flows."]])
   })
 
   it("takes no link for a citation, and reads the brackets that some models write", () => {
@@ -90,5 +94,15 @@ describe("lexicalSupport", () => {
     assert.strictEqual(lexicalSupport("", tides), 0)
     assert.strictEqual(lexicalSupport("It is.", tides), 0)
     assert.strictEqual(lexicalSupport("It is the.", hit({ text: "It is the sea." })), 0)
+  })
+})
+
+describe("withoutMarks", () => {
+  it.each([
+    ["Lava flows.[12] Ice creeps [3, 4].", "Lava flows.(12) Ice creeps (3, 4)."],
+    ["【7】 says so", "(7) says so"],
+    ["rows[1] = list[2][3]; `[4]`; [5](http://x); [a]", "rows[1] = list[2][3]; `[4]`; [5](http://x); [a]"]
+  ])("%j becomes %j", (text, wanted) => {
+    assert.strictEqual(withoutMarks(text), wanted)
   })
 })

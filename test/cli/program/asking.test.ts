@@ -61,6 +61,18 @@ describe("ask", () => {
     })
   )
 
+  it.scopedLive("says so where an answer cites nothing, and why no model answers", () =>
+    Effect.gen(function* () {
+      const ollama = yield* startOllama(["<think>The tide?</think>", "It is high."])
+      const { stderr, stdout } = yield* Effect.promise(() => box.run(tide, { env: llmAt(ollama.url) }))
+      assert.isTrue(stdout.startsWith("It is high."), stdout)
+      assert.include(stderr, "cites none of the passages")
+      const auto = { CLEW_LLM_BACKEND: "auto", CLEW_LLM_URL: ollama.url, CLEW_LLM_MODEL: "absent" }
+      const quoted = yield* Effect.promise(() => box.run(tide, { env: auto }))
+      assert.match(quoted.stderr, /answered by no language model: .*`ollama pull absent`/)
+    })
+  )
+
   it.scopedLive("says what to do when the model is not there, or breaks off", () =>
     Effect.gen(function* () {
       const ollama = yield* startOllama(["one ", "two "])
