@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, string>> = {
   embed: "passages embedded a second, and the time to load the packaged model",
   chunk: "documents cut a second",
   keyword: "the keyword leg held against FTS5 on collections, then timed at sizes: indexing, bytes, queries",
+  graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   terms: "index terms and highlighting",
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",

@@ -17,14 +17,14 @@ const relative = (source: string, target: string) =>
 
 const rules: ReadonlyArray<Rule> = [
   // Markdown: [text](target "title")
-  { relation: "links", sign: "](", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
+  { relation: "links", sign: "[", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
   // Markdown: [label]: target
-  { relation: "links", sign: "]:", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
+  { relation: "links", sign: "[", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
   { relation: "links", sign: "=", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
   // Wiki: [[Page#section|label]]
-  { relation: "links", sign: "[[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
+  { relation: "links", sign: "[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
   // AsciiDoc
-  { relation: "links", sign: "linkgit:", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
+  { relation: "links", sign: "[", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
   { relation: "links", sign: "[", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
   // JavaScript and TypeScript
   {
@@ -36,17 +36,20 @@ const rules: ReadonlyArray<Rule> = [
   // C
   {
     relation: "imports",
-    sign: "include",
+    sign: "#",
     pattern: /^[ \t]{0,8}#[ \t]{0,8}include[ \t]{0,8}"([^"\n]{1,300})"/gmu,
     key: targetKey
   }
 ]
 
+const signs = [...new Set(rules.map(({ sign }) => sign))]
+
 /** A document's links and imports, by the rules of the formats that have any. */
 export const links = (text: string, source: string): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
+  const there = new Map(signs.map((sign) => [sign, text.includes(sign)]))
   for (const { key, pattern, relation, sign } of rules) {
-    if (!text.includes(sign)) continue
+    if (there.get(sign) !== true) continue
     for (const match of text.matchAll(pattern)) {
       const known = key(source, match[1]!)
       if (known === undefined || known === "") continue
