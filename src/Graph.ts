@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { load } from "./Graph/network.ts"
 import * as ranking from "./Graph/ranking.ts"
-import type { CollectionName } from "./model/Collection.ts"
+import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 import { Store } from "./Store.ts"
 import type { Network } from "./text/graph/network.ts"
@@ -30,6 +30,13 @@ const passagesRead = 50
 const longestPath = 6
 /** Entities that a search for a path, or for neighbours, goes on from at each step. */
 const widest = 200
+
+/** The linkage of a collection, of the default one where none is named; nothing where there is none. */
+export const linkageIn = (store: Store["Type"], collection: CollectionName | undefined) =>
+  store.linkage(collection ?? defaultCollection).pipe(
+    Effect.map((linkage): { readonly linkage?: number } => ({ linkage })),
+    Effect.catchTag("CollectionNotFound", () => Effect.succeed<{ readonly linkage?: number }>({}))
+  )
 
 interface Parent {
   readonly from: number

@@ -12,6 +12,7 @@ import * as documents from "./sqlite/documents.ts"
 import * as files from "./sqlite/files.ts"
 import * as graph from "./sqlite/graph/edges.ts"
 import { entitiesOf } from "./sqlite/graph/entities.ts"
+import * as linkage from "./sqlite/graph/linkage.ts"
 import * as graphReading from "./sqlite/graph/reading.ts"
 import { embeddings } from "./sqlite/embeddings.ts"
 import { exported } from "./sqlite/exporting.ts"
@@ -68,7 +69,9 @@ const make = Effect.gen(function* () {
             if (configured !== undefined && !sameEmbedder(recorded, configured)) {
               return yield* new EmbedderMismatch({ collection: name, recorded, configured })
             }
-            return yield* documents.put(sql, collection, prepared, now, { ...options, inGraph })
+            const outcomes = yield* documents.put(sql, collection, prepared, now, { ...options, inGraph })
+            if (inGraph) yield* linkage.keep(sql, collection.id)
+            return outcomes
           })
         )
       )
@@ -208,7 +211,7 @@ const make = Effect.gen(function* () {
     ),
 
     extendGraph: Effect.fn("Store.extendGraph")((name, after, limit) =>
-      write(within(name, ({ id }) => graph.extend(sql, id, after, limit)))
+      write(within(name, ({ id }) => Effect.zipLeft(graph.extend(sql, id, after, limit), linkage.keep(sql, id))))
     ),
 
     linkage: Effect.fn("Store.linkage")((name) => read(within(name, ({ id }) => searching.linkages.of(sql, id)))),

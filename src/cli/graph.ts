@@ -6,6 +6,7 @@ import * as Stream from "effect/Stream"
 import { Graph } from "../Graph.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
+import { linkageWanted } from "../text/graph/measure.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../text/graph/network.ts"
 import { define, group } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -49,6 +50,13 @@ const write = Effect.fnUntraced(function* (file: string | undefined, text: strin
   yield* note(`clew: wrote ${file}`)
 })
 
+/** What the linkage is, and what follows from it. */
+export const linkageText = (linkage: number): string =>
+  `${Math.round(linkage * 100)} % of the documents name or link another: by itself a search ` +
+  (linkage < linkageWanted
+    ? `leaves the graph alone (below ${linkageWanted * 100} %)`
+    : "goes along the graph where the query names something in it")
+
 const build = define(
   {
     name: "build",
@@ -80,7 +88,7 @@ const build = define(
           { collection, added_chunks: done.added, chunks: done.seen, linkage, build_time_ms: took },
           Effect.succeed(
             `Added ${count(done.added, "passage")} of ${count(done.seen, "passage")} in ${durationText(took)}. ` +
-              `${Math.round(linkage * 100)} % of the documents name or link another`
+              linkageText(linkage)
           )
         )
       }).pipe(Effect.provide(engine.open("change")))

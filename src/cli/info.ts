@@ -11,6 +11,8 @@ import * as options from "./options.ts"
 import { bytesText, numberText, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
+import { linkageIn } from "../Graph.ts"
+import { linkageText } from "./graph.ts"
 import { version } from "../version.ts"
 
 export const info = define(
@@ -33,6 +35,7 @@ export const info = define(
         const collections = yield* store.collections
         const shownFirst =
           collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
+        const joined = yield* linkageIn(store, flags.collection)
         const embedding = shownFirst?.embedder ?? (yield* (yield* Embedders).configured.identity)
 
         const text = Effect.gen(function* () {
@@ -47,6 +50,7 @@ export const info = define(
             row("Documents", numberText(stats.documents)),
             row("Passages", numberText(stats.passages)),
             row("Collections", collections.map(({ name }) => name).join(", ") || "none"),
+            ...(joined.linkage === undefined ? [] : [row("Graph", linkageText(joined.linkage))]),
             row("Embedder", describeEmbedder(embedding)),
             row(
               "Config",
@@ -58,6 +62,7 @@ export const info = define(
         yield* printResult(
           Stats,
           toStats(stats, sizes, {
+            ...joined,
             embedding: toEmbedding(embedding),
             read_only: false,
             version,

@@ -10,6 +10,7 @@ import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
 import { toWatching } from "../model/Watching.ts"
 import { Store } from "../Store.ts"
+import { linkageIn } from "../Graph.ts"
 import { version } from "../version.ts"
 import { Watcher } from "../files/Watcher.ts"
 import { Access } from "./Access.ts"
@@ -124,7 +125,9 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       )
       .handle("stats", ({ urlParams: { collection } }) =>
         Effect.gen(function* () {
-          return toStats(yield* statsOf(collection), yield* store.sizes(), {
+          const stats = yield* statsOf(collection)
+          return toStats(stats, yield* store.sizes(), {
+            ...(yield* linkageIn(store, collection)),
             embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
             read_only: readOnly,
             version,

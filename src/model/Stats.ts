@@ -50,6 +50,12 @@ export const Stats = Schema.Struct({
   code_bytes: Schema.Int.annotations({
     description: "Of that, the codes that vectors are found by; 0 while they are few"
   }),
+  linkage: Schema.optional(
+    Schema.Finite.annotations({
+      description:
+        "Share of the documents that name or link another, of the collection named, else of the default one; absent before that is made"
+    })
+  ),
   embedding: Embedding,
   read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
   version: Schema.String.annotations({ description: "Clew's version" }),
@@ -61,7 +67,7 @@ export type Stats = typeof Stats.Type
 export const toStats = (
   stats: StoreStats,
   sizes: StoreSizes,
-  process: Pick<Stats, "embedding" | "read_only" | "version" | "uptime_seconds" | "watch">
+  process: Pick<Stats, "linkage" | "embedding" | "read_only" | "version" | "uptime_seconds" | "watch">
 ): Stats => ({
   documents: stats.documents,
   chunks: stats.passages,

@@ -57,6 +57,17 @@ it.scopedLive("lists entities by PageRank, by the beginning of their names, a pa
   })
 )
 
+it.scopedLive("says in /stats what share of the documents it joins", () =>
+  Effect.gen(function* () {
+    const port = yield* indexed
+    const { json, status } = yield* ask(port, "GET", "/stats")
+    assert.strictEqual(status, 200)
+    assert.closeTo(json.linkage, 2 / 3, 1e-9)
+    const { port: empty } = yield* start()
+    assert.notProperty((yield* ask(empty, "GET", "/stats")).json, "linkage")
+  })
+)
+
 it.scopedLive("lists the entities of what is there now", () =>
   Effect.gen(function* () {
     const port = yield* indexed

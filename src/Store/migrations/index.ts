@@ -13,6 +13,7 @@ import locators from "./0011_locators.ts"
 import digests from "./0012_digests.ts"
 import tableHeaders from "./0013_table_headers.ts"
 import contents from "./0014_contents.ts"
+import linkages from "./0015_linkages.ts"
 
 const migrations = {
   "0001_index": index,
@@ -28,7 +29,8 @@ const migrations = {
   "0011_locators": locators,
   "0012_digests": digests,
   "0013_table_headers": tableHeaders,
-  "0014_contents": contents
+  "0014_contents": contents,
+  "0015_linkages": linkages
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -126,4 +126,41 @@ it.layer(NodeFileSystem.layer)("the graph", (it) => {
       assert.strictEqual(of("list.md").length, 48)
     })
   )
+
+  it.scoped("keeps in the index what share of the documents it joins, and measures it anew after changes", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+      const opened = <A, E>(use: (store: Store["Type"]) => Effect.Effect<A, E>) =>
+        Effect.scoped(
+          Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create" })), (context) =>
+            Effect.provide(Effect.flatMap(Store, use), context)
+          )
+        )
+      const put = (store: Store["Type"], source: string, title: string) =>
+        store.put(name, [document("He knew Ada Lovelace well.", { source, title })])
+      yield* opened((store) =>
+        Effect.gen(function* () {
+          yield* store.createCollection(name, embedder)
+          yield* put(store, "a.md", "Ada Lovelace")
+          yield* put(store, "b.md", "Letters")
+          assert.strictEqual(yield* store.linkage(name), 0.5)
+        })
+      )
+      const db = new Database(filename)
+      assert.deepStrictEqual(db.prepare("SELECT linkage FROM graph_linkages").pluck().all(), [0.5])
+      db.exec("UPDATE graph_linkages SET linkage = 0.25")
+      db.close()
+      // A process that comes later takes what is kept, and does not measure.
+      assert.strictEqual(yield* opened((store) => store.linkage(name)), 0.25)
+      yield* opened((store) =>
+        Effect.gen(function* () {
+          yield* put(store, "c.md", "Diaries")
+          assert.closeTo(yield* store.linkage(name), 2 / 3, 1e-9)
+          yield* store.deleteSource(name, "b.md")
+          assert.strictEqual(yield* store.linkage(name), 0.5)
+        })
+      )
+    })
+  )
 })

@@ -74,38 +74,59 @@ export const linkageOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
 })
 
 interface Known {
-  readonly documents: number
   readonly changes: number
+  readonly documents: number
   readonly linkage: number
 }
 
-/** In smaller collections every change may count. */
-const small = 1000
+/** In collections of any size so many changes are more than a little. */
 const mostChanges = 64
 
-/** A connection's linkages; one is measured anew when the collection has changed by more than a little. */
+const isStale = (before: Known, { changes, documents }: Known): boolean => {
+  const few = Math.max(1, Math.min(mostChanges, before.documents >> 4))
+  return Math.abs(changes - before.changes) >= few || Math.abs(documents - before.documents) > documents >> 4
+}
+
+/** The state of a collection, and the linkage that is kept of it. */
+const keptOf = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(
+    sql.unsafe<Omit<Known, "linkage"> & { readonly kept: string | null }>(
+      `SELECT changes, documents,
+              (SELECT json_object('changes', changes, 'documents', documents, 'linkage', linkage)
+               FROM graph_linkages WHERE collection_id = collections.id) AS kept
+       FROM collections WHERE id = ?`,
+      [collection]
+    ),
+    ([row]) => ({
+      state: { changes: row!.changes, documents: row!.documents, linkage: 0 } satisfies Known,
+      kept: row!.kept === null ? undefined : (JSON.parse(row!.kept) as Known)
+    })
+  )
+
+/** Measures the linkage anew where the collection has changed by more than a little; in a transaction that changed it. */
+export const keep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+  const { kept, state } = yield* keptOf(sql, collection)
+  if (kept !== undefined && !isStale(kept, state)) return
+  const linkage = yield* linkageOf(sql, collection, state.documents)
+  yield* sql.unsafe("REPLACE INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)", [
+    collection,
+    state.changes,
+    state.documents,
+    linkage
+  ])
+})
+
+/** A connection's linkages: those that are kept in the index, or where these are out of date, measured here. */
 export class Linkages {
   private readonly known = new Map<number, Known>()
 
   readonly of = Effect.fnUntraced(function* (this: Linkages, sql: SqlClient.SqlClient, collection: number) {
-    const [state] = yield* sql.unsafe<{ readonly changes: number; readonly documents: number }>(
-      "SELECT changes, documents FROM collections WHERE id = ?",
-      [collection]
-    )
-    const { changes, documents } = state!
-    const before = this.known.get(collection)
-    if (before !== undefined && !this.isStale(before, changes, documents)) return before.linkage
-    const linkage = yield* linkageOf(sql, collection, documents)
-    this.known.set(collection, { changes, documents, linkage })
+    const { kept, state } = yield* keptOf(sql, collection)
+    for (const before of [kept, this.known.get(collection)]) {
+      if (before !== undefined && !isStale(before, state)) return before.linkage
+    }
+    const linkage = yield* linkageOf(sql, collection, state.documents)
+    this.known.set(collection, { ...state, linkage })
     return linkage
   })
-
-  private isStale(before: Known, changes: number, documents: number): boolean {
-    if (before.changes === changes) return false
-    return (
-      documents < small ||
-      Math.abs(changes - before.changes) >= mostChanges ||
-      Math.abs(documents - before.documents) * 16 > before.documents
-    )
-  }
 }
