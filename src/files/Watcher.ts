@@ -38,6 +38,9 @@ const retry = (times: number): number => Math.min(60_000, 1000 * 2 ** Math.min(t
 
 const failuresKept = 10_000
 
+/** In milliseconds, by a clock that nobody sets back. */
+const ticks = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
 /**
  * Keeps an index in step with files: what the system tells of changes is a hint, and a scan of all files, of which only
  * the changed ones are read, is the truth. A scan is made at the start, when it is quiet after changes, after whatever may
@@ -95,7 +98,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const following = events.watch(roots).pipe(
           Stream.runForEach((paths) =>
             Effect.gen(function* () {
-              const now = yield* Clock.currentTimeMillis
+              const now = yield* ticks
               if (paths.length > 0) return hints.add(paths, now)
               const isFirst = !(yield* Deferred.isDone(settled))
               state = "events"
@@ -113,7 +116,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
               if (said !== reason) yield* tell({ _tag: "Polling", reason, advice })
               said = reason
               yield* Deferred.succeed(settled, undefined)
-              hints.addAll(yield* Clock.currentTimeMillis)
+              hints.addAll(yield* ticks)
               yield* Effect.sleep(retry(tries++))
             })
           ),
@@ -132,7 +135,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         })
 
         const scan = Effect.fnUntraced(function* (cause: Cause, paths: ReadonlyArray<string>) {
-          const started = yield* Clock.currentTimeMillis
+          const started = yield* ticks
           const sum = { files: 0, created: 0, updated: 0, failed: 0, deleted: { documents: 0, passages: 0 } }
           const isForced = cause === "start" && options.pruneAll === true
           const seen = new Set<string>()
@@ -191,11 +194,10 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           )
           if (paths.length === roots.length) for (const key of failures.keys()) if (!seen.has(key)) failures.delete(key)
           for (const path of paths) if (!stopped.has(path)) held.delete(path)
-          const at = yield* Clock.currentTimeMillis
-          last = { at, ms: at - started }
+          const ms = (yield* ticks) - started
+          last = { at: yield* Clock.currentTimeMillis, ms }
           const changed = sum.created + sum.updated + sum.deleted.documents
-          if (cause !== "rescan" || changed > 0)
-            yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms: at - started })
+          if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
           // Nobody else may come to do it; it waits where there are documents to index.
           if (changed > 0 && hints.isQuiet) yield* Effect.raceFirst(store.settle(), hints.any)
         })
@@ -207,7 +209,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           if (cause === "start" && options.failEarly === true) return yield* outcome.left
           yield* tell({ _tag: "Broken", reason: outcome.left.message })
           yield* Effect.sleep(retry(broken++))
-          hints.addAll(yield* Clock.currentTimeMillis)
+          hints.addAll(yield* ticks)
         })
 
         const next = Effect.gen(function* () {
@@ -218,7 +220,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           const woken = yield* Effect.timeoutOption(hints.any, patience)
           if (Option.isNone(woken)) return yield* attempt("rescan", hints.take(roots).roots)
           for (;;) {
-            const left = hints.due(config) - (yield* Clock.currentTimeMillis)
+            const left = hints.due(config) - (yield* ticks)
             if (left <= 0) break
             yield* Effect.sleep(left)
           }

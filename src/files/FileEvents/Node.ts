@@ -14,12 +14,41 @@ export interface System {
   /** Linux tells of one folder at a time, the others of all below it. */
   readonly recursive: boolean
   readonly remoteDisk: (path: string) => string | undefined
+  /** Events it keeps for a reader that is busy; what happens beyond them it forgets. */
+  readonly queue: number
+}
+
+/** Linux says so; the others tell what they have forgotten. */
+const queueOf = (): number => {
+  try {
+    return Number(fs.readFileSync("/proc/sys/fs/inotify/max_queued_events", "utf8"))
+  } catch {
+    return Infinity
+  }
 }
 
 const machine: System = {
   open: (folder, recursive, listener) => fs.watch(folder, { recursive, persistent: false }, listener),
   recursive: process.platform === "darwin" || process.platform === "win32",
-  remoteDisk
+  remoteDisk,
+  queue: queueOf()
+}
+
+/**
+ * Node says nothing where the queue ran over; but a whole queue is read in one turn of the event loop, and so many events
+ * come in no other way.
+ */
+const counting = (system: System, ranOver: () => void): System => {
+  let events = 0
+  return {
+    ...system,
+    open: (folder, recursive, listener) =>
+      system.open(folder, recursive, (event, name) => {
+        if (events++ === 0) setImmediate(() => (events = 0))
+        listener(event, name)
+        if (events * 2 >= system.queue) ranOver()
+      })
+  }
 }
 
 /** Folders of other programs, whose many changes say nothing of documents. */
@@ -188,7 +217,10 @@ export const make = (system: System = machine): FileEvents["Type"] => ({
             }
             const changed = (place: string) => void (isOver || emit.single([place]))
             const open: Array<{ readonly close: () => void }> = []
-            for (const root of paths) if (!isOver) open.push(watchOne(root, system, changed, lost))
+            const counted = counting(system, () =>
+              lost(new FileEventsLost({ reason: "more changed at once than the system tells of" }))
+            )
+            for (const root of paths) if (!isOver) open.push(watchOne(root, counted, changed, lost))
             if (!isOver) emit.single([])
             return open
           }),
