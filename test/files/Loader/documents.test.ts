@@ -13,6 +13,7 @@ import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { sourceFile } from "../../contracts/FileFormat.ts"
+import { pdfOf } from "./pdfOf.ts"
 
 const fixture = (name: string) =>
   new Uint8Array(readFileSync(fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))))
@@ -192,6 +193,65 @@ describe("documents", () => {
       })
       assert.isAtLeast(agreed.length / pairs(expected).length, 0.95)
       assert.strictEqual(cited(paper, "lighthouse"), `#page=${String(paper.metadata["pages"])}`)
+    })
+  )
+
+  it.effect("PDF: each page is cited as itself, whatever a table of contents leaves out before it", () =>
+    Effect.gen(function* () {
+      const entries = Array.from({ length: 20 }, (_, i) => ({
+        text: `Chapter ${i + 1} ${" .".repeat(60)} ${i + 2}`,
+        y: 700 - 20 * i
+      }))
+      const pages = Array.from({ length: 20 }, (_, i) => [{ text: `Words of page ${i + 2} about bees`, y: 700 }])
+      const book = document(yield* load("book.pdf", pdfOf([entries, ...pages])))
+      assert.include(book.content, "Chapter 1 …")
+      for (const page of [2, 11, 21]) assert.strictEqual(cited(book, `Words of page ${page} about`), `#page=${page}`)
+    })
+  )
+
+  it.effect("PDF: what is set in bold after a number is a heading, and a line of code a paragraph of its own", () =>
+    Effect.gen(function* () {
+      const { content } = document(
+        yield* load(
+          "linking.pdf",
+          pdfOf([
+            [
+              { text: "1.3 Linking", font: "Times-Bold", y: 700 },
+              {
+                text: "If the library is installed in the default location, the following command may be used:",
+                y: 680
+              },
+              { text: "$ gcc sample.o -lglpk", font: "Courier", y: 666 },
+              { text: "If it is not, the directory that holds it should be made known to the linker.", y: 652 }
+            ]
+          ])
+        )
+      )
+      inOrder(content, "# 1.3 Linking\n\nIf the", "used:\n\n$ gcc sample.o -lglpk\n\nIf it")
+    })
+  )
+
+  it.effect("HTML: a section is read whatever its id is made of, and a heading that links back keeps its words", () =>
+    Effect.gen(function* () {
+      const section = (id: string, title: string) =>
+        `<section id="${id}"><h2><a class="toc-backref" href="#id1">${title}</a><a class="headerlink" href="#${id}">¶</a></h2><p>Words on ${id}.</p></section>`
+      const page = document(
+        yield* load(
+          "faq.html",
+          strToU8(
+            `<html><body><div id="cookie-banner">We use cookies.</div><main><h1>Questions</h1>${[
+              section("cookie-objects", "Cookie Objects"),
+              section("how-do-i-share-global-variables-across-modules", "How do I share global variables?"),
+              section("comments", "Comments")
+            ].join(
+              ""
+            )}<dl><dt id="jar.make_cookies">jar.make_cookies()</dt><dd>Makes them.</dd></dl><aside class="footnote">A note on it.</aside><aside>Our offers</aside></main></body></html>`
+          )
+        )
+      )
+      inOrder(page.content, "## Cookie Objects\n\nWords on cookie-objects.", "## How do I share global variables?")
+      inOrder(page.content, "## Comments\n\nWords on comments.", "jar.make_cookies()", "A note on it.")
+      for (const around of ["We use cookies", "Our offers", "¶"]) assert.notInclude(page.content, around)
     })
   )
 

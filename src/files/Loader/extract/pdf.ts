@@ -1,7 +1,8 @@
-import { extractable, openPdf, type PageText } from "./pdf/open.ts"
+import { openPdf, type PageText } from "./pdf/open.ts"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { type Style, writeColumn } from "./pdf/blocks.ts"
+import { writeColumn } from "./pdf/blocks.ts"
+import { styleOf } from "./pdf/headings.ts"
 import { type Line, linesOf, readingOrder } from "./pdf/layout.ts"
 
 /** Share of a page's height at its top and bottom where running lines stand. */
@@ -25,31 +26,6 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
       (pages.length > 2 && (counts.get(shape(line)) ?? 0) >= often))
 }
 
-const mostCharacters = (lines: ReadonlyArray<Line>): number => {
-  const counts = new Map<number, number>()
-  for (const { size, text } of lines) {
-    const rounded = Math.round(size * 2) / 2
-    counts.set(rounded, (counts.get(rounded) ?? 0) + text.length)
-  }
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 10
-}
-
-/** Sizes that set headings off: larger than the body's, and rare. */
-const headingSizes = (lines: ReadonlyArray<Line>, body: number): ReadonlyArray<number> => {
-  const counts = new Map<number, number>()
-  let total = 0
-  for (const { size, text } of lines) {
-    total += text.length
-    const rounded = Math.round(size * 2) / 2
-    if (size > body * 1.12) counts.set(rounded, (counts.get(rounded) ?? 0) + text.length)
-  }
-  return [...counts]
-    .filter(([, characters]) => characters < total * 0.2)
-    .map(([size]) => size)
-    .sort((a, b) => b - a)
-    .slice(0, 5)
-}
-
 const isScanned = (pages: ReadonlyArray<PageText>): boolean =>
   pages.reduce((sum, { items }) => sum + items.reduce((length, { text }) => length + text.trim().length, 0), 0) === 0
 
@@ -61,16 +37,14 @@ export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
   const laid = pages.map(({ height, items }) => ({ height, lines: linesOf(items) }))
   const isRunning = runningLines(laid)
   const kept = laid.map(({ height, lines }) => lines.filter((line) => !isRunning(line, height)))
-  const all = kept.flat()
-  const body = mostCharacters(all)
-  const style: Style = { body, headings: headingSizes(all, body), outline }
+  const style = styleOf(kept, outline)
   const writer = new MarkdownWriter()
   for (const [index, lines] of kept.entries()) {
     writer.at({ locator: { _tag: "Page", page: index + 1 } })
     for (const run of readingOrder(lines)) writeColumn(writer, run, index + 1, style)
   }
   return {
-    text: extractable(writer.text),
+    text: writer.text,
     title: info.title,
     metadata: { ...(info.author === undefined ? {} : { author: info.author }), pages: pages.length },
     marks: writer.marks

@@ -14,10 +14,37 @@ const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "c
 const aroundWords =
   /(?:^|[\s_-])(?:nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
 
+/** Asides that belong to what is read beside them. */
+const notes =
+  /(?:^|[\s_-])(?:foot-?notes?|endnotes?|notes?|topic|admonition|callout|warning|tip|hint|important|example)(?:$|[\s_-])/i
+
+/** Parts of a sentence: what they are called says what they look like. */
+const inline = new Set(
+  "a abbr b bdi bdo cite code del dfn dt em h1 h2 h3 h4 h5 h6 i ins kbd mark q s samp small span strong sub sup tt u var".split(
+    " "
+  )
+)
+
 /** Such a name on what holds most of the page is a name of something else. */
 const mostOfAPage = 0.5
 
-const name = (element: Element): string => `${attribute(element, "class") ?? ""} ${attribute(element, "id") ?? ""}`
+const classOf = (element: Element): string => attribute(element, "class") ?? ""
+
+const name = (element: Element): string => `${classOf(element)} ${attribute(element, "id") ?? ""}`
+
+const slug = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase()
+
+/** Ids of more words than these are made of a heading. */
+const mostWords = 3
+
+/** The names that say what an element is for; an id made of the heading below it says what it is about. */
+const rolesOf = (element: Element): string => {
+  const id = attribute(element, "id") ?? ""
+  const heading = find(element, "h1", "h2", "h3", "h4", "h5", "h6")
+  const isOwn =
+    id.split(/[_-]/).length <= mostWords && (heading === undefined || !slug(textOf(heading)).startsWith(slug(id)))
+  return isOwn ? name(element) : classOf(element)
+}
 
 const isHidden = (element: Element): boolean =>
   attribute(element, "hidden") !== undefined ||
@@ -28,9 +55,17 @@ const isHidden = (element: Element): boolean =>
 export const isAround = (element: Element, length: number): boolean => {
   if (silent.has(element.tagName) || isHidden(element)) return true
   if (element.tagName === "body" || element.tagName === "html" || element.tagName === "main") return false
-  if (aroundTags.has(element.tagName) || aroundRoles.has(attribute(element, "role") ?? "")) return true
+  if (inline.has(element.tagName))
+    return /(?:^|\s)(?:headerlink|skip-?link|edit-?(?:page|link))(?:$|\s)/i.test(classOf(element))
+  const role = attribute(element, "role") ?? ""
+  if (element.tagName === "aside" && (notes.test(classOf(element)) || /^(?:note|doc-.*)$/.test(role))) return false
+  if (aroundTags.has(element.tagName) || aroundRoles.has(role)) return true
   if (element.tagName === "header" && find(element, "h1", "h2") === undefined) return true
-  return aroundWords.test(name(element)) && textOf(element).length < length * mostOfAPage
+  return (
+    aroundWords.test(name(element)) &&
+    aroundWords.test(rolesOf(element)) &&
+    textOf(element).length < length * mostOfAPage
+  )
 }
 
 const contentWords =

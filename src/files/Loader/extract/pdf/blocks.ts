@@ -1,47 +1,15 @@
 import type { MarkdownWriter } from "../MarkdownWriter.ts"
+import { headingAt, type Style } from "./headings.ts"
+import { joinLines } from "./joinLines.ts"
 import type { Line } from "./layout.ts"
-
-/** What is known of the whole document before its pages are written. */
-export interface Style {
-  /** Size of most of its text. */
-  readonly body: number
-  /** Sizes larger than it that headings have, largest first. */
-  readonly headings: ReadonlyArray<number>
-  /** Level of a title of the outline, by page and title. */
-  readonly outline: ReadonlyMap<string, number>
-}
-
-export const outlineKey = (page: number, title: string): string => `${page}/${title.replace(/\W+/gu, "").toLowerCase()}`
 
 /** Ends a paragraph: a gap, an indent, a bullet, another size. */
 const gapFactor = 1.55
 
+/** A line that ends this share of the column before its edge is the last of its paragraph. */
+const shortBy = 0.2
+
 const bullet = /^(?:[•▪◦‣∙·●○■□–—*]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)/
-
-/** Joins a word that is parted at a line's end; a hyphen before a capital or a digit is the word's own. */
-export const joinLines = (text: string, next: string): string => {
-  if (/\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(next)) return text.slice(0, -1) + next
-  if (/[\u00ad]$/u.test(text)) return text.slice(0, -1) + next
-  // Scripts without spaces are joined without one.
-  if (
-    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u.test(text) &&
-    /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(next)
-  )
-    return text + next
-  return `${text} ${next}`
-}
-
-const levelOf = (style: Style, page: number, line: Line): number => {
-  const outlined = style.outline.get(outlineKey(page, line.text))
-  if (outlined !== undefined) return outlined
-  const at = style.headings.findIndex((size) => Math.abs(size - line.size) < 0.3)
-  if (line.text.length > 200 || !/\p{L}{2}/u.test(line.text)) return 0
-  if (at >= 0) return at + 1
-  const numbered = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,4}\.|Chapter \d+|Abstract|References)(?:\s|$)/.test(
-    line.text
-  )
-  return line.bold && numbered && line.text.length < 100 ? Math.min(6, style.headings.length + 1) : 0
-}
 
 /** Rows of a table: neighbours of one baseline, at least two such rows, one below the other. */
 const tableFrom = (
@@ -94,7 +62,7 @@ const codeFrom = (lines: ReadonlyArray<Line>, at: number): ReadonlyArray<Line> =
 
 /** Indented as it stands on the page. */
 const codeText = (lines: ReadonlyArray<Line>): string => {
-  const left = Math.min(...lines.map(({ x }) => x))
+  const left = lines.reduce((least, { x }) => Math.min(least, x), Infinity)
   let text = ""
   lines.forEach((line, i) => {
     const before = lines[i - 1]
@@ -121,7 +89,9 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
     item = false
   }
   const leading = typicalLeading(lines)
-  const left = Math.min(...lines.map(({ x }) => x))
+  const left = lines.reduce((least, { x }) => Math.min(least, x), Infinity)
+  const right = lines.reduce((most, line) => Math.max(most, line.right), 0)
+  let itemX = 0
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!
     const table = line.mono ? { rows: [], end: at } : tableFrom(lines, at)
@@ -140,19 +110,11 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
       last = undefined
       continue
     }
-    const level = levelOf(style, page, line)
-    if (level > 0) {
+    const heading = headingAt(style, page, line, lines[at + 1])
+    if (heading !== undefined) {
       flush()
-      // A heading of two lines is one.
-      const next = lines[at + 1]
-      const goesOn =
-        next !== undefined &&
-        Math.abs(next.size - line.size) < 0.3 &&
-        next.y - line.y < line.size * 1.6 &&
-        levelOf(style, page, next) === level &&
-        style.outline.get(outlineKey(page, line.text)) === undefined
-      writer.heading(level, goesOn ? joinLines(line.text, next.text) : line.text)
-      if (goesOn) at++
+      writer.heading(heading.level, heading.text)
+      at += heading.lines - 1
       last = undefined
       continue
     }
@@ -161,6 +123,9 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
       line.y - last.y > Math.max(leading, last.size * 1.1) * gapFactor - last.size * 0.3 ||
       line.y < last.y - last.size ||
       bullet.test(line.text) ||
+      line.mono !== last.mono ||
+      // What follows a short line and does not hang below the item's words is no part of it.
+      (item && last.right < right - (right - left) * shortBy && line.x < itemX + line.size * 0.5) ||
       // Back to the margin after what was set in.
       (line.x < last.x - line.size * 0.8 && (item || count > 1)) ||
       (!item && line.x > left + line.size * 0.8 && last.x <= left + line.size * 0.5) ||
@@ -170,6 +135,7 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
       text = line.text
       count = 1
       item = bullet.test(line.text)
+      itemX = line.x
     } else {
       text = joinLines(text, line.text)
       count++

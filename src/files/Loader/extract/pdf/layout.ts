@@ -55,6 +55,10 @@ const split = (row: ReadonlyArray<Item>): ReadonlyArray<Line> => {
   return lines.filter(({ text }) => text.trim() !== "")
 }
 
+/** Ligatures as the letters they stand for, and the dots that lead to a page number as one sign. */
+const legible = (text: string): string =>
+  text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
+
 const lineOf = (run: ReadonlyArray<Item>): Line => {
   let text = ""
   let end: number | undefined
@@ -70,7 +74,7 @@ const lineOf = (run: ReadonlyArray<Item>): Line => {
     weighed[0] ?? run[0]!
   )
   return {
-    text: text.replace(/\s+/g, " ").trim(),
+    text: legible(text).replace(/\s+/g, " ").trim(),
     x: run[0]!.x,
     y: longest.y,
     right: end ?? run[0]!.x,

@@ -1,5 +1,5 @@
 import { NotExtracted } from "../Extracted.ts"
-import { outlineKey } from "./blocks.ts"
+import { outlineKey } from "./headings.ts"
 import type { Item } from "./layout.ts"
 
 export interface PageText {
@@ -14,10 +14,6 @@ export interface OpenedPdf {
 }
 
 const mostPages = 20_000
-
-/** Ligatures as the letters they stand for, and the dots that lead to a page number as one sign. */
-export const extractable = (text: string): string =>
-  text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
 
 interface RawItem {
   readonly str: string
@@ -48,22 +44,21 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     throw new NotExtracted(`no sound PDF: ${error.message}`)
   })
   if (document.numPages > mostPages) throw new NotExtracted(`it has more than ${mostPages} pages`)
-  const fonts = new Map<string, Pick<Item, "bold" | "mono">>()
+  const fonts = new Map<string, Font>()
   const pages: Array<PageText> = []
   for (let number = 1; number <= document.numPages; number++) {
     const page = await document.getPage(number)
     const { height, transform } = page.getViewport({ scale: 1 })
     const content = await page.getTextContent()
-    if (content.items.length > 0) await loadFonts(page)
+    await learnFonts(page, content, fonts)
     const items = (content.items as unknown as ReadonlyArray<RawItem>).flatMap((raw): ReadonlyArray<Item> => {
       if (typeof raw.str !== "string" || raw.str === "") return []
       const [a, b, c, d, e, f] = multiply(transform, raw.transform)
       // Text on its side is a stamp or an axis.
       if (Math.abs(b!) > Math.abs(a!) * 0.1 && Math.abs(a!) < Math.abs(b!) * 10) return []
-      const font = fonts.get(raw.fontName) ?? styleOf(page, raw.fontName)
-      fonts.set(raw.fontName, font)
+      const { bold, mono, tex } = fonts.get(raw.fontName)!
       const size = Math.hypot(c!, d!)
-      return [{ text: raw.str, x: e!, y: f!, width: raw.width, size, ...font }]
+      return [{ text: tex ? texText(raw.str) : raw.str, x: e!, y: f!, width: raw.width, size, bold, mono }]
     })
     pages.push({ height, items })
     page.cleanup()
@@ -80,22 +75,35 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
 type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>
 type Page = Awaited<ReturnType<Document["getPage"]>>
 
-/** Fonts are known by name only once a page's operators were read. */
-const loadFonts = async (page: Page): Promise<void> => {
-  await page.getOperatorList().catch(() => undefined)
+interface Font extends Pick<Item, "bold" | "mono"> {
+  /** A text font of TeX, in its first encoding. */
+  readonly tex: boolean
 }
 
-const styleOf = (page: Page, font: string): Pick<Item, "bold" | "mono"> => {
-  let found: { readonly name?: string; readonly bold?: boolean; readonly black?: boolean } | undefined
-  try {
-    found = page.commonObjs.get(font) as typeof found
-  } catch {
-    // A font that the page's operators did not bring.
-  }
-  const name = found?.name ?? ""
-  return {
-    bold: found?.bold === true || found?.black === true || /bold|black|heavy|semibold|demi/i.test(name),
-    mono: /mono|courier|consol|typewriter|inconsolata|menlo|(?:cm|ec|sf|lm)tt|txtt|code/i.test(name)
+const monospaced = /mono|nimbusmon|courier|consol|typewriter|inconsolata|menlo|(?:cm|ec|sf|lm)tt|txtt|code/i
+
+/** Dashes have the places of ASCII's braces in these fonts, and not all programs tell. */
+const texFont = /^(?:[A-Z]{6}\+)?CM(?:R|BX|B|TI|SL|SS|SSBX|SSI|CSC)\d{1,3}$/
+const texText = (text: string): string => text.replaceAll("|", "—").replaceAll("{", "–")
+
+/** Fonts are known by name only once a page's operators were read. */
+const learnFonts = async (
+  page: Page,
+  { items, styles }: Awaited<ReturnType<Page["getTextContent"]>>,
+  fonts: Map<string, Font>
+): Promise<void> => {
+  const unknown = new Set<string>()
+  for (const item of items) if ("fontName" in item && !fonts.has(item.fontName)) unknown.add(item.fontName)
+  if (unknown.size > 0) await page.getOperatorList().catch(() => undefined)
+  for (const id of unknown) {
+    const name = page.commonObjs.has(id)
+      ? String((page.commonObjs.get(id) as { name?: unknown } | null)?.name ?? "")
+      : ""
+    fonts.set(id, {
+      bold: /bold|black|heavy|demi|cmbx|cmssbx|sfbx|ecbx/i.test(name),
+      mono: styles[id]?.fontFamily === "monospace" || monospaced.test(name),
+      tex: texFont.test(name)
+    })
   }
 }
 

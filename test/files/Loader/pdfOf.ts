@@ -1,0 +1,49 @@
+interface Words {
+  readonly text: string
+  readonly x?: number
+  readonly y: number
+  readonly size?: number
+  readonly font?: "Times-Roman" | "Times-Bold" | "Courier"
+}
+
+const fonts = ["Times-Roman", "Times-Bold", "Courier"] as const
+
+const escaped = (text: string): string => text.replace(/[\\()]/g, (char) => `\\${char}`)
+
+/** A PDF put together by hand: words at places (points from the lower left) of pages, in fonts that every reader has. */
+export const pdfOf = (
+  pages: ReadonlyArray<ReadonlyArray<Words>>,
+  options: { readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number> } = {}
+): Uint8Array => {
+  const objects: Array<string> = []
+  const add = (body: string): number => objects.push(body)
+  add("<< /Type /Catalog /Pages 2 0 R >>")
+  add("")
+  const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} >>`))
+  const resources = `<< /Font << ${fonts.map((_, i) => `/F${i} ${fontIds[i]} 0 R`).join(" ")} >> >>`
+  const ids = pages.map((words) => {
+    const stream = words
+      .map(
+        ({ font = "Times-Roman", size = 10, text, x = 72, y }) =>
+          `BT /F${fonts.indexOf(font)} ${size} Tf ${x} ${y} Td (${escaped(text)}) Tj ET`
+      )
+      .join("\n")
+    const content = add(`<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)
+    return add(
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} /Contents ${content} 0 R >>`
+    )
+  })
+  const kids = (options.kids ?? ((given) => given))(ids)
+  objects[1] = `<< /Type /Pages /Count ${ids.length} /Kids [${kids.map((id) => `${id} 0 R`).join(" ")}] >>`
+  let text = "%PDF-1.4\n"
+  const offsets = objects.map((body, i) => {
+    const at = text.length
+    text += `${i + 1} 0 obj\n${body}\nendobj\n`
+    return at
+  })
+  const xref = text.length
+  text += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`
+  text += offsets.map((at) => `${String(at).padStart(10, "0")} 00000 n \n`).join("")
+  text += `trailer << /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${xref}\n%%EOF\n`
+  return Buffer.from(text, "latin1")
+}
