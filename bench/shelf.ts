@@ -41,7 +41,9 @@ const run = (args: ReadonlyArray<string>): void => {
   const db = args[1] ?? join(made!, "index.db")
   try {
     if (made !== undefined) clew(db, "index", folder)
-    const questions = JSON.parse(readFileSync(new URL("shelf/questions.json", import.meta.url), "utf8")) as Array<Question>
+    const questions = JSON.parse(
+      readFileSync(new URL("shelf/questions.json", import.meta.url), "utf8")
+    ) as Array<Question>
     let hits = 0
     for (const { question, right } of questions) {
       const { results } = JSON.parse(clew(db, "--json", "query", question, "-k", "5")) as { results: Array<Result> }

@@ -1,10 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { fragment, locatorOf, passagesAt } from "../model/Locator.ts"
+import type { StoredDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
-import { linesOf } from "../text/documentLines.ts"
+import { type Lines, linesOf } from "../text/documentLines.ts"
 import { define } from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
 import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
 import * as Flag from "./flag.ts"
 import { harmless } from "./harmless.ts"
 import * as options from "./options.ts"
@@ -31,6 +34,47 @@ export const ShowReport = Schema.Struct({
 
 const place = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
 
+const fragmentForm = /^(.+)#([^#]+)$/s
+
+/** What is shown in its place: a passage, several of one page, or lines that are in none. */
+interface Shown {
+  readonly ordinal: number | undefined
+  readonly startLine: number
+  readonly endLine: number
+}
+
+const lined = ({ passages }: StoredDocument, lines: Lines, from: number, to: number): Shown => {
+  const first = Math.min(Math.max(from, lines.first), lines.last)
+  return (
+    passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
+      ordinal: undefined,
+      startLine: first,
+      endLine: Math.max(first, Math.min(to, lines.last))
+    }
+  )
+}
+
+/** The passages of a page, a slide, a row; where there is no such place, says which there are and ends with 3. */
+const placed = Effect.fnUntraced(function* ({ docId, passages, source }: StoredDocument, text: string) {
+  const wanted = locatorOf(text)
+  const there = wanted === undefined ? [] : passagesAt(passages, wanted)
+  const [first, last] = [there[0], there.at(-1)]
+  if (first !== undefined && last !== undefined) {
+    return { ordinal: first.ordinal, startLine: first.startLine, endLine: last.endLine } satisfies Shown
+  }
+  const places = [...new Set(passages.flatMap(({ locator }) => (locator === undefined ? [] : [fragment(locator)])))]
+  const { cwd } = yield* Place
+  const { note } = yield* Terminal
+  yield* note(
+    harmless(
+      places.length === 0
+        ? `clew: ${shown(cwd, source ?? docId)} has no such places; give a line: SOURCE:LINE`
+        : `clew: no place ${JSON.stringify(`#${text}`)} in ${shown(cwd, source ?? docId)}; its passages begin at ${places[0]} to ${places.at(-1)}`
+    )
+  )
+  return yield* stop(exitCode.nothingFound)
+})
+
 /** Lines around a passage. */
 const defaultContext = 5
 
@@ -39,8 +83,9 @@ export const show = define(
     name: "show",
     summary: "Show a document, or a passage in its place",
     positional: {
-      name: "SOURCE[:LINE]",
-      summary: "A document as list or query shows it, and a line in it",
+      name: "SOURCE[:LINE|#PLACE]",
+      summary:
+        "A document as list or query shows it, and a line or a place in it: page=3, slide=4, Sheet1!A12, t=00:12:31",
       min: 1,
       max: 1
     },
@@ -54,7 +99,7 @@ export const show = define(
         whole: true
       })
     },
-    examples: ["clew show docs/tides.md", "clew show docs/tides.md:12 --context 20"],
+    examples: ["clew show docs/tides.md", "clew show docs/tides.md:12 --context 20", "clew show paper.pdf#page=3"],
     details: [
       "The text is the indexed one, whatever became of the file. On a terminal what is longer than the screen goes through $PAGER. Exits with 3 where there is no such document."
     ]
@@ -65,21 +110,19 @@ export const show = define(
       const { out } = yield* Terminal
       const engine = yield* Engine
       yield* Effect.gen(function* () {
-        const [, name, from, to] = place.exec(given) ?? []
+        const [, atLine, from, to] = place.exec(given) ?? []
+        const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
+        const name = atLine ?? atPlace
         // A name may end like a place.
         const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
         const found = yield* theDocument(isWhole ? given : name, collection)
         const document = yield* (yield* Store).get(found.collection, found.docId)
         const lines = linesOf(document)
-        const first = isWhole ? undefined : Math.min(Math.max(Number(from), lines.first), lines.last)
-        const passage =
-          first === undefined
-            ? undefined
-            : (document.passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
-                ordinal: undefined,
-                startLine: first,
-                endLine: Math.max(first, Math.min(Number(to ?? from), lines.last))
-              })
+        const passage = isWhole
+          ? undefined
+          : atLine === undefined
+            ? yield* placed(document, fragmentText)
+            : lined(document, lines, Number(from), Number(to ?? from))
         const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
         const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
         const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { fragment } from "../model/Locator.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import { Search } from "../Search.ts"
@@ -13,6 +14,7 @@ import { define } from "./command.ts"
 import { collectionsOf, lookFor, theDocument } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
+import { harmless } from "./harmless.ts"
 import { printJson } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
@@ -24,6 +26,9 @@ const Leg = Schema.Struct({
   ),
   score: Schema.optional(Schema.Finite.annotations({ description: "Of its best passage; absent: the leg has none" }))
 })
+
+const placeOf = ({ locator, startLine }: Hit["passage"]): string =>
+  locator === undefined ? `:${startLine}` : harmless(fragment(locator)).replaceAll("\n", " ")
 
 /** What `why --json` prints. */
 export const WhyReport = Schema.Struct({
@@ -184,7 +189,7 @@ export const why = define(
                   "Before it:",
                   ...hybrid.ahead.map(
                     (hit) =>
-                      `  ${shown(cwd, hit.document.source)}:${hit.passage.startLine}  ${hit.score.toFixed(3)}` +
+                      `  ${shown(cwd, hit.document.source)}${placeOf(hit.passage)}  ${hit.score.toFixed(3)}` +
                       (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
                       (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
                   )

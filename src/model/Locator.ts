@@ -40,6 +40,64 @@ export const fragment = (locator: Locator): string => {
   }
 }
 
+const forms: ReadonlyArray<readonly [RegExp, (...found: ReadonlyArray<string>) => Locator]> = [
+  [/^page=(\d{1,9})$/, (page) => ({ _tag: "Page", page: Number(page) })],
+  [/^slide=(\d{1,9})$/, (slide) => ({ _tag: "Slide", slide: Number(slide) })],
+  [/^cell=(\d{1,9})$/, (cell) => ({ _tag: "Cell", cell: Number(cell) })],
+  [
+    /^t=(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2})$/,
+    (hours = "0", minutes, seconds) => ({
+      _tag: "Time",
+      time: ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000
+    })
+  ],
+  [/^t=(\d{1,9})s?$/, (seconds) => ({ _tag: "Time", time: Number(seconds) * 1000 })],
+  [/^(.+)!([A-Za-z]{1,4}\d{1,9})$/s, (sheet, cell) => ({ _tag: "Sheet", sheet: sheet!, cell: cell!.toUpperCase() })],
+  [/^(.+)$/s, (part) => ({ _tag: "Part", part: part! })]
+]
+
+/** The place that `fragment` writes so, without its `#`; times may also be seconds. */
+export const locatorOf = (text: string): Locator | undefined => {
+  for (const [form, make] of forms) {
+    const found = form.exec(text)
+    if (found !== null) return make(...found.slice(1))
+  }
+  return undefined
+}
+
+/** Where among its kind a place stands, by what it is in and how far into that. */
+const position = (locator: Locator): readonly [within: string, at: number] => {
+  switch (locator._tag) {
+    case "Page":
+      return ["", locator.page]
+    case "Slide":
+      return ["", locator.slide]
+    case "Sheet":
+      return [locator.sheet, Number(locator.cell.replace(/^\D*/, ""))]
+    case "Cell":
+      return ["", locator.cell]
+    case "Time":
+      return ["", Math.floor(locator.time / 1000)]
+    case "Part":
+      return [locator.part, 0]
+  }
+}
+
+/** The passages of a place: those that begin there, else the one that begins before and goes on there. */
+export const passagesAt = <P extends { readonly locator?: Locator | undefined }>(
+  passages: ReadonlyArray<P>,
+  wanted: Locator
+): ReadonlyArray<P> => {
+  const [within, at] = position(wanted)
+  const before = passages.flatMap((passage) => {
+    if (passage.locator?._tag !== wanted._tag) return []
+    const [other, place] = position(passage.locator)
+    return other === within && place <= at ? [{ passage, place }] : []
+  })
+  const there = before.filter(({ place }) => place === at)
+  return (there.length > 0 ? there : before.slice(-1)).map(({ passage }) => passage)
+}
+
 /** From here on an extracted text comes from another place of its file. */
 export interface Mark {
   /** UTF-16 offset into the extracted text. */

@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, it } from "vitest"
+import { ShowReport } from "../../../src/cli/show.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const documents = fileURLToPath(new URL("../../fixtures/documents", import.meta.url))
+
+const box = new Sandbox({ "notes.md": "# Notes\n\nNothing but lines.\n" })
+beforeAll(async () => {
+  const { code, stderr } = await box.run(["index", documents, ".", "--include", "*.{pptx,xlsx,srt,md}"])
+  assert.strictEqual(code, 0, stderr)
+})
+afterAll(() => box.remove())
+
+it("shows the places that query prints of what is no text", async () => {
+  const { stdout } = await box.run(["query", "oxalic acid"])
+  assert.match(stdout, /slides\.pptx#slide=4/)
+  for (const [place, words] of [
+    ["slides.pptx#slide=4", "oxalic acid"],
+    ["staff.xlsx#staff!A4", "Cleo Herbst"],
+    ["talk.srt#t=00:12:31", "Oxalic acid is given"],
+    ["talk.srt#t=752", "Oxalic acid is given"]
+  ] as const) {
+    const { passage, text } = await box.json(ShowReport, ["show", place, "--context", "0"])
+    assert.isDefined(passage, place)
+    assert.include(text, words)
+  }
+})
+
+it("names the places there are where one is not", async () => {
+  const { code, stderr } = await box.run(["show", "slides.pptx#page=3"])
+  assert.strictEqual(code, 3)
+  assert.match(stderr, /no place "#page=3" in \S*slides\.pptx; its passages begin at #slide=1 to #slide=4/)
+  assert.match((await box.run(["show", "notes.md#page=3"])).stderr, /has no such places; give a line/)
+})
