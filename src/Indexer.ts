@@ -8,12 +8,13 @@ import { type Collection, type CollectionName, defaultCollection } from "./model
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
 import type { FileChange } from "./model/File.ts"
 import { isWellFormed } from "./model/kinds.ts"
-import { type Mark, markAt } from "./model/Locator.ts"
+import type { Mark } from "./model/Locator.ts"
 import type { Passage } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
 import { extension, formatOf } from "./text/format.ts"
+import { located } from "./text/located.ts"
 
 /** A document on its way in. */
 export interface Draft extends DocumentRef {
@@ -220,17 +221,6 @@ const isUnchanged = (next: Draft, stored: StoredRef) =>
   stored.fingerprint === next.fingerprint &&
   (next.docId === undefined || next.docId === stored.docId) &&
   (next.source === undefined || next.source === stored.source)
-
-/** Passages of an extracted text, each with its place in the file. */
-const located = (passages: ReadonlyArray<Passage>, marks: ReadonlyArray<Mark> | undefined): ReadonlyArray<Passage> =>
-  marks === undefined || marks.length === 0
-    ? passages
-    : passages.map((passage) => {
-        const mark = markAt(marks, passage.start)
-        const startLine = mark?.line ?? passage.startLine
-        const endLine = mark?.line === undefined ? passage.endLine : (markAt(marks, passage.end - 1)?.line ?? startLine)
-        return { ...passage, startLine, endLine: Math.max(startLine, endLine), locator: mark?.locator }
-      })
 
 const languageOf = ({ format, origin, source }: Draft): string | undefined =>
   format === "code" ? extension(origin ?? source ?? "") : undefined

@@ -110,8 +110,10 @@ export const show = define(
       const { out } = yield* Terminal
       const engine = yield* Engine
       yield* Effect.gen(function* () {
-        const [, atLine, from, to] = place.exec(given) ?? []
         const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
+        // The time of `talk.srt#t=12:31` is no line.
+        const isTime = locatorOf(fragmentText)?._tag === "Time"
+        const [, atLine, from, to] = (isTime ? undefined : place.exec(given)) ?? []
         const name = atLine ?? atPlace
         // A name may end like a place.
         const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0

@@ -107,13 +107,17 @@ export interface Mark {
   readonly line?: number | undefined
 }
 
-/** The mark that holds at an offset: the last that starts at or before it. */
-export const markAt = (marks: ReadonlyArray<Mark>, offset: number): Mark | undefined => {
+/** How many marks start at or before an offset. */
+export const marksUpTo = (marks: ReadonlyArray<Mark>, offset: number): number => {
   let [low, high] = [0, marks.length]
   while (low < high) {
     const middle = (low + high) >> 1
     if (marks[middle]!.start <= offset) low = middle + 1
     else high = middle
   }
-  return marks[low - 1]
+  return low
 }
+
+/** The mark that holds at an offset: the last that starts at or before it. */
+export const markAt = (marks: ReadonlyArray<Mark>, offset: number): Mark | undefined =>
+  marks[marksUpTo(marks, offset) - 1]
