@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Codes } from "../src/codes/Scanner.ts"
+import { Scanner } from "../src/codes/Scanner.ts"
+import { codesOn } from "../src/Store/sqlite/codes/store.ts"
 import { connect } from "../src/Store/sqlite/connect.ts"
 import type { Mask } from "../src/Store/sqlite/filter.ts"
 import { transaction } from "../src/Store/sqlite/transaction.ts"
@@ -103,9 +104,9 @@ const measure = Effect.fnUntraced(function* (folder: string, scratch: string, co
   const nearest = truth(file, queries, width)
 
   const before = process.memoryUsage().rss
-  const codes = new Codes()
+  const codes = new Scanner()
   const cold = performance.now()
-  yield* read(codes.nearest(sql, collection, queries[0]!, { wanted: 1600, mask: undefined }))
+  yield* read(codes.nearest(codesOn(sql), collection, queries[0]!, { wanted: 1600, mask: undefined }))
   const coldMs = performance.now() - cold
   const { bytes, loadedMs } = codes.figures
   console.log(
@@ -159,7 +160,9 @@ const measure = Effect.fnUntraced(function* (folder: string, scratch: string, co
         })
       )
 
-  yield* each("scan alone", (query) => read(codes.nearest(sql, collection, query, { wanted: 1000, mask: undefined })))
+  yield* each("scan alone", (query) =>
+    read(codes.nearest(codesOn(sql), collection, query, { wanted: 1000, mask: undefined }))
+  )
   for (const oversample of ["auto", 8, 16] as const) {
     yield* each(`leg, oversample ${oversample}`, leg(undefined, oversample), recalls)
   }

@@ -38,8 +38,7 @@ const table = [
   ]),
 
   // Engines know nothing of where their bytes are kept.
-  { places: ["postings/"], may: [...words], not: database },
-  { places: ["codes/"], may: ["Store/", "runtime/", ...words] },
+  { places: ["codes/", "postings/"], may: ["runtime/", ...words], not: database },
 
   // Implementations.
   { places: ["Config/"], may: ["Config.ts", ...words] },

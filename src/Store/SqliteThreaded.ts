@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Store, StoreUnavailable } from "../Store.ts"
 import * as Sqlite from "./Sqlite.ts"
-import { Arena } from "../codes/BlockCache.ts"
+import { BlockCache } from "../codes/BlockCache.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
@@ -26,27 +26,27 @@ const writing = (options: Options) =>
     size: 1,
     eager: false,
     attempts: 1,
-    start: Thread.start({ ...options, arena: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
+    start: Thread.start({ ...options, cache: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
     broken: (reason) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })
   })
 
 /** A thread that shares the vectors' codes in memory with the others, as long as it lives. */
-const sharing = (options: Options, arena: Arena | undefined) =>
+const sharing = (options: Options, cache: BlockCache | undefined) =>
   Effect.flatMap(
     Effect.acquireRelease(
-      Effect.sync(() => arena?.admit()),
-      (admitted) => Effect.sync(() => admitted && arena?.dismiss(admitted))
+      Effect.sync(() => cache?.admit()),
+      (admitted) => Effect.sync(() => admitted && cache?.dismiss(admitted))
     ),
-    (admitted) => Thread.start({ ...options, mode: "readonly", arena: admitted })
+    (admitted) => Thread.start({ ...options, mode: "readonly", cache: admitted })
   )
 
-const reading = (options: Options, size: number, arena: Arena | undefined) =>
+const reading = (options: Options, size: number, cache: BlockCache | undefined) =>
   Pool.make({
     size,
     eager: true,
     attempts: 2,
-    start: sharing(options, arena),
+    start: sharing(options, cache),
     broken: (reason) => new StoreUnavailable({ reason: `Reading ${options.filename} broke off: ${reason}; try again` })
   })
 
@@ -66,21 +66,21 @@ export const layerPooled = ({
 }: Options & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
   Layer.unwrapEffect(
     Effect.sync(() => {
-      const arena = arenaIfAny()
-      const own = { ...options, arena: arena?.admit() }
+      const cache = cacheIfAny()
+      const own = { ...options, cache: cache?.admit() }
       return Layer.scoped(
         Store,
         Effect.gen(function* () {
-          return { ...(yield* Store), ...inPool(yield* reading(options, readers, arena), reads) }
+          return { ...(yield* Store), ...inPool(yield* reading(options, readers, cache), reads) }
         })
       ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })
   )
 
 /** Where no memory can be reserved each thread does without: it scores every vector. */
-const arenaIfAny = (): Arena | undefined => {
+const cacheIfAny = (): BlockCache | undefined => {
   try {
-    return Arena.make()
+    return BlockCache.make()
   } catch {
     return undefined
   }

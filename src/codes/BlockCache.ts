@@ -1,7 +1,7 @@
 import { type Kernel, kernelOn, makeMemory, pageBytes, type SharedMemory } from "./kernel.ts"
 
-/** What a thread needs to use another's arena; structured cloning carries it over. */
-export interface ArenaHandle {
+/** What a thread needs to use another's cache; structured cloning carries it over. */
+export interface CacheHandle {
   readonly memory: SharedMemory
   readonly holder: number
 }
@@ -74,19 +74,19 @@ const unitsFor = (bytes: number): number => {
  * blocks of its own snapshot by a bit of its own in the slot's entry, so that a newer state in another thread takes
  * nothing away. Nothing that a thread leaves behind blocks the others: a lock whose owner is gone is taken over.
  */
-export class Arena {
-  /** An arena of this thread's own, which others may be admitted to. */
-  static make(): Arena {
+export class BlockCache {
+  /** A cache of this thread's own, which others may be admitted to. */
+  static make(): BlockCache {
     const memory = makeMemory(controlPages)
     const words = new Int32Array(memory.buffer, 0, entries)
     words[top] = (controlPages * pageBytes) / unit
     words[admitted] = 1
-    return new Arena({ memory, holder: 0 })
+    return new BlockCache({ memory, holder: 0 })
   }
 
-  /** Another thread's arena, by the handle it gave. */
-  static attach(handle: ArenaHandle): Arena {
-    return new Arena(handle)
+  /** Another thread's cache, by the handle it gave. */
+  static attach(handle: CacheHandle): BlockCache {
+    return new BlockCache(handle)
   }
 
   readonly kernel: Kernel
@@ -95,7 +95,7 @@ export class Arena {
   private readonly word: number
   private readonly bit: number
 
-  private constructor(private readonly handle: ArenaHandle) {
+  private constructor(private readonly handle: CacheHandle) {
     this.kernel = kernelOn(handle.memory)
     this.words = new Int32Array(handle.memory.buffer, 0, entries + mostSlots * entryWords)
     this.bytes = new Uint8Array(handle.memory.buffer)
@@ -104,7 +104,7 @@ export class Arena {
   }
 
   /** A handle for one more thread, until it is dismissed; undefined: there are too many already. */
-  admit(): ArenaHandle | undefined {
+  admit(): CacheHandle | undefined {
     return this.locked(() => {
       for (let holder = 1; holder < holders; holder++) {
         const [word, bit] = [admitted + (holder >> 5), 1 << (holder & 31)]
@@ -117,7 +117,7 @@ export class Arena {
   }
 
   /** Gives up all that a thread held; to be called once it has ended, in whatever way. */
-  dismiss({ holder }: ArenaHandle): void {
+  dismiss({ holder }: CacheHandle): void {
     Atomics.compareExchange(this.words, lock, holder + 1, 0)
     const bit = 1 << (holder & 31)
     for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {

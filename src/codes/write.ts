@@ -1,125 +1,125 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { inList, list } from "../Store/sqlite/rows.ts"
-import { blockRows, concat, idsIn, pick, unpack } from "./layout.ts"
-import { append, blocksOf, bodiesOf, deleteBlocks, insertBlocks } from "../Store/sqlite/codes/blocks.ts"
+import { type Block, codesFrom, type CodeSet, type CodeStore, type VectorRow, type VectorSource } from "./CodeStore.ts"
 import { bytesOf, type Coded, encoder } from "./encoder.ts"
-import { beginEpoch, currentEpoch } from "../Store/sqlite/codes/epochs.ts"
-import { changed, type CodeSet, codesFormat, find, vectorOf, type Vectors } from "../Store/sqlite/codes/sets.ts"
+import { beginEpoch, currentEpoch } from "./epochs.ts"
+import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
 
-interface Row {
-  readonly id: number
-  readonly vector: Float32Array
+/**
+ * Puts codes into blocks of an epoch. Blocks that are not larger than what comes in are taken up in the new one, so
+ * that a row is written over about log₂(1,024) times however few come at a time, and few blocks are not full.
+ */
+export const append = Effect.fnUntraced(function* <E>(store: CodeStore<E>, set: CodeSet, epoch: number, coded: Coded) {
+  if (coded.ids.length === 0) return
+  let count = coded.ids.length
+  const taken: Array<Block> = []
+  for (const block of yield* store.smallBlocks(set.id, epoch, blockRows)) {
+    if (block.rows > Math.max(32, count)) break
+    taken.push(block)
+    count += block.rows
+  }
+  taken.sort((a, b) => a.version - b.version)
+  const versions = taken.map(({ version }) => version)
+  const bodies = taken.length === 0 ? [] : yield* store.bodies(set, taken)
+  const all = sorted(concat([...bodies.map((body, i) => unpack(body, taken[i]!.rows, bytesOf(set.width))), coded]))
+  yield* store.deleteBlocks(versions)
+  yield* insertBlocks(store, set, epoch, all)
+})
+
+/** Stores rows as blocks of their own. */
+const insertBlocks = <E>(store: CodeStore<E>, set: CodeSet, epoch: number, coded: Coded): Effect.Effect<unknown, E> => {
+  const blocks = []
+  for (let from = 0; from < coded.ids.length; from += blockRows) {
+    const part = slice(coded, from, from + blockRows)
+    blocks.push({
+      epoch,
+      rows: part.ids.length,
+      first: part.ids.reduce((a, b) => Math.min(a, b)),
+      last: part.ids.reduce((a, b) => Math.max(a, b)),
+      body: pack(part)
+    })
+  }
+  return store.insertBlocks(set.id, blocks)
 }
 
-/** Vectors that a collection has before codes are made of them: fewer are scored exactly in no time. */
-export const codesFrom = 4096
-
-export const createSet = (sql: SqlClient.SqlClient, { collection, generation }: Vectors, width: number) =>
-  Effect.map(
-    sql.unsafe<CodeSet>(
-      "INSERT INTO code_sets (collection_id, generation, width, seed, format) VALUES (?, ?, ?, ?, ?) RETURNING *",
-      [collection, generation, width, 1, codesFormat]
-    ),
-    ([made]) => made!
-  )
-
-/** Makes codes of all vectors in a table. */
-export const build = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  vectors: Vectors,
+/** Makes codes of all vectors. */
+export const build = Effect.fnUntraced(function* <E>(
+  store: CodeStore<E>,
+  vectors: VectorSource<E>,
   { count, width }: { readonly count: number; readonly width: number }
 ) {
-  const set = yield* createSet(sql, vectors, width)
-  const { centroid, epoch } = yield* beginEpoch(sql, set, vectors.table, { epoch: 1, rows: count })
+  const set = yield* store.create(vectors, width)
+  const { centroid, epoch } = yield* beginEpoch(store, set, vectors, { epoch: 1, rows: count })
   const { encode } = encoder(set)
   let through = -1
   let rows = 0
   for (;;) {
-    const some = yield* sql.unsafe<{ readonly passage_id: number; readonly vector: Uint8Array }>(
-      `SELECT passage_id, vector FROM ${vectors.table} WHERE passage_id > ? ORDER BY passage_id LIMIT ?`,
-      [through, blockRows]
-    )
+    const some = yield* vectors.after(through, blockRows, width)
     if (some.length === 0) break
-    const coded = encode(
-      some.map((row) => ({ id: row.passage_id, vector: vectorOf(row.vector, width) })),
-      centroid
-    )
-    yield* append(sql, set, epoch, coded)
-    through = some.at(-1)!.passage_id
+    yield* append(store, set, epoch, encode(some, centroid))
+    through = some.at(-1)!.id
     rows += some.length
   }
-  yield* changed(sql, set, rows)
+  yield* store.changed(set, rows)
 })
 
-export const countUpTo = (sql: SqlClient.SqlClient, table: string, limit: number) =>
-  Effect.map(
-    sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM ${table} LIMIT ?)`, [limit]),
-    ([row]) => row!.count
-  )
-
 /** Makes codes of vectors that have just been put into their table. */
-export const insert = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  vectors: Vectors,
-  rows: ReadonlyArray<Row>
+export const insert = Effect.fnUntraced(function* <E>(
+  store: CodeStore<E>,
+  vectors: VectorSource<E>,
+  rows: ReadonlyArray<VectorRow>
 ) {
   const first = rows[0]
   if (first === undefined) return
-  const found = yield* find(sql, vectors)
+  const found = yield* store.find(vectors)
   if (Option.isNone(found)) {
-    const count = yield* countUpTo(sql, vectors.table, codesFrom + rows.length)
+    const count = yield* vectors.countUpTo(codesFrom + rows.length)
     // Where there were enough before, codes are missing: making them is a rebuild's business, a step at a time.
     if (count < codesFrom || count - rows.length >= codesFrom) return
-    yield* build(sql, vectors, { count, width: first.vector.length })
+    yield* build(store, vectors, { count, width: first.vector.length })
     return
   }
   const set = found.value
-  const { centroid, epoch } = yield* currentEpoch(sql, set, vectors.table, rows.length)
-  yield* append(sql, set, epoch, encoder(set).encode(rows, centroid))
-  yield* changed(sql, set, rows.length)
+  const { centroid, epoch } = yield* currentEpoch(store, set, vectors, rows.length)
+  yield* append(store, set, epoch, encoder(set).encode(rows, centroid))
+  yield* store.changed(set, rows.length)
 })
 
 /** Takes passages' codes out, before or after their vectors go. What is left of a block is stored anew at once. */
-export const remove = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  vectors: Vectors,
+export const remove = Effect.fnUntraced(function* <E>(
+  store: CodeStore<E>,
+  vectors: VectorSource<E>,
   ids: ReadonlyArray<number>
 ) {
-  const found = yield* find(sql, vectors)
+  const found = yield* store.find(vectors)
   if (Option.isNone(found) || ids.length === 0) return
   const set = found.value
   const leaving = Float64Array.from(ids).sort()
   const gone = new Set(ids)
-  const latest = yield* currentEpoch(sql, set, vectors.table, 0)
+  const latest = yield* currentEpoch(store, set, vectors, 0)
   let removed = 0
   const small: Array<Coded> = []
-  for (const block of yield* blocksOf(sql, set.id)) {
+  for (const block of yield* store.blocks(set.id)) {
     const at = firstAtLeast(leaving, block.first)
     if (at === leaving.length || leaving[at]! > block.last) continue
-    const [body] = yield* bodiesOf(sql, set, [block])
+    const [body] = yield* store.bodies(set, [block])
     const left: Array<number> = []
     idsIn(body!, block.rows).forEach((id, row) => gone.has(id) || left.push(row))
     if (left.length === block.rows) continue
     removed += block.rows - left.length
-    yield* deleteBlocks(sql, [block.version])
+    yield* store.deleteBlocks([block.version])
     if (left.length === 0) continue
     const rest = pick(unpack(body!, block.rows, bytesOf(set.width)), left)
-    if (left.length * 2 >= blockRows) yield* insertBlocks(sql, set, block.epoch, rest)
+    if (left.length * 2 >= blockRows) yield* insertBlocks(store, set, block.epoch, rest)
     else if (block.epoch === latest.epoch) small.push(rest)
     else {
       // What has grown small moves on to the latest centroid, where it finds others to go together with.
-      const again = yield* sql.unsafe<{ readonly passage_id: number; readonly vector: Uint8Array }>(
-        `SELECT passage_id, vector FROM ${vectors.table} WHERE passage_id ${inList} ORDER BY passage_id`,
-        [list([...rest.ids])]
-      )
-      const rows = again.map((row) => ({ id: row.passage_id, vector: vectorOf(row.vector, set.width) }))
+      const rows = yield* vectors.of([...rest.ids], set.width)
       small.push(encoder(set).encode(rows, latest.centroid))
     }
   }
-  if (small.length > 0) yield* append(sql, set, latest.epoch, concat(small))
-  if (removed > 0) yield* changed(sql, set, -removed)
+  if (small.length > 0) yield* append(store, set, latest.epoch, concat(small))
+  if (removed > 0) yield* store.changed(set, -removed)
 })
 
 const firstAtLeast = (sorted: Float64Array, value: number): number => {

@@ -7,12 +7,11 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
-import { Arena } from "../../src/codes/BlockCache.ts"
+import { BlockCache } from "../../src/codes/BlockCache.ts"
 import { blockRows, idsIn } from "../../src/codes/layout.ts"
-import { Codes } from "../../src/codes/Scanner.ts"
-import { blocksOf, bodiesOf } from "../../src/Store/sqlite/codes/blocks.ts"
-import { find } from "../../src/Store/sqlite/codes/sets.ts"
-import * as codes from "../../src/codes/write.ts"
+import { Scanner } from "../../src/codes/Scanner.ts"
+import * as codes from "../../src/codes/CodeStore.ts"
+import { codesOn } from "../../src/Store/sqlite/codes/store.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../src/Store/sqlite/transaction.ts"
 import * as vectors from "../../src/Store/sqlite/vectors.ts"
@@ -47,9 +46,9 @@ const read = <A, E>(sql: Sql, effect: Effect.Effect<A, E>) => transaction(sql, "
 
 /** Each block's epoch and ids, as they are stored. */
 const stored = Effect.fnUntraced(function* (sql: Sql) {
-  const set = Option.getOrThrow(yield* find(sql, { collection, generation: "current" }))
-  const blocks = yield* blocksOf(sql, set.id)
-  const bodies = yield* bodiesOf(sql, set, blocks)
+  const set = Option.getOrThrow(yield* codesOn(sql).find({ collection, generation: "current" }))
+  const blocks = yield* codesOn(sql).blocks(set.id)
+  const bodies = yield* codesOn(sql).bodies(set, blocks)
   return {
     set,
     blocks: blocks.map((block, i) => ({ ...block, ids: [...idsIn(bodies[i]!, block.rows)] }))
@@ -60,12 +59,12 @@ const idsStored = (sql: Sql) =>
   Effect.map(stored(sql), ({ blocks }) => blocks.flatMap(({ ids }) => ids).sort((a, b) => a - b))
 
 /** All candidates that the codes give, so who is in them. */
-const idsFound = (sql: Sql, searching: Codes, query: Float32Array = new Float32Array(width).fill(1)) =>
-  Effect.map(searching.nearest(sql, collection, query, { wanted: 20_000, mask: undefined }), (found) => [
+const idsFound = (sql: Sql, searching: Scanner, query: Float32Array = new Float32Array(width).fill(1)) =>
+  Effect.map(searching.nearest(codesOn(sql), collection, query, { wanted: 20_000, mask: undefined }), (found) => [
     ...Option.getOrThrow(found)
   ])
 
-const search = (sql: Sql, searching: Codes, query: Float32Array, options: vectors.VectorOptions) =>
+const search = (sql: Sql, searching: Scanner, query: Float32Array, options: vectors.VectorOptions) =>
   Effect.map(
     read(
       sql,
@@ -91,7 +90,7 @@ describe("codes in the database", () => {
       const sql = yield* inMemory
       const found = randomVectors(codes.codesFrom + 1, width, 1)
       yield* prepare(sql, rowsOf(1, found.slice(0, -2)))
-      assert.isTrue(Option.isNone(yield* find(sql, { collection, generation: "current" })))
+      assert.isTrue(Option.isNone(yield* codesOn(sql).find({ collection, generation: "current" })))
       yield* put(sql, rowsOf(codes.codesFrom, found.slice(-2)))
       assert.deepStrictEqual(
         yield* idsStored(sql),
@@ -143,7 +142,7 @@ describe("codes in the database", () => {
     ({ edits }) =>
       Effect.gen(function* () {
         const sql = yield* inMemory
-        const searching = new Codes()
+        const searching = new Scanner()
         const there = new Map(rowsOf(1, randomVectors(codes.codesFrom, width, 1)).map((row) => [row.id, row.vector]))
         yield* prepare(sql, rowsOf(1, [...there.values()]))
         let next = 10_000
@@ -200,7 +199,7 @@ describe("codes in the database", () => {
         ...Array.from({ length: 10 }, (_, i) => 10_000 + i)
       ]
       assert.deepStrictEqual(yield* idsStored(sql), expected)
-      assert.deepStrictEqual(yield* read(sql, idsFound(sql, new Codes())), expected)
+      assert.deepStrictEqual(yield* read(sql, idsFound(sql, new Scanner())), expected)
     })
   )
 })
@@ -216,8 +215,8 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       ]
       const all = rowsOf(1, randomVectors(codes.codesFrom + 500, width, 1))
       yield* prepare(writer, all)
-      const arena = Arena.make()
-      const [ahead, behind] = [new Codes(arena.admit()), new Codes(arena.admit())]
+      const arena = BlockCache.make()
+      const [ahead, behind] = [new Scanner(arena.admit()), new Scanner(arena.admit())]
       const ids = all.map(({ id }) => id)
       assert.deepStrictEqual(yield* read(a, idsFound(a, ahead)), ids)
       yield* read(
@@ -246,7 +245,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       const filename = yield* temporary
       const sql = yield* connect({ filename, mode: "create" })
       yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
-      const arena = Arena.make()
+      const arena = BlockCache.make()
       const stop = new Int32Array(new SharedArrayBuffer(4))
       const threads = Array.from({ length: 2 }, () => {
         const thread = new Worker(new URL("../codes/searcher.mjs", import.meta.url), {
@@ -294,12 +293,15 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
     Effect.gen(function* () {
       const sql = yield* inMemory
       yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
-      const searching = new Codes()
+      const searching = new Scanner()
       yield* read(sql, idsFound(sql, searching))
       assert.isAtLeast(searching.figures.bytes, codes.codesFrom * 16)
       yield* vectors.retire(sql, collection, "current")
       const query = new Float32Array(width).fill(1)
-      const found = yield* read(sql, searching.nearest(sql, collection, query, { wanted: 10, mask: undefined }))
+      const found = yield* read(
+        sql,
+        searching.nearest(codesOn(sql), collection, query, { wanted: 10, mask: undefined })
+      )
       assert.isTrue(Option.isNone(found))
       assert.strictEqual(searching.figures.bytes, 0)
     })
@@ -310,7 +312,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       const sql = yield* inMemory
       const count = codes.codesFrom + 10
       yield* prepare(sql, rowsOf(1, randomVectors(count, width, 1)))
-      const searching = new Codes()
+      const searching = new Scanner()
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
       yield* vectors.create(sql, collection, "next")
       const other = randomVectors(count, 24, 2)

@@ -1,9 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
-import { Arena, type ArenaHandle } from "../../src/codes/BlockCache.ts"
+import { BlockCache, type CacheHandle } from "../../src/codes/BlockCache.ts"
 
-const admitted = (arena: Arena): ArenaHandle => {
+const admitted = (arena: BlockCache): CacheHandle => {
   const handle = arena.admit()
   assert.isDefined(handle)
   return handle
@@ -11,7 +11,7 @@ const admitted = (arena: Arena): ArenaHandle => {
 
 const block = (version: number, bytes = 5000) => ({ version, bytes })
 
-const fill = (arena: Arena, versions: ReadonlyArray<number>) => {
+const fill = (arena: BlockCache, versions: ReadonlyArray<number>) => {
   const claimed = arena.acquire(versions.map((version) => block(version)))
   for (const place of claimed.load) {
     arena.write(claimed.slots[place]!, new Uint8Array(5000).fill(versions[place]!))
@@ -20,15 +20,15 @@ const fill = (arena: Arena, versions: ReadonlyArray<number>) => {
   return claimed
 }
 
-const contents = (arena: Arena, slots: ReadonlyArray<{ readonly at: number }>) =>
+const contents = (arena: BlockCache, slots: ReadonlyArray<{ readonly at: number }>) =>
   slots.map(({ at }) => {
     const bytes = new Set(arena.view(at + 5000).subarray(at, at + 5000))
     return bytes.size === 1 ? [...bytes][0] : undefined
   })
 
 it("loads a block once for all, and keeps it as long as anyone holds it", () => {
-  const a = Arena.make()
-  const b = Arena.attach(admitted(a))
+  const a = BlockCache.make()
+  const b = BlockCache.attach(admitted(a))
   const first = fill(a, [1, 2, 3])
   assert.deepStrictEqual(first.load, [0, 1, 2])
   const second = fill(b, [2, 3, 4])
@@ -46,7 +46,7 @@ it("loads a block once for all, and keeps it as long as anyone holds it", () => 
 })
 
 it("takes up again what has been given up but not overwritten", () => {
-  const arena = Arena.make()
+  const arena = BlockCache.make()
   const { slots } = fill(arena, [1, 2])
   arena.release(slots)
   assert.deepStrictEqual(arena.acquire([block(2), block(1)]).load, [])
@@ -54,8 +54,8 @@ it("takes up again what has been given up but not overwritten", () => {
 })
 
 it("tells who waits that another one is loading, and never shares what is no block", () => {
-  const a = Arena.make()
-  const b = Arena.attach(admitted(a))
+  const a = BlockCache.make()
+  const b = BlockCache.attach(admitted(a))
   const loading = a.acquire([block(9)])
   const waiting = b.acquire([block(9), block(10)])
   assert.deepStrictEqual([waiting.wait, waiting.load], [[0], [1]])
@@ -66,8 +66,8 @@ it("tells who waits that another one is loading, and never shares what is no blo
 })
 
 it("grows for all", () => {
-  const a = Arena.make()
-  const b = Arena.attach(admitted(a))
+  const a = BlockCache.make()
+  const b = BlockCache.attach(admitted(a))
   const large = a.acquire([block(1, 40 * 1024 * 1024)])
   const [slot] = b.acquire([block(1, 40 * 1024 * 1024)]).slots
   a.write(large.slots[0]!, Uint8Array.of(7), 40 * 1024 * 1024 - 1)
@@ -75,7 +75,7 @@ it("grows for all", () => {
 })
 
 it("holds nothing after it found no memory", () => {
-  const arena = Arena.make()
+  const arena = BlockCache.make()
   const { slots } = fill(arena, [1])
   assert.throws(() => arena.acquire([block(1), block(2, 5000), block(3, 5_000_000_000)]), RangeError)
   arena.release(slots)
@@ -85,7 +85,7 @@ it("holds nothing after it found no memory", () => {
 })
 
 it("admits as many threads as there are bits, and again once they are dismissed", () => {
-  const arena = Arena.make()
+  const arena = BlockCache.make()
   const handles = Array.from({ length: 255 }, () => admitted(arena))
   assert.strictEqual(new Set(handles.map(({ holder }) => holder)).size, 255)
   assert.isUndefined(arena.admit())
@@ -107,7 +107,7 @@ setInterval(() => {}, 1000)
 `
 
 it.each(["dismissed", "never dismissed"])("goes on when a thread ends in the middle and is %s", async (how) => {
-  const arena = Arena.make()
+  const arena = BlockCache.make()
   const { slots } = fill(arena, [1, 2])
   arena.release(slots)
   const handle = admitted(arena)

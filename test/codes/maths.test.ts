@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { Arena } from "../../src/codes/BlockCache.ts"
+import { BlockCache } from "../../src/codes/BlockCache.ts"
 import { bodyBytes, concat, groupsOf, idsIn, pack, pick, slice, unpack } from "../../src/codes/layout.ts"
 import { bytesOf, encoder, meanOf, offset } from "../../src/codes/encoder.ts"
 import { bitsOf, rotation } from "../../src/codes/rotation.ts"
@@ -81,7 +81,7 @@ const scan = (
     vectors.map((vector, id) => ({ id, vector })),
     centroid
   )
-  const arena = Arena.make()
+  const arena = BlockCache.make()
   const body = pack(coded)
   const block = arena.allocate(body.length)
   arena.write(block, body)

@@ -1,8 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { parentPort, workerData } from "node:worker_threads"
-import type { ArenaHandle } from "../../src/codes/BlockCache.ts"
-import { Codes } from "../../src/codes/Scanner.ts"
+import type { CacheHandle } from "../../src/codes/BlockCache.ts"
+import { Scanner } from "../../src/codes/Scanner.ts"
+import { codesOn } from "../../src/Store/sqlite/codes/store.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../src/Store/sqlite/transaction.ts"
 
@@ -10,7 +11,7 @@ const port = parentPort!
 
 const { arena, filename, stop, width } = workerData as {
   readonly filename: string
-  readonly arena: ArenaHandle
+  readonly arena: CacheHandle
   readonly width: number
   readonly stop: Int32Array
 }
@@ -18,7 +19,7 @@ const { arena, filename, stop, width } = workerData as {
 /** Searches again and again, and tells of the first snapshot in which the codes are not those of the vectors. */
 const searching = Effect.gen(function* () {
   const sql = yield* connect({ filename, mode: "readonly" })
-  const codes = new Codes(arena)
+  const codes = new Scanner(arena)
   const query = new Float32Array(width).fill(1)
   const states = new Set<string>()
   port.postMessage("ready")
@@ -29,7 +30,7 @@ const searching = Effect.gen(function* () {
       "BEGIN"
     )(
       Effect.gen(function* () {
-        const found = yield* codes.nearest(sql, 1, query, { wanted: 20_000, mask: undefined })
+        const found = yield* codes.nearest(codesOn(sql), 1, query, { wanted: 20_000, mask: undefined })
         const rows = yield* sql.unsafe<{ readonly id: number }>(
           "SELECT passage_id AS id FROM vectors_1 ORDER BY passage_id"
         )

@@ -5,10 +5,8 @@ import type { CollectionSummary } from "../../model/Collection.ts"
 import { crcOf } from "../crc.ts"
 import { verify } from "../sqlite/keyword.ts"
 import { unpack } from "../../codes/layout.ts"
-import { blocksOf, bodiesOf } from "../sqlite/codes/blocks.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
-import { centroidsOf } from "../sqlite/codes/epochs.ts"
-import { find, vectorOf } from "../sqlite/codes/sets.ts"
+import { codesOn, vectorOf } from "../sqlite/codes/store.ts"
 import { inList, list } from "../sqlite/rows.ts"
 import { damaged, present } from "../../model/Damaged.ts"
 import { fail, ok, some } from "./finding.ts"
@@ -75,13 +73,14 @@ export const vectors = Effect.fnUntraced(function* (
 
 /** Codes, made anew from the vectors and compared. */
 export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
-  const set = Option.getOrUndefined(yield* find(sql, { collection: id, generation: "current" }))
+  const store = codesOn(sql)
+  const set = Option.getOrUndefined(yield* store.find({ collection: id, generation: "current" }))
   if (set === undefined) return []
-  const centroids = yield* centroidsOf(sql, set)
+  const centroids = new Map((yield* store.centroids(set)).map(({ centroid, epoch }) => [epoch, centroid]))
   const { encode } = encoder(set)
   const seen = new Set<number>()
-  for (const block of yield* blocksOf(sql, set.id)) {
-    const [body] = yield* bodiesOf(sql, set, [block])
+  for (const block of yield* store.blocks(set.id)) {
+    const [body] = yield* store.bodies(set, [block])
     const stored = unpack(body!, block.rows, bytesOf(set.width))
     const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(
       `SELECT passage_id AS id, vector FROM vectors_${id} WHERE passage_id ${inList} ORDER BY passage_id`,

@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { termsVersion } from "../../text/terms/version.ts"
 import { postingsFormat, State } from "../../postings/SegmentStore.ts"
-import { codesFormat } from "../sqlite/codes/sets.ts"
+import { codesFormat } from "../../codes/CodeStore.ts"
 import { leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 

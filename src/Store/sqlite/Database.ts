@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { StoreUnavailable } from "../../Store.ts"
 import * as Turn from "../../runtime/Turn.ts"
-import { Codes } from "../../codes/Scanner.ts"
+import { Scanner } from "../../codes/Scanner.ts"
 import { type DatabaseOptions, open, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
 import * as Guard from "./file/guard.ts"
@@ -18,7 +18,7 @@ import { walKeeper } from "./walKeeper.ts"
 
 /** How a connection searches, and what it keeps in memory for it. */
 export interface Searching {
-  readonly codes: Codes
+  readonly codes: Scanner
   readonly masks: Masks
   readonly linkages: Linkages
   readonly vectors: VectorOptions
@@ -67,7 +67,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
         place: file,
         graph: options.graph ?? true,
         searching: {
-          codes: new Codes(options.arena, file === undefined ? 0 : eraOf(filename)),
+          codes: new Scanner(options.cache, file === undefined ? 0 : eraOf(filename)),
           masks: new Masks(),
           linkages: new Linkages(),
           vectors: options.vectors ?? defaults

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import type { Compacted } from "../../model/Stored.ts"
 import { StoreUnavailable } from "../../Store.ts"
 import { step } from "../../postings/mergeStep.ts"
-import { find } from "./codes/sets.ts"
+import { codesOn } from "./codes/store.ts"
 import { build } from "../../codes/write.ts"
 import type { Database } from "./Database.ts"
 import { retryBusy } from "./errors.ts"
@@ -28,13 +28,13 @@ const bytesOf = (sql: SqlClient.SqlClient) =>
 /** Makes the codes of a collection's vectors anew, around the centroid of those that are there now. */
 const requantise = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.gen(function* () {
-    const current = vectorsOf(collection)
-    const found = yield* find(sql, current)
+    const current = vectorsOf(sql, collection)
+    const found = yield* codesOn(sql).find(current)
     if (Option.isNone(found)) return
     const { id, width } = found.value
-    const [counted] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM ${current.table}`)
+    const count = yield* current.countUpTo(Number.MAX_SAFE_INTEGER)
     yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [id])
-    if (counted!.count > 0) yield* build(sql, current, { count: counted!.count, width })
+    if (count > 0) yield* build(codesOn(sql), current, { count, width })
   })
 
 /** Larger indexes are not written anew without room on the disk. */

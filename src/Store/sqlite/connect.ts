@@ -8,7 +8,7 @@ import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import { migrate, schemaVersion } from "../migrations/index.ts"
-import type { ArenaHandle } from "../../codes/BlockCache.ts"
+import type { CacheHandle } from "../../codes/BlockCache.ts"
 import { isCannotOpen, retryBusy } from "./errors.ts"
 import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
@@ -29,8 +29,8 @@ export interface DatabaseOptions {
   readonly vectors?: VectorOptions | undefined
   /** Whether passages come into the graph as they are stored; unset: they do. */
   readonly graph?: boolean | undefined
-  /** Where the codes of the vectors are kept in memory; unset: in an arena of this connection's own. */
-  readonly arena?: ArenaHandle | undefined
+  /** Where the codes of the vectors are kept in memory; unset: in a cache of this connection's own. */
+  readonly cache?: CacheHandle | undefined
 }
 
 /** A connection, and the file it is to; undefined for one in memory. */

@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import type { DocumentId } from "../../model/Document.ts"
 import type { EmbeddedPassage } from "../../model/Stored.ts"
 import { crcOf } from "../crc.ts"
-import { toVector } from "./codes/sets.ts"
+import { toVector } from "./codes/store.ts"
 import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
-import { vectorsOf } from "./vectors.ts"
+import { tableOf } from "./vectors.ts"
 
 /** Passages read at once: as many as a large document has, few enough to hold. */
 const most = 20_000
@@ -44,7 +44,7 @@ export const embeddings = Effect.fnUntraced(function* (
     `SELECT p.id, d.title, p.heading, p.text, v.vector, v.crc
      FROM json_each(?) AS asked CROSS JOIN documents AS d ON d.id = asked.value
      CROSS JOIN passages AS p ON p.document_id = d.id
-     CROSS JOIN ${vectorsOf(collection).table} AS v ON v.passage_id = p.id`,
+     CROSS JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id`,
     [list(read.map(({ id }) => id))]
   )
   return rows.flatMap(({ crc, heading, id, text, title, vector }): ReadonlyArray<EmbeddedPassage> =>

@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { DocumentId, Metadata } from "../../model/Document.ts"
 import type { ExportedDocument } from "../../model/Stored.ts"
-import { toVector } from "./codes/sets.ts"
+import { toVector } from "./codes/store.ts"
 import { join } from "./content.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
-import { vectorsOf } from "./vectors.ts"
+import { tableOf } from "./vectors.ts"
 
 interface DocumentRow {
   readonly id: number
@@ -34,7 +34,7 @@ export const exported = Effect.fnUntraced(function* (
   return yield* Effect.forEach(rows, (row) =>
     Effect.map(
       sql.unsafe<PassageRow & { readonly lead: string; readonly vector: Uint8Array | null }>(
-        `SELECT p.*, v.vector FROM passages AS p LEFT JOIN ${vectorsOf(collection).table} AS v ON v.passage_id = p.id
+        `SELECT p.*, v.vector FROM passages AS p LEFT JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),

@@ -3,10 +3,8 @@ import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { mayEnd } from "../../runtime/EventLoop.ts"
 import { isBusy, retryBusy } from "./errors.ts"
-
-/** Where an effect that may not be interrupted elsewhere may be. */
-export const mayEnd: Effect.Effect<void> = Effect.interruptible(Effect.void)
 
 /** The first statement of a read; where another process is just opening or closing the file, it has to wait. */
 const snapshot = "SELECT 1 FROM sqlite_schema LIMIT 1"

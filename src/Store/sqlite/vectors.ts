@@ -6,8 +6,9 @@ import type { Vector } from "../../model/Passage.ts"
 import type { Scored } from "../../model/Scored.ts"
 import { crcOf } from "../crc.ts"
 import { damaged } from "../../model/Damaged.ts"
-import type { Codes } from "../../codes/Scanner.ts"
+import type { Scanner } from "../../codes/Scanner.ts"
 import * as codeSets from "./codes/sets.ts"
+import { codesOn, vectorsIn } from "./codes/store.ts"
 import * as codes from "../../codes/write.ts"
 import type { Mask } from "./filter.ts"
 import { passagesIn } from "./PassageRanges.ts"
@@ -17,7 +18,8 @@ import { makeHidden } from "./sweep.ts"
 /** A collection's vectors; `next` are those of the embedder it is changing over to. */
 export type Generation = "current" | "next"
 
-const table = (collection: number, generation: Generation = "current") =>
+/** The table of a collection's vectors. */
+export const tableOf = (collection: number, generation: Generation = "current") =>
   generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
 
 /** Float32 vectors as little-endian BLOBs, apart from the texts, so that a scan reads nothing else. */
@@ -27,7 +29,7 @@ export const create = (
   generation?: Generation
 ): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
-    `CREATE TABLE ${table(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
+    `CREATE TABLE ${tableOf(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
   )
 
 /** Hands vectors of a collection, and their codes, over to be swept; where there are none, it does nothing. */
@@ -36,11 +38,11 @@ export const retire = Effect.fnUntraced(function* (
   collection: number,
   generation: Generation
 ) {
-  const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [table(collection, generation)])
+  const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [tableOf(collection, generation)])
   if (there === undefined) return
   const hidden = yield* makeHidden(sql)
   yield* codeSets.move(sql, { collection, generation }, hidden)
-  yield* sql.unsafe(`ALTER TABLE ${table(collection, generation)} RENAME TO ${table(hidden)}`)
+  yield* sql.unsafe(`ALTER TABLE ${tableOf(collection, generation)} RENAME TO ${tableOf(hidden)}`)
 })
 
 /**
@@ -50,15 +52,12 @@ export const retire = Effect.fnUntraced(function* (
 export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   yield* retire(sql, collection, "current")
   yield* codeSets.switchOver(sql, collection)
-  yield* sql.unsafe(`ALTER TABLE ${table(collection, "next")} RENAME TO ${table(collection)}`)
+  yield* sql.unsafe(`ALTER TABLE ${tableOf(collection, "next")} RENAME TO ${tableOf(collection)}`)
 })
 
 /** Where a collection's vectors are. */
-export const vectorsOf = (collection: number, generation: Generation = "current"): codeSets.Vectors => ({
-  collection,
-  generation,
-  table: table(collection, generation)
-})
+export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
+  vectorsIn(sql, tableOf(collection, generation), { collection, generation })
 
 const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
@@ -71,14 +70,14 @@ export const insert = (
   Effect.zipRight(
     insertRows(
       sql,
-      table(collection, generation),
+      tableOf(collection, generation),
       ["passage_id", "vector", "crc"],
       rows.map((row) => {
         const bytes = blob(row.vector)
         return [row.id, bytes, crcOf(bytes, row.id)]
       })
     ),
-    codes.insert(sql, vectorsOf(collection, generation), rows)
+    codes.insert(codesOn(sql), vectorsOf(sql, collection, generation), rows)
   )
 
 export const remove = (
@@ -89,9 +88,11 @@ export const remove = (
 ): Effect.Effect<unknown, SqlError> =>
   Effect.all(
     [
-      sql.unsafe(`DELETE FROM ${table(collection, generation)} WHERE passage_id ${inList}`, [list(ids)]),
-      codes.remove(sql, vectorsOf(collection, generation), ids),
-      generation === "next" ? Effect.void : codes.remove(sql, { ...vectorsOf(collection), generation: "rebuilt" }, ids)
+      sql.unsafe(`DELETE FROM ${tableOf(collection, generation)} WHERE passage_id ${inList}`, [list(ids)]),
+      codes.remove(codesOn(sql), vectorsOf(sql, collection, generation), ids),
+      generation === "next"
+        ? Effect.void
+        : codes.remove(codesOn(sql), { ...vectorsOf(sql, collection), generation: "rebuilt" }, ids)
     ],
     { discard: true }
   )
@@ -158,7 +159,7 @@ export const search = (...args: Parameters<typeof find>) => comparable(find(...a
 
 const find = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  searching: { readonly codes: Codes; readonly vectors: VectorOptions },
+  searching: { readonly codes: Scanner; readonly vectors: VectorOptions },
   collection: number,
   query: Vector,
   { depth, mask, passages }: { readonly depth: number; readonly mask: Mask | undefined; readonly passages: number }
@@ -167,7 +168,7 @@ const find = Effect.fnUntraced(function* (
   const among = (ids: Uint32Array) =>
     best(
       sql,
-      `json_each(?) AS asked CROSS JOIN ${table(collection)} ON passage_id = asked.value`,
+      `json_each(?) AS asked CROSS JOIN ${tableOf(collection)} ON passage_id = asked.value`,
       [blob(query), `[${ids.join(",")}]`],
       depth
     )
@@ -180,11 +181,11 @@ const find = Effect.fnUntraced(function* (
     return yield* among(passagesIn(mask))
   }
   if (!few) {
-    const candidates = yield* searching.codes.nearest(sql, collection, query, { wanted, mask: mask?.bits })
+    const candidates = yield* searching.codes.nearest(codesOn(sql), collection, query, { wanted, mask: mask?.bits })
     if (Option.isSome(candidates)) return yield* among(candidates.value)
     if (mask !== undefined) return yield* among(passagesIn(mask))
   }
-  return yield* best(sql, table(collection), [blob(query)], depth)
+  return yield* best(sql, tableOf(collection), [blob(query)], depth)
 })
 
 /** The similarity of given passages, as far as they have a vector with a direction. */
@@ -196,7 +197,7 @@ export const score = (
 ): Effect.Effect<ReadonlyArray<Scored>, SqlError> =>
   comparable(
     sql.unsafe<Scored>(
-      `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${table(collection)} WHERE passage_id ${inList})
+      `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${tableOf(collection)} WHERE passage_id ${inList})
        WHERE score IS NOT NULL`,
       [blob(query), list(ids)]
     )

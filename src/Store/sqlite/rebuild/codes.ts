@@ -3,53 +3,48 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Position } from "../rebuild.ts"
 import { blockRows } from "../../../codes/layout.ts"
-import { append } from "../codes/blocks.ts"
 import { encoder } from "../../../codes/encoder.ts"
-import { beginEpoch, centroidsOf } from "../codes/epochs.ts"
+import { codesFrom } from "../../../codes/CodeStore.ts"
+import { beginEpoch } from "../../../codes/epochs.ts"
+import { append } from "../../../codes/write.ts"
 import * as sets from "../codes/sets.ts"
-import { codesFrom, countUpTo, createSet } from "../../../codes/write.ts"
+import { codesOn, vectorsIn } from "../codes/store.ts"
 
 /** Rows that a step makes codes of: a few full blocks. */
 const rows = 4 * blockRows
 
-const tableOf = (collection: number) => `vectors_${collection}`
+const vectorsOf = (sql: SqlClient.SqlClient, collection: number) =>
+  vectorsIn(sql, `vectors_${collection}`, { collection, generation: "rebuilt" })
 
 /** Whether a collection has vectors enough for codes. */
 export const isDue = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.map(countUpTo(sql, tableOf(collection), codesFrom), (count) => count >= codesFrom)
+  Effect.map(vectorsOf(sql, collection).countUpTo(codesFrom), (count) => count >= codesFrom)
 
 /** Starts a set beside the one in use. */
 export const begin = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   yield* sets.retire(sql, { collection, generation: "rebuilt" })
-  const table = tableOf(collection)
   const [known] = yield* sql.unsafe<{ readonly dimensions: number; readonly passages: number }>(
     "SELECT dimensions, passages FROM collections WHERE id = ?",
     [collection]
   )
   const { dimensions, passages } = known!
-  const set = yield* createSet(sql, { collection, generation: "rebuilt", table }, dimensions)
-  yield* beginEpoch(sql, set, table, { epoch: 1, rows: passages })
+  const set = yield* codesOn(sql).create({ collection, generation: "rebuilt" }, dimensions)
+  yield* beginEpoch(codesOn(sql), set, vectorsOf(sql, collection), { epoch: 1, rows: passages })
 })
 
 export const advance = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { collection_id: collection, through }: Position
 ) {
-  const set = Option.getOrUndefined(yield* sets.find(sql, { collection, generation: "rebuilt" }))
+  const store = codesOn(sql)
+  const set = Option.getOrUndefined(yield* store.find({ collection, generation: "rebuilt" }))
   if (set === undefined) return undefined
-  const some = yield* sql.unsafe<{ readonly passage_id: number; readonly vector: Uint8Array }>(
-    `SELECT passage_id, vector FROM ${tableOf(collection)} WHERE passage_id > ? ORDER BY passage_id LIMIT ?`,
-    [through, rows]
-  )
+  const some = yield* vectorsOf(sql, collection).after(through, rows, set.width)
   if (some.length === 0) return undefined
-  const centroid = (yield* centroidsOf(sql, set)).get(1)!
-  const coded = encoder(set).encode(
-    some.map((row) => ({ id: row.passage_id, vector: sets.vectorOf(row.vector, set.width) })),
-    centroid
-  )
-  yield* append(sql, set, 1, coded)
-  yield* sets.changed(sql, set, some.length)
-  return { through: some.at(-1)!.passage_id, count: some.length }
+  const { centroid } = (yield* store.centroids(set)).find(({ epoch }) => epoch === 1)!
+  yield* append(store, set, 1, encoder(set).encode(some, centroid))
+  yield* store.changed(set, some.length)
+  return { through: some.at(-1)!.id, count: some.length }
 })
 
 export const finish = (sql: SqlClient.SqlClient, { collection_id: collection }: Position) =>
