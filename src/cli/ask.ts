@@ -15,7 +15,9 @@ import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
+import { wrapped } from "./wrap.ts"
 import { UsageError } from "./UsageError.ts"
+import { wrapStream } from "./wrapStream.ts"
 
 /** What `ask --json` prints. */
 export const AskReport = Schema.Struct({
@@ -80,13 +82,16 @@ export const ask = define(
         const { fragments, isCut, llm } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
-        const shown = globals.json ? () => Effect.void : (text: string) => write(harmless(text))
+        const lines = out.isTerminal ? wrapStream(out.columns) : { push: (text: string) => text, end: () => "" }
+        const shown = (text: string) => (globals.json ? Effect.void : write(lines.push(harmless(text))))
+        const rest = Effect.suspend(() => (globals.json ? Effect.void : write(lines.end())))
         const text = yield* Stream.runFoldEffect(fragments, "", (before, text) =>
           Effect.as(shown(text), before + text)
         ).pipe(
           // What was begun on a line ends it, whatever broke it off.
-          Effect.onError(() => (globals.json ? Effect.void : write("\n")))
+          Effect.onError(() => (globals.json ? Effect.void : Effect.zipRight(rest, write("\n"))))
         )
+        yield* rest
         const cut = yield* isCut
         const verdicts = yield* answer.verify(text, hits)
 
@@ -104,8 +109,8 @@ export const ask = define(
           })
           return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined
         }
-        yield* print(`\n\n${renderSources(hits, verdicts, cwd, out.colors)}`)
-        for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(doubt)
+        yield* print(`\n\n${wrapped(out, renderSources(hits, verdicts, cwd, out.colors))}`)
+        for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(wrapped(out, doubt))
         if (verdicts.length === 0 && llm.backend !== "extractive") {
           yield* note("clew: the answer cites none of the passages; nothing in it was checked")
         }

@@ -16,6 +16,7 @@ import { neighbours } from "./neighbours.ts"
 import { Place } from "./place.ts"
 import { node, stale, surroundings } from "./surroundings.ts"
 import { Terminal } from "./terminal.ts"
+import { wrapped } from "./wrap.ts"
 
 /** What `doctor --json` prints. */
 export const DoctorReport = Schema.Struct({
@@ -177,8 +178,8 @@ export const doctor = define(
           fixed,
           ...(copy === undefined ? {} : { copy })
         },
-        Effect.succeed(text)
+        Effect.succeed(wrapped(out, text))
       )
-      if (failed > 0) yield* stop(exitCode.failed)
+      if (failed > 0) yield* stop(exitCode.below)
     })
 )

@@ -12,7 +12,7 @@ import { Engine } from "./engine.ts"
 import * as options from "./options.ts"
 import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
-import { UsageError } from "./UsageError.ts"
+import { FileUnusable } from "./FileUnusable.ts"
 
 /** What `export --json` and `import --json` print. */
 export const TransferReport = Schema.Struct({
@@ -28,7 +28,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const cannot = (error: unknown) =>
-        new UsageError({ command: "clew export", detail: `cannot write ${file}: ${(error as Error).message}` })
+        new FileUnusable({ message: `cannot write ${file}: ${(error as Error).message}` })
       const name = `${file}.${process.pid}.partial`
       const [first, last] = yield* Effect.acquireRelease(
         Effect.try({
@@ -53,7 +53,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
           })
       )
       const write = (line: string) =>
-        Effect.async<void, UsageError>((resume) => {
+        Effect.async<void, FileUnusable>((resume) => {
           first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot(error)) : Effect.void))
         })
       yield* Stream.runForEach(lines, write)

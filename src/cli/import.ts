@@ -10,7 +10,7 @@ import { Engine } from "./engine.ts"
 import { TransferReport } from "./export.ts"
 import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
-import { UsageError } from "./UsageError.ts"
+import { FileUnusable } from "./FileUnusable.ts"
 
 /** A longer line is no document of any use. */
 const longestLine = 512 * 1024 * 1024
@@ -66,7 +66,7 @@ export const importIndex = define(
       const file = path.resolve(cwd, name)
       const engine = yield* Engine
       const cannot = (error: unknown) =>
-        new UsageError({ command: "clew import", detail: `cannot read ${file}: ${(error as Error).message}` })
+        new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
       // Before an index is made for it.
       yield* Effect.try({ try: () => fs.accessSync(file, fs.constants.R_OK), catch: cannot })
       yield* Effect.gen(function* () {

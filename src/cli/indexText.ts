@@ -6,6 +6,7 @@ import { bytesText, count, durationText, numberText } from "./output.ts"
 import { shown } from "./place.ts"
 import type { Tally } from "./tally.ts"
 import { Terminal } from "./terminal.ts"
+import { wrapped } from "./wrap.ts"
 
 const words = { created: "new", updated: "changed", unchanged: "unchanged" } as const
 
@@ -47,7 +48,8 @@ const are = (files: number): string => (files === 1 ? "is" : "are")
 
 /** What was done, in a few lines. */
 export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
-  const { print } = yield* Terminal
+  const { out, print: printed } = yield* Terminal
+  const print = (text: string) => printed(wrapped(out, text))
   const { bytes, chunks, created, index_time_ms: ms, unchanged, updated } = report
   const indexed = created + updated
   const seconds = Math.max(ms, 1) / 1000

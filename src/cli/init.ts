@@ -7,7 +7,7 @@ import { define } from "./command.ts"
 import * as Flag from "./flag.ts"
 import { printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
-import { UsageError } from "./UsageError.ts"
+import { FileUnusable } from "./FileUnusable.ts"
 
 /** What `init --json` prints. */
 export const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
@@ -35,16 +35,16 @@ export const init = define(
     Effect.gen(function* () {
       const { cwd } = yield* Place
       const file = path.resolve(cwd, given)
-      const wrong = (detail: string) => new UsageError({ command: "clew init", detail })
       yield* Effect.try({
         try: () =>
           fs.writeFileSync(file, commented(fs.readFileSync(packagedConfig, "utf8")), { flag: force ? "w" : "wx" }),
         catch: (error) =>
-          wrong(
-            (error as NodeJS.ErrnoException).code === "EEXIST"
-              ? `${shown(cwd, file)} is there already; --force writes over it`
-              : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
-          )
+          new FileUnusable({
+            message:
+              (error as NodeJS.ErrnoException).code === "EEXIST"
+                ? `${shown(cwd, file)} is there already; --force writes over it`
+                : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
+          })
       })
       yield* printResult(
         InitReport,

@@ -7,8 +7,13 @@ import { problemOf } from "./problem.ts"
 import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
 
-const codeOf = (tag: string): ExitCode =>
-  tag === "UsageError" || tag === "ConfigError" ? exitCode.usage : exitCode.failed
+const codes: Readonly<Record<string, ExitCode>> = {
+  UsageError: exitCode.usage,
+  ConfigError: exitCode.usage,
+  EntityNotFound: exitCode.nothingFound
+}
+
+const codeOf = (tag: string): ExitCode => codes[tag] ?? exitCode.failed
 
 const detailed = new Set<string | undefined>(["all", "trace", "debug"])
 

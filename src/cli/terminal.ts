@@ -7,6 +7,7 @@ import * as readline from "node:readline"
 import { createColors } from "picocolors"
 import { exitCode, type ExitCode } from "./exit.ts"
 import { forTerminal, harmless } from "./harmless.ts"
+import { wrapped } from "./wrap.ts"
 
 export type Colors = ReturnType<typeof createColors>
 
@@ -118,7 +119,7 @@ export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.
         err,
         print: (text) => write(stdout, `${result(text)}\n`),
         write: (text) => write(stdout, result(text)),
-        note: (text) => write(stderr, `${said(text)}\n`),
+        note: (text) => write(stderr, `${said(wrapped(err, text))}\n`),
         noteInPlace: (text) => write(stderr, `\r\u001b[2K${said(text)}`),
         isInteractive: stdin.isTTY === true && stderr.isTTY === true,
         confirm,

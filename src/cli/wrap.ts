@@ -16,6 +16,15 @@ export const widthOf = (text: string): number => {
 const words =
   /\s*(?:[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+)|\s+$/gu
 
+/** For a terminal each line in lines of its width; elsewhere a text as it is. */
+export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: number }, text: string): string =>
+  face.isTerminal
+    ? text
+        .split("\n")
+        .flatMap((line) => wrapLine(line, Math.max(20, face.columns)))
+        .join("\n")
+    : text
+
 /** A line in lines of a width, broken between words alone; a word that is wider stands by itself. */
 export const wrapLine = (line: string, width: number): ReadonlyArray<string> => {
   if (widthOf(line) <= width) return [line]

@@ -30,7 +30,7 @@ describe("doctor", () => {
     assert.strictEqual(query.code, 1)
     assert.match(query.stderr, /is damaged: .* has changed; run `clew doctor`/)
     const found = await run("doctor")
-    assert.strictEqual(found.code, 1)
+    assert.strictEqual(found.code, 4)
     assert.match(found.stdout, /^fail postings: /m)
     assert.match(found.stdout, /^fail vectors: .* 1 passages have no vector/m)
     const fixed = await run("doctor", "--fix")
@@ -43,7 +43,7 @@ describe("doctor", () => {
       (await run("doctor")).stdout,
       /^fail texts: 1 documents are not as they were stored: .*notes\.jsonl#n1/m
     )
-    assert.strictEqual((await run("doctor", "--fix")).code, 1)
+    assert.strictEqual((await run("doctor", "--fix")).code, 4)
     assert.strictEqual((await run("index", "docs")).code, 0)
     const last = await run("doctor", "--deep")
     assert.strictEqual(last.code, 0, last.stdout)
@@ -75,12 +75,12 @@ describe("doctor", () => {
 
     writeFileSync(box.path("other.toml"), '[llm]\nbackend = "ollama"\nmodel = "none"\nurl = "http://127.0.0.1:9"\n')
     const silent = await run("--config", "other.toml")
-    assert.strictEqual(silent.code, 1)
+    assert.strictEqual(silent.code, 4)
     assert.match(silent.stdout, /^fail model: Ollama .*127\.0\.0\.1:9/m)
 
     writeFileSync(box.path("other.toml"), "chunks = 3\n")
     const wrong = await run("--config", "other.toml")
-    assert.strictEqual(wrong.code, 1)
+    assert.strictEqual(wrong.code, 4)
     assert.match(wrong.stdout, /^fail configuration: .*unknown key chunks/m)
   }, 300_000)
 })

@@ -28,7 +28,7 @@ it("tells what a name is, where it stands and what it leads to", async () => {
   const linked = await box.json(GraphEntity, ["graph", "query", "Hank Snow", "--kind", "links"])
   assert.isTrue(linked.neighbours.every(({ relation }) => relation === "links"))
   const { code, stderr } = await box.run(["graph", "query", "Nobody Known"])
-  assert.strictEqual(code, 1)
+  assert.strictEqual(code, 3)
   assert.include(stderr, "Nobody Known")
 })
 
@@ -67,7 +67,7 @@ it("brings in what was indexed without it, from where it was broken off", async 
   const other = new Sandbox(files)
   try {
     await other.run(["index", "docs"], { env: { CLEW_GRAPH_ENABLED: "false" } })
-    assert.strictEqual((await other.run(["graph", "query", "Hank Snow"])).code, 1)
+    assert.strictEqual((await other.run(["graph", "query", "Hank Snow"])).code, 3)
     const built = await other.json(GraphBuildReport, ["graph", "build"])
     assert.isAbove(built.added_chunks, 0)
     assert.strictEqual(built.added_chunks, built.chunks)
