@@ -1,6 +1,8 @@
 import * as Command from "@effect/cli/Command"
 import * as Effect from "effect/Effect"
 
+import { builtIns } from "./options.ts"
+
 type Any = Command.Command<string, unknown, unknown, unknown>
 
 const scripts = {
@@ -23,6 +25,18 @@ const corrected = (line: string): string =>
     .replaceAll(" --wizard", "")
     .replace(/^( *\w+(?:,[\w-]+){2,})\)$/, (path) => path.replace(/,(?=.*,)/g, "__"))
     .replace(/compgen -W "([\w,-]+)"/, (words) => words.replaceAll(",", " "))
+    // Its own flags have no choices in bash, and a shell too many elsewhere.
+    .replace(/^( *)case "\$\{prev\}" in$/, (line, indent: string) => [line, ...ownChoices(indent)].join("\n"))
+    .replace("CHOICE:(sh bash", "CHOICE:(bash")
+    .replace("{sh'',bash''", "{bash''")
+
+const ownChoices = (indent: string): ReadonlyArray<string> =>
+  [builtIns.logLevel, builtIns.completions].flatMap(({ choices, name }) => [
+    `${indent}    --${name})`,
+    `${indent}        COMPREPLY=( $(compgen -W "${choices.join(" ")}" -- "\${cur}") )`,
+    `${indent}        return 0`,
+    `${indent}        ;;`
+  ])
 
 /** A script that makes a shell complete the command's flags, their choices and its subcommands. */
 export const completions = (command: Any, name: string, shell: string): Effect.Effect<string> =>

@@ -13,6 +13,7 @@ import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { DocumentLine, IndexReport } from "./indexReport.ts"
 import * as IndexText from "./indexText.ts"
+import { foreignTexts } from "./languages.ts"
 import * as options from "./options.ts"
 import { printJson, printLine } from "./output.ts"
 import { Place } from "./place.ts"
@@ -165,6 +166,8 @@ export const indexPaths = define(
           if (!flags.quiet) yield* IndexText.showReport(report)
           yield* IndexText.showFailures(report, cwd)
         }
+        const foreign = changed === 0 ? undefined : yield* foreignTexts(run.collection, report.embedding)
+        if (foreign !== undefined && !flags.quiet) yield* terminal.note(`clew: ${foreign}`)
         if (report.failed > 0) yield* stop(exitCode.failed)
       }).pipe(Effect.provide(engine.open(isPreview ? "preview" : "write")))
     })

@@ -7,6 +7,7 @@ import { Stats, toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
+import { foreignTexts } from "./languages.ts"
 import * as options from "./options.ts"
 import { bytesText, numberText, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
@@ -28,7 +29,7 @@ export const info = define(
       yield* Effect.gen(function* () {
         const store = yield* Store
         const { cwd } = yield* Place
-        const { out } = yield* Terminal
+        const { note, out } = yield* Terminal
         const { path } = yield* StoreConfig
         const stats = yield* store.stats(flags.collection)
         const sizes = yield* store.sizes()
@@ -37,6 +38,8 @@ export const info = define(
           collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
         const joined = yield* linkageIn(store, flags.collection)
         const embedding = shownFirst?.embedder ?? (yield* (yield* Embedders).configured.identity)
+
+        const foreign = shownFirst === undefined ? undefined : yield* foreignTexts(shownFirst.name, embedding)
 
         const text = Effect.gen(function* () {
           const file = yield* engine.configFile
@@ -59,6 +62,7 @@ export const info = define(
             row("Version", version)
           ].join("\n")
         })
+        if (foreign !== undefined) yield* note(`clew: ${foreign}`)
         yield* printResult(
           Stats,
           toStats(stats, sizes, {

@@ -39,6 +39,21 @@ describe("index", () => {
     assert.strictEqual(stderr, "")
   })
 
+  it("says where most is not English, and what to do for its meaning", async () => {
+    const german = (n: number) =>
+      `# Kapitel ${n}\n\nDie Flut steigt zweimal am Tag, und was sie am Ufer lässt, wird von denen gesammelt, die auf sie warten.\n`
+    box.write(Object.fromEntries([1, 2, 3, 4].map((n) => [`de/${n}.md`, german(n)])))
+    const { code, stderr } = await box.run(["index", "de", "-c", "buch"])
+    assert.strictEqual(code, 0)
+    assert.match(
+      stderr,
+      /^clew: about 100 % of collection buch is not English, .*multilingual model .*`clew reindex`$/m
+    )
+    assert.include((await box.run(["info", "-c", "buch"])).stderr, "is not English")
+    assert.strictEqual((await box.run(["index", "de", "-c", "buch"])).stderr, "")
+    assert.notInclude((await box.run(["index", "docs"])).stderr, "English")
+  })
+
   it("prints a line for each document with --verbose, as JSON too", async () => {
     const { stdout } = await box.run(["index", "docs", "--verbose"])
     assert.match(stdout, /^new +docs\/tides\.md \(\d passages?\)$/m)

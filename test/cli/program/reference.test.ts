@@ -1,5 +1,7 @@
 import { assert, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { Sandbox } from "./sandbox.ts"
 
 /** The commands that a help text lists. */
@@ -7,6 +9,12 @@ const commandsIn = (help: string): ReadonlyArray<string> =>
   (/\nCommands\n((?: {2}.*\n)+)/.exec(help)?.[1] ?? "")
     .split("\n")
     .flatMap((line) => /^ {2}([a-z]+)\b/.exec(line)?.[1] ?? [])
+
+it("README.md shows what its commands print, but for times and scores", () => {
+  const script = fileURLToPath(new URL("../../../scripts/readme.mjs", import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [script, "--check"], { encoding: "utf8" })
+  assert.strictEqual(status, 0, stderr)
+})
 
 it("docs/cli.md has every command, and the completions of each shell know it", async () => {
   const box = new Sandbox()
@@ -20,7 +28,8 @@ it("docs/cli.md has every command, and the completions of each shell know it", a
     for (const name of names) {
       assert.match(page, new RegExp(`^\\| \`${name}[^|]*\` +\\|`, "m"), `docs/cli.md has no row for ${name}`)
       for (const script of scripts) assert.match(script, new RegExp(`\\b${name}\\b`), name)
-      for (const value of ["rrf", "indexed"]) {
+      // Choices of flags of some commands, and of one of all.
+      for (const value of ["rrf", "indexed", "warning"]) {
         for (const script of scripts) assert.match(script, new RegExp(`\\b${value}\\b`), value)
       }
       const inner = commandsIn((await box.run([name, "--help"])).stdout)

@@ -111,6 +111,7 @@ describe("completions", () => {
       assert.strictEqual(code, 0)
       for (const word of ["collections", "top-k", "prune", "config"]) assert.include(stdout, word)
       assert.notInclude(stdout, "wizard")
+      assert.notMatch(stdout, /[({]sh\b/)
     })
   }
 
@@ -125,6 +126,8 @@ describe("completions", () => {
     assert.deepStrictEqual(complete("clew", "qu"), ["query"])
     assert.deepStrictEqual(complete("clew", "query", "--fu"), ["--fusion"])
     assert.deepStrictEqual(complete("clew", "query", "--fusion", ""), ["rrf", "score"])
+    assert.deepStrictEqual(complete("clew", "query", "--log-level", "wa"), ["warning"])
+    assert.deepStrictEqual(complete("clew", "--completions", ""), ["bash", "fish", "zsh"])
     assert.deepStrictEqual(complete("clew", "--json", "query", "--al"), ["--alpha"])
     assert.deepStrictEqual(complete("clew", "collections", "drop", "--y"), ["--yes"])
     assert.deepStrictEqual(complete("clew", "query", "--d"), ["--db"])

@@ -1,0 +1,40 @@
+/** Words of grammar by language, which its prose is full of and other languages' hardly have. */
+const grammar: Readonly<Record<string, string>> = {
+  en: "the of and to in is that it for on with as was be by this are or from at have not which but you we an can if when",
+  de: "der die und das ist nicht ein eine zu den von mit sich auf für dem auch wird werden im des oder wie bei wenn kann",
+  fr: "le la les des et est un une que dans pour pas sur qui avec par au ce sont du ne plus ou cette aux être",
+  es: "el la los las que en un una es por con para del se no al como más está su pero lo este son",
+  it: "il di che è e la per un non una con sono del della nel le gli si dei come più alla ma anche",
+  pt: "o que de e do da em um uma para com não os as dos no na se por mais como ao é das",
+  nl: "de het een van en is dat niet op te zijn voor met die aan er om ook als bij worden kan naar",
+  sv: "och att det som en är av för på den med inte om ett har de till kan vi eller",
+  pl: "i w na z do nie się jest to że o jak po za od są przez dla lub",
+  tr: "ve bir bu için ile de da olarak olan çok daha gibi ne veya kadar"
+}
+
+const words = new Map<string, ReadonlySet<string>>(
+  Object.entries(grammar).map(([language, list]) => [language, new Set(list.split(" "))])
+)
+
+/** Characters of a text that are looked at. */
+const most = 2000
+/** Words without which nothing can be told. */
+const least = 12
+
+/** Whether a text is English, as far as its letters and words of grammar tell; undefined: it is code, names or too short. */
+export const isEnglish = (text: string): boolean | undefined => {
+  const found =
+    text
+      .slice(0, most)
+      .toLowerCase()
+      .match(/\p{L}+/gu) ?? []
+  const letters = found.reduce((sum, word) => sum + word.length, 0)
+  if (letters < 3 * least) return undefined
+  const foreign = found.reduce((sum, word) => sum + (/^\p{sc=Latin}/u.test(word) ? 0 : word.length), 0)
+  if (foreign > letters / 2) return false
+  if (found.length < least) return undefined
+  const share = (language: string) => found.filter((word) => words.get(language)!.has(word)).length / found.length
+  const english = share("en")
+  const other = Math.max(...[...words.keys()].filter((language) => language !== "en").map(share))
+  return Math.max(english, other) < 0.1 ? undefined : english >= other
+}
