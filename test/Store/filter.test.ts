@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import { CollectionName } from "../../src/model/Collection.ts"
@@ -11,7 +12,9 @@ import type { Condition, Filter } from "../../src/model/Filter.ts"
 import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import { documentsWhere } from "../../src/Store/sqlite/filter.ts"
+import { Cancelled } from "../../src/Store/sqlite/Cancelled.ts"
+import { documentsWhere, type Globbed } from "../../src/Store/sqlite/filter.ts"
+import { globbed, matching } from "../../src/Store/sqlite/globbing.ts"
 import { Masks } from "../../src/Store/sqlite/Masks.ts"
 import { forEachNumber } from "../../src/Store/sqlite/numbers.ts"
 import { passagesIn } from "../../src/Store/sqlite/PassageRanges.ts"
@@ -54,6 +57,8 @@ const condition: FastCheck.Arbitrary<Condition> = FastCheck.oneof(
   FastCheck.constantFrom<Condition>(
     { not: { gte: 0, lt: 2 } },
     { not: ["x", 1, "s1*"] },
+    { not: ["*9", "t[1?]", "s1*", "x*", "?*0"] },
+    ["*2", "t[?]", "s1*", "s3", "x*", "?*0", 1],
     { not: [] },
     { gte: 0, not: 1 },
     { exists: true, not: "x" }
@@ -87,8 +92,8 @@ const documents = FastCheck.array(
 )
 
 /** What the filter leaves by a join over the passages themselves. */
-const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter) => {
-  const { params, sql: where } = documentsWhere(collection, filter)
+const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter, globbed?: Globbed) => {
+  const { params, sql: where } = documentsWhere(collection, filter, globbed)
   return Effect.map(
     sql.unsafe<{ readonly id: number }>(
       `SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE ${where} ORDER BY p.id`,
@@ -132,11 +137,59 @@ it.layer(NodeFileSystem.layer)("masks", (it) => {
               assert.deepStrictEqual([...passagesIn(mask!)], expected, JSON.stringify(given))
               assert.strictEqual(mask!.count, expected.length)
             }
+            assert.deepStrictEqual(
+              yield* joined(sql, collection, given, yield* globbed(sql, collection, given)),
+              expected
+            )
             some += expected.length > 0 ? 1 : 0
           }
         }
       }
       assert.isAbove(some, 50)
+    })
+  )
+
+  it.scoped("of a thousand globs are made in slices, and given up where nobody waits", () =>
+    Effect.gen(function* () {
+      const { sql, store } = yield* opened
+      for (const name of names) {
+        const some = Array.from({ length: 150 }, (_, n) =>
+          document(`one of ${n}`, { source: `/notes/${n % 7}/${n}.md` })
+        )
+        yield* store.put(name, some)
+        yield* store.put(name, [document("no source", { docId: DocumentId.make("/notes/3/none.md") })])
+      }
+      const globs = Array.from({ length: 1000 }, (_, n) => `/notes/${n + 3}/*`)
+      const whole = yield* matching(sql, 2, globs)
+      assert.lengthOf(whole, 4 * 21 + 1)
+      for (const slice of [1, 7, 151, 152]) {
+        assert.deepStrictEqual(yield* matching(sql, 2, globs, slice), whole, `slices of ${slice}`)
+      }
+      assert.lengthOf(yield* matching(sql, 3, globs), 0)
+
+      // Whoever asked is looked for now and then within a slice, and between two.
+      let asked = 0
+      const hard = Array.from({ length: 1000 }, (_, n) => `*n*o*t*e*s*${"?".repeat(n)}*n`)
+      const given = yield* Effect.exit(
+        Effect.provideService(matching(sql, 2, hard), Cancelled, () => {
+          asked++
+          return true
+        })
+      )
+      assert.isTrue(Exit.isInterrupted(given))
+      assert.strictEqual(asked, 1)
+      let statements = 0
+      const counting = new Proxy(sql, {
+        get: (target, key) =>
+          key === "unsafe"
+            ? (...args: Parameters<typeof sql.unsafe>) => {
+                statements++
+                return statements === 3 ? Effect.interrupt : target.unsafe(...args)
+              }
+            : Reflect.get(target, key)
+      })
+      assert.isTrue(Exit.isInterrupted(yield* Effect.exit(matching(counting, 2, globs, 10))))
+      assert.strictEqual(statements, 3)
     })
   )
 

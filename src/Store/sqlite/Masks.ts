@@ -2,7 +2,8 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Condition, type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
-import { allDocuments, clausesOf, documentsOf, type Mask, type Where } from "./filter.ts"
+import { allDocuments, clausesOf, documentsOf, manyGlobs, type Mask, type Where } from "./filter.ts"
+import { matching } from "./globbing.ts"
 import { forEachNumber } from "./numbers.ts"
 import { Documents, idsOf, rangesOf } from "./PassageRanges.ts"
 
@@ -45,12 +46,12 @@ export class Masks {
       this.kept.set(key, known)
       return known
     }
-    const matching = yield* documentsMatching(sql, collection, filter)
+    const documents = yield* documentsMatching(sql, collection, filter)
     // To look up a few documents costs less than to learn about all.
     const mask =
-      matching.length <= this.few
-        ? yield* rangesOf(sql, collection, matching)
-        : (yield* this.documentsOf(sql, collection, state!.documents)).passagesOf(matching)
+      documents.length <= this.few
+        ? yield* rangesOf(sql, collection, documents)
+        : (yield* this.documentsOf(sql, collection, state!.documents)).passagesOf(documents)
     this.keep(key, mask)
     return mask
   })
@@ -113,6 +114,12 @@ const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   const [last] = yield* sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'documents'")
   const none = () => new Uint32Array(((last?.seq ?? 0) >>> 5) + 1)
 
+  const bitsOf = (ids: ReadonlyArray<number>) => {
+    const bits = none()
+    for (const id of ids) bits[id >>> 5]! |= 1 << (id & 31)
+    return bits
+  }
+
   const select = Effect.fnUntraced(function* (wheres: ReadonlyArray<Where>) {
     const found = none()
     for (const { params, sql: select } of wheres) {
@@ -133,12 +140,17 @@ const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
       for (const [key, condition] of Object.entries(filter)) {
         const filters = filtersUnder(key, condition)
         if (filters !== undefined) {
-          const inner = yield* Effect.forEach(filters, meet)
-          found = both(found, inner.reduce(key === "or" ? either : both))
+          let inner = yield* meet(filters[0]!)
+          for (const filter of filters.slice(1)) inner = (key === "or" ? either : both)(inner, yield* meet(filter))
+          found = both(found, inner)
           continue
         }
         for (const clause of clausesOf(condition as Condition)) {
-          const bits = yield* select(documentsOf(collection, key, clause))
+          const globs = key === "source" && !clause.present ? manyGlobs(clause.comparison) : undefined
+          const bits =
+            globs === undefined
+              ? yield* select(documentsOf(collection, key, clause))
+              : bitsOf(yield* matching(sql, collection, globs))
           found = both(found, { bits, without: clause.negated })
         }
       }

@@ -12,6 +12,7 @@ import { cut } from "./content.ts"
 import { documentCrc } from "./documentCrc.ts"
 import * as files from "./files.ts"
 import { documentsWhere, metadataRows } from "./filter.ts"
+import { globbed } from "./globbing.ts"
 import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
@@ -251,7 +252,7 @@ export const removeMatching = Effect.fnUntraced(function* (
   filter: Filter,
   limit: number
 ) {
-  const { params, sql: where } = documentsWhere(collection, filter)
+  const { params, sql: where } = documentsWhere(collection, filter, yield* globbed(sql, collection, filter))
   const rows = yield* sql.unsafe<{ readonly id: number }>(`SELECT d.id FROM documents AS d WHERE ${where} LIMIT ?`, [
     ...params,
     limit

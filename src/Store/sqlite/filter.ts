@@ -93,8 +93,25 @@ const among = (column: string, values: ReadonlyArray<string | number>): Where =>
     ? { sql: `${column} = ?`, params: [values[0]!] }
     : { sql: `${column} ${inList}`, params: [list(values)] }
 
+/** So many globs SQLite compares each source with, one by one; more are matched together, before. */
+const fewGlobs = 4
+
+/** The values of a condition on `source` that hold more globs than SQLite should compare. */
+export const manyGlobs = (comparison: Comparison): ReadonlyArray<string> | undefined => {
+  if (!Array.isArray(comparison)) return undefined
+  const texts = (comparison as ReadonlyArray<Scalar>).filter((value) => typeof value === "string")
+  return texts.filter(isGlob).length > fewGlobs ? texts : undefined
+}
+
+/** Ids of the documents that lists of many globs match, by the list. */
+export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
+
+const noneGlobbed: Globbed = new Map()
+
 /** A condition on a column of text. */
-const onColumn = (column: string, condition: Comparison, glob: boolean): Where => {
+const onColumn = (column: string, condition: Comparison, glob: boolean, globbed = noneGlobbed): Where => {
+  const ids = glob ? globbed.get(condition) : undefined
+  if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
   if (isScalar(condition) || Array.isArray(condition)) {
     const texts = [condition].flat().filter((value) => typeof value === "string")
     const globs = glob ? texts.filter(isGlob).map(toGlob) : []
@@ -162,12 +179,12 @@ const columns: ReadonlyMap<string, { readonly compared: string; readonly stored:
     ["title", { compared: "d.title", stored: "d.title", glob: false }]
   ])
 
-const clauseWhere = (key: string, clause: Clause): Where => {
+const clauseWhere = (key: string, clause: Clause, globbed: Globbed): Where => {
   const column = columns.get(key)
   if (column !== undefined) {
     return clause.present
       ? { sql: `${column.stored} IS NOT NULL`, params: [] }
-      : onColumn(column.compared, clause.comparison, column.glob)
+      : onColumn(column.compared, clause.comparison, column.glob, globbed)
   }
   const { params, sql } = clause.present
     ? rowsWithKey(key)
@@ -175,20 +192,20 @@ const clauseWhere = (key: string, clause: Clause): Where => {
   return { sql: `d.id IN (${sql})`, params }
 }
 
-const keyWhere = (key: string, condition: Condition): Where =>
+const keyWhere = (key: string, condition: Condition, globbed: Globbed): Where =>
   all(
     clausesOf(condition).map((clause) => {
-      const where = clauseWhere(key, clause)
+      const where = clauseWhere(key, clause, globbed)
       // A title that is not there equals nothing, and so is none that is excluded.
       return clause.negated ? { ...where, sql: `(${where.sql}) IS NOT TRUE` } : where
     })
   )
 
-const filterWhere = (filter: Filter): Where => {
+const filterWhere = (filter: Filter, globbed: Globbed): Where => {
   const parts = Object.entries(filter).map(([key, condition]) => {
     const filters = filtersUnder(key, condition)
-    if (filters === undefined) return keyWhere(key, condition as Condition)
-    const inner = filters.map(filterWhere)
+    if (filters === undefined) return keyWhere(key, condition as Condition, globbed)
+    const inner = filters.map((filter) => filterWhere(filter, globbed))
     if (key === "or") return any(inner)
     const { params, sql } = all(inner)
     return { sql: `(${sql})`, params }
@@ -196,9 +213,21 @@ const filterWhere = (filter: Filter): Where => {
   return all(parts.map((part) => ({ ...part, sql: `(${part.sql})` })))
 }
 
-/** The WHERE of a filter over `documents AS d`. */
-export const documentsWhere = (collection: number, filter: Filter): Where =>
-  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(filter)])
+/** The WHERE of a filter over `documents AS d`, which takes what lists of many globs match from `globbed`. */
+export const documentsWhere = (collection: number, filter: Filter, globbed = noneGlobbed): Where =>
+  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(filter, globbed)])
+
+/** The lists of many globs that a filter compares sources with, wherever in it. */
+export const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
+  Object.entries(filter).flatMap(([key, condition]) => {
+    const filters = filtersUnder(key, condition)
+    if (filters !== undefined) return filters.flatMap(globLists)
+    return key !== "source"
+      ? []
+      : clausesOf(condition as Condition).flatMap((clause) =>
+          clause.present || manyGlobs(clause.comparison) === undefined ? [] : [clause.comparison]
+        )
+  })
 
 /**
  * SELECTs of the rows of documents of which a clause holds, its negation aside, together; they may name documents of

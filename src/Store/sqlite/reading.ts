@@ -14,6 +14,7 @@ import { DocumentNotFound } from "../../Store.ts"
 import { damaged, parsed } from "../../model/Damaged.ts"
 import { join } from "./content.ts"
 import { documentsWhere } from "./filter.ts"
+import { globbed } from "./globbing.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { isPresent, leaving } from "./sweep.ts"
 
@@ -80,7 +81,8 @@ export const page = Effect.fnUntraced(function* (
   collection: number,
   options: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
 ) {
-  const where = documentsWhere(collection, options.filter ?? {})
+  const filter = options.filter ?? {}
+  const where = documentsWhere(collection, filter, yield* globbed(sql, collection, filter))
   const [last] =
     options.after === undefined
       ? []
