@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Chunker } from "./Chunker.ts"
+import type { Embedder } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { nextTurn, turnMs } from "./runtime/EventLoop.ts"
 import { derivedId, fingerprint } from "./Indexer/identity.ts"
@@ -9,7 +10,7 @@ import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Docume
 import type { FileChange } from "./model/File.ts"
 import { isWellFormed } from "./model/kinds.ts"
 import type { Mark } from "./model/Locator.ts"
-import type { Passage } from "./model/Passage.ts"
+import type { Passage, Vector } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
@@ -140,17 +141,11 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       }
       const embedder = yield* embedders.forCollection(collection)
       const before = yield* embeddedBefore(collection, changed)
-      const texts = drafts.flatMap((next, index) => cut[index]!.map((passage) => embeddedText(next.title, passage)))
-      const vectors = yield* embedder.embedPassages(texts.filter((text) => !before.has(text)))
-      let text = 0
-      let embedded = 0
-      const vectorOf = () => {
-        const kept = before.get(texts[text++]!)
-        return kept === undefined ? (vectors[embedded++] ?? Option.none()) : Option.some(kept)
-      }
+      const vectors = yield* embedAll(embedder, textsOf(drafts, cut), before)
+      let at = 0
       const documents = drafts.map((next, index): PreparedDocument => ({
         ...next,
-        passages: cut[index]!.map((passage) => ({ ...passage, vector: vectorOf() }))
+        passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
       }))
       return { batch, documents } satisfies Prepared
     })
@@ -213,6 +208,40 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     }
   })
 }) {}
+
+/** Texts handed to an embedder at once: those of a long document are as long as it is, once more. */
+const window = 2048
+
+function* textsOf(drafts: ReadonlyArray<Draft>, cut: ReadonlyArray<ReadonlyArray<Passage>>): Generator<string> {
+  for (const [index, { title }] of drafts.entries()) {
+    for (const passage of cut[index]!) yield embeddedText(title, passage)
+  }
+}
+
+/** A vector for each text, in order; those that are known are not embedded again. */
+const embedAll = Effect.fnUntraced(function* (
+  { embedPassages }: typeof Embedder.Service,
+  texts: Iterator<string>,
+  known: ReadonlyMap<string, Vector>
+) {
+  const vectors: Array<Option.Option<Vector>> = []
+  for (;;) {
+    const some: Array<string> = []
+    while (some.length < window) {
+      const next = texts.next()
+      if (next.done === true) break
+      some.push(next.value)
+    }
+    const unknown = some.filter((text) => !known.has(text))
+    const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown)
+    let at = 0
+    for (const text of some) {
+      const kept = known.get(text)
+      vectors.push(kept === undefined ? (embedded[at++] ?? Option.none()) : Option.some(kept))
+    }
+    if (some.length < window) return vectors
+  }
+})
 
 /** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
 const wellFormed = (text: string): string => (isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd"))

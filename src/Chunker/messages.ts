@@ -1,4 +1,4 @@
-import type { Passage } from "../model/Passage.ts"
+import type { PackedPassages } from "../model/packedPassages.ts"
 import type { ChunkOptions } from "../text/chunk.ts"
 
 /** What the thread is started with. */
@@ -12,9 +12,6 @@ export interface Job {
   readonly options: Omit<ChunkOptions, "countTokens">
 }
 
-/** A passage without its text, which is the content's at its span. */
-export type Cut = Omit<Passage, "text">
-
 /** A job as the thread takes it; its number is its own. */
 export interface NumberedJob extends Job {
   readonly id: number
@@ -22,5 +19,5 @@ export interface NumberedJob extends Job {
 
 export interface Done {
   readonly id: number
-  readonly cuts: ReadonlyArray<Cut>
+  readonly passages: PackedPassages
 }

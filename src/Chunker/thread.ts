@@ -2,15 +2,19 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Worker } from "node:worker_threads"
 import type { Passage } from "../model/Passage.ts"
+import { type PackedPassages, unpackPassages } from "../model/packedPassages.ts"
 import { packagedTokenizerFile } from "../packaged/Tokenizer.ts"
 import * as Turn from "../runtime/Turn.ts"
 import { startWorker } from "../runtime/worker.ts"
-import type { Cut, Done, Job, NumberedJob, ThreadData } from "./messages.ts"
+import type { Done, Job, NumberedJob, ThreadData } from "./messages.ts"
 
 /** Cuts a document elsewhere. Who stops waiting for it ends it. */
 export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
 
 const entry = { source: "Chunker/chunkWorker.ts", built: "chunkWorker.js" }
+
+/** Characters of a document after which the thread is ended: they cost more memory than it takes time to start another. */
+const large = 4 * 1024 * 1024
 
 const spawn = (): Worker => startWorker(entry, { tokenizer: packagedTokenizerFile } satisfies ThreadData)
 
@@ -18,7 +22,7 @@ const spawn = (): Worker => startWorker(entry, { tokenizer: packagedTokenizerFil
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
   const turn = Turn.make()
   let running: Worker | undefined
-  let settle: (outcome: Effect.Effect<ReadonlyArray<Cut>>) => void = () => {}
+  let settle: (outcome: Effect.Effect<PackedPassages>) => void = () => {}
   let lastId = 0
   const end = (): void => {
     void running?.terminate()
@@ -33,9 +37,9 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
       end()
       settle(Effect.dieMessage(`Cutting a document broke off: ${reason}`))
     }
-    worker.on("message", ({ cuts, id }: Done) => {
+    worker.on("message", ({ id, passages }: Done) => {
       // One that has been ended may have had its last answer on the way.
-      if (running === worker && id === lastId) settle(Effect.succeed(cuts))
+      if (running === worker && id === lastId) settle(Effect.succeed(passages))
     })
     worker.on("error", (error) => broken(String(error)))
     worker.on("exit", (code) => broken(`its thread ended with code ${code}`))
@@ -43,12 +47,14 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
   }
 
   const cut = (job: Job) =>
-    Effect.async<ReadonlyArray<Cut>>((resume) => {
+    Effect.async<PackedPassages>((resume) => {
       const worker = (running ??= start())
       // It keeps the process alive only while it works.
       worker.ref()
       settle = (outcome) => {
         worker.unref()
+        // An idle thread never gives back the memory that it took.
+        if (job.content.length > large && running === worker) end()
         resume(outcome)
       }
       worker.postMessage({ ...job, id: ++lastId } satisfies NumberedJob)
@@ -57,7 +63,5 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
 
   return (job) =>
     // A passage is its span: its text need not cross.
-    Effect.map(turn(cut(job)), (cuts) =>
-      cuts.map((span) => ({ ...span, text: job.content.slice(span.start, span.end) }))
-    )
+    Effect.map(turn(cut(job)), (packed) => unpackPassages(job.content, packed, (passage) => passage))
 })

@@ -39,17 +39,28 @@ const loadPackaged = Effect.gen(function* () {
 const loadFolder = (folder: string) =>
   Effect.map(open(folder), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
 
+/** Vectors in one piece of memory. */
+const slabVectors = 1024
+
+/** Each vector in shared memory, many in one piece: so they cross to the thread that stores them as they are. */
 const embedAll = Effect.fn("Builtin.embedPassages")(function* (
-  { embed }: StaticModel,
+  { dimensions, embed }: StaticModel,
   prefix: string,
   texts: ReadonlyArray<string>
 ) {
   const vectors: Array<Option.Option<Vector>> = []
-  while (vectors.length < texts.length) {
-    const until = performance.now() + turnMs
-    do vectors.push(Option.fromNullable(embed(prefix + texts[vectors.length]!)))
-    while (vectors.length < texts.length && performance.now() < until)
-    if (vectors.length < texts.length) yield* nextTurn
+  let slab: Vector = new Float32Array(0)
+  let until = performance.now() + turnMs
+  for (const text of texts) {
+    if (slab.length === 0) {
+      const left = Math.min(slabVectors, texts.length - vectors.length)
+      slab = new Float32Array(new SharedArrayBuffer(4 * dimensions * left))
+    }
+    vectors.push(Option.fromNullable(embed(prefix + text, slab)))
+    slab = slab.subarray(dimensions)
+    if (performance.now() < until) continue
+    yield* nextTurn
+    until = performance.now() + turnMs
   }
   return vectors
 })

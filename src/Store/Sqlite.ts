@@ -9,6 +9,7 @@ import { compact, settle, upkeepStep } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
+import { put } from "./sqlite/put.ts"
 import * as files from "./sqlite/files.ts"
 import * as graph from "./sqlite/graph/edges.ts"
 import { entitiesOf } from "./sqlite/graph/entities.ts"
@@ -69,7 +70,7 @@ const make = Effect.gen(function* () {
             if (configured !== undefined && !sameEmbedder(recorded, configured)) {
               return yield* new EmbedderMismatch({ collection: name, recorded, configured })
             }
-            const outcomes = yield* documents.put(sql, collection, prepared, now, { ...options, inGraph })
+            const outcomes = yield* put(sql, collection, prepared, now, { ...options, inGraph })
             if (inGraph) yield* linkage.keep(sql, collection.id)
             return outcomes
           })

@@ -71,6 +71,9 @@ const drain = (server: Http.Server, closing: Deferred.Deferred<void>, grace: Dur
     })
   )
 
+/** Nobody can be answered: cut off, or ended by its client. */
+const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean => destroyed || socket.writableEnded
+
 interface Options {
   readonly host: string
   readonly port: number
@@ -106,7 +109,8 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
           if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }
-        handler(request, response)
+        // What has come of a client is read by the next turn, its end too: nothing is begun for one that has gone.
+        setImmediate(() => isGone(request) || handler(request, response))
       }
       const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) => {
         const { response, upgrade } = adopt(request, socket, head)

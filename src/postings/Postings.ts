@@ -27,7 +27,7 @@ import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
 
 /** Passages that become one segment. */
-const segmentRows = 8192
+export const segmentRows = 8192
 
 /** Makes a segment of passages, in order of their ids. */
 export const addSegment = Effect.fnUntraced(function* <E>(

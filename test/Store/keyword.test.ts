@@ -19,6 +19,7 @@ import { Cancelled } from "../../src/Store/sqlite/Cancelled.ts"
 import * as collections from "../../src/Store/sqlite/collections.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import * as documents from "../../src/Store/sqlite/documents.ts"
+import { put as putDocuments } from "../../src/Store/sqlite/put.ts"
 import type { Mask } from "../../src/Store/sqlite/filter.ts"
 import * as keyword from "../../src/Store/sqlite/keyword.ts"
 import { transaction } from "../../src/Store/sqlite/transaction.ts"
@@ -172,7 +173,7 @@ const make = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 const put = (sql: SqlClient.SqlClient, name: number, content: Content) =>
   write(sql)(
     Effect.flatMap(collections.find(sql, defaultCollection), (collection) =>
-      documents.put(sql, collection, [prepared(name, content)], 0, undefined)
+      putDocuments(sql, collection, [prepared(name, content)], 0)
     )
   )
 
@@ -526,7 +527,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
       const { id } = yield* make(sql)
       for (let n = 0; n < 9; n++) yield* put(sql, n, one(`river ${n}`))
       const other = yield* write(sql)(collections.create(sql, "other" as typeof defaultCollection, embedder, 0))
-      yield* write(sql)(documents.put(sql, other, [prepared(0, one("sea"))], 0, undefined))
+      yield* write(sql)(putDocuments(sql, other, [prepared(0, one("sea"))], 0, undefined))
       yield* write(sql)(keyword.mergeStep(sql, small))
       assert.strictEqual(yield* segmentsIn(sql, 1), 1)
       yield* write(sql)(collections.drop(sql, defaultCollection))

@@ -14,17 +14,13 @@ export const insertRows = (
 ): Effect.Effect<void, SqlError> => {
   const row = `(${columns.map(() => "?").join(",")})`
   const into = `INSERT INTO ${table} (${columns.join(",")}) VALUES `
-  const statements: Array<Effect.Effect<unknown, SqlError>> = []
-  let at = 0
-  for (const size of sizes) {
-    while (rows.length - at >= size) {
-      statements.push(
-        sql.unsafe(into + Array.from({ length: size }, () => row).join(","), rows.slice(at, at + size).flat())
-      )
-      at += size
+  return Effect.gen(function* () {
+    let at = 0
+    for (const size of sizes) {
+      const statement = into + Array.from({ length: size }, () => row).join(",")
+      for (; rows.length - at >= size; at += size) yield* sql.unsafe(statement, rows.slice(at, at + size).flat())
     }
-  }
-  return Effect.all(statements, { discard: true })
+  })
 }
 
 /** A list as one bound parameter: `IN (SELECT value FROM json_each(?))`. */

@@ -1,7 +1,7 @@
 import * as Option from "effect/Option"
 import type { PreparedDocument, Reindexed, StoredRef } from "../../model/Stored.ts"
 import type { Method } from "./messages.ts"
-import { packDocument, unpackDocument } from "./packed.ts"
+import { packDocument, packPrepared, unpackDocument, unpackPrepared } from "./packed.ts"
 
 /** How something is made ready to be cloned, and made whole again on the other side. */
 interface Crossing<A, B> {
@@ -24,11 +24,8 @@ const fromBare = <A extends { readonly vector: unknown }>(bare: A) => ({
 /** The second argument, where it holds vectors. */
 const argument: Partial<Record<Method, Crossing<unknown, unknown>>> = {
   put: crossing(
-    (documents: ReadonlyArray<PreparedDocument>) =>
-      documents.map((document) => ({ ...document, passages: document.passages.map(toBare) })),
-    (bare) =>
-      bare.map((document) => ({ ...document, passages: document.passages.map(fromBare) })) as typeof bare &
-        ReadonlyArray<PreparedDocument>
+    (documents: ReadonlyArray<PreparedDocument>) => documents.map(packPrepared),
+    (bare) => bare.map(unpackPrepared)
   ),
   putReindexed: crossing(
     (embedded: ReadonlyArray<Reindexed>) => embedded.map(toBare),

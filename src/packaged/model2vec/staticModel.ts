@@ -11,9 +11,9 @@ export interface StaticModel {
   /**
    * Σ weight · row over the text's known tokens, L2-normalised (the mean of model2vec points the same way), but for
    * those of punctuation and symbols alone, which say nothing. Undefined when no token is left, or the tokens cancel
-   * out. Nothing is truncated, whatever max_length says.
+   * out. Nothing is truncated, whatever max_length says. With `memory` it stands at its beginning.
    */
-  readonly embed: (text: string) => Float32Array | undefined
+  readonly embed: (text: string, memory?: Float32Array) => Float32Array | undefined
   /** The share of a text's letters and digits that stand in words with a known token, 0 to 1; 1 where it has none. */
   readonly knownShare: (text: string) => number
 }
@@ -113,7 +113,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
 
     return {
       dimensions,
-      embed: (text) => {
+      embed: (text, memory) => {
         tokens.length = 0
         tokenizer.encodeInto(text, tokens)
         if (tokens.length === 0) return undefined
@@ -124,7 +124,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
         for (const sum of sums) square += sum * sum
         const norm = Math.sqrt(square)
         if (!(norm > 0 && norm < Infinity)) return undefined
-        const vector = new Float32Array(dimensions)
+        const vector = memory?.subarray(0, dimensions) ?? new Float32Array(dimensions)
         for (let d = 0; d < dimensions; d++) vector[d] = sums[d]! / norm
         return vector
       },

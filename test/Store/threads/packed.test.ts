@@ -1,15 +1,35 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
 import { DocumentId } from "../../../src/model/Document.ts"
-import { packDocument, unpackDocument } from "../../../src/Store/threads/packed.ts"
+import { packDocument, packPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/packed.ts"
 
 const cut = FastCheck.record({
   start: FastCheck.nat(30),
   length: FastCheck.nat(10),
   startLine: FastCheck.integer({ min: 1, max: 2 ** 31 - 1 }),
   lines: FastCheck.nat(5),
-  heading: FastCheck.array(FastCheck.constantFrom("a", "b", 'c"'), { maxLength: 3 })
+  heading: FastCheck.array(FastCheck.constantFrom("a", "b", 'c"'), { maxLength: 3 }),
+  locator: FastCheck.constantFrom(undefined, { _tag: "Page" as const, page: 3 }),
+  vector: FastCheck.constantFrom(undefined, "own" as const, "shared" as const)
 })
+
+interface Cut {
+  readonly start: number
+  readonly length: number
+  readonly startLine: number
+  readonly lines: number
+  readonly heading: ReadonlyArray<string>
+  readonly locator: { readonly _tag: "Page"; readonly page: number } | undefined
+}
+
+const passageOf = (content: string, { heading, length, lines, locator, start, startLine }: Cut) => {
+  const from = Math.min(start, content.length)
+  const end = Math.min(from + length, content.length)
+  const endLine = Math.min(startLine + lines, 2 ** 31 - 1)
+  const place = { text: content.slice(from, end), heading, start: from, end, startLine, endLine }
+  return locator === undefined ? place : { ...place, locator }
+}
 
 describe("a packed document", () => {
   it.prop(
@@ -24,14 +44,33 @@ describe("a packed document", () => {
         metadata: { a: [1] },
         content,
         indexedAt: 7,
-        passages: cuts.map(({ heading, length, lines, start, startLine }, ordinal) => {
-          const from = Math.min(start, content.length)
-          const end = Math.min(from + length, content.length)
-          const endLine = Math.min(startLine + lines, 2 ** 31 - 1)
-          return { ordinal, text: content.slice(from, end), heading, start: from, end, startLine, endLine }
-        })
+        passages: cuts.map((cut, ordinal) => ({ ordinal, ...passageOf(content, cut) }))
       }
       assert.deepStrictEqual(unpackDocument(structuredClone(packDocument(document))), document)
+    }
+  )
+
+  it.prop(
+    "with vectors unpacks to what it was",
+    { content: FastCheck.string({ unit: "binary" }), cuts: FastCheck.array(cut) },
+    ({ content, cuts }) => {
+      const shared = new Float32Array(new SharedArrayBuffer(8 * cuts.length))
+      const vectorAt = (vector: (typeof cuts)[number]["vector"], at: number) => {
+        const place = vector === "shared" ? shared.subarray(2 * at, 2 * at + 2) : new Float32Array(2)
+        place.set([at, -at])
+        return vector === undefined ? undefined : place
+      }
+      const document = {
+        derivedId: DocumentId.make("d"),
+        fingerprint: "f",
+        metadata: {},
+        content,
+        passages: cuts.map((cut, at) => ({
+          ...passageOf(content, cut),
+          vector: Option.fromNullable(vectorAt(cut.vector, at))
+        }))
+      }
+      assert.deepStrictEqual(unpackPrepared(structuredClone(packPrepared(document))), document)
     }
   )
 })

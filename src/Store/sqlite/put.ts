@@ -1,0 +1,224 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Collection } from "../../model/Collection.ts"
+import type { FileChange } from "../../model/File.ts"
+import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
+import { segmentRows } from "../../postings/Postings.ts"
+import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import * as collections from "./collections.ts"
+import { cut } from "./content.ts"
+import { documentCrc, type PassagePart } from "./documentCrc.ts"
+import { remove } from "./documents.ts"
+import * as files from "./files.ts"
+import { metadataRows } from "./filter.ts"
+import * as graph from "./graph/edges.ts"
+import * as keyword from "./keyword.ts"
+import { type Known, resolve, storedId } from "./references.ts"
+import { insertRows } from "./rows.ts"
+import * as vectors from "./vectors.ts"
+
+/** Bitmaps and codes name passages by numbers of 32 bits. */
+const mostPassages = 2 ** 32
+
+/** The next free row id of a table; the write lock is held, so nobody else takes it. */
+const nextId = (sql: SqlClient.SqlClient, table: string): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]),
+    ([row]) => (row?.seq ?? 0) + 1
+  )
+
+const documentColumns = [
+  "id",
+  "collection_id",
+  "doc_id",
+  "source",
+  "title",
+  "metadata",
+  "fingerprint",
+  "origin",
+  "line",
+  "tail",
+  "passages",
+  "first_passage",
+  "seen_run",
+  "indexed_at",
+  "crc"
+]
+
+const passageColumns = [
+  "id",
+  "document_id",
+  "ordinal",
+  "lead",
+  "text",
+  "heading",
+  "start",
+  '"end"',
+  "start_line",
+  "end_line",
+  "locator",
+  "table_header"
+]
+
+/** Rows of every table, as far as they are made. */
+interface Rows {
+  readonly documents: Array<ReadonlyArray<unknown>>
+  readonly metadata: Array<ReadonlyArray<unknown>>
+  readonly passages: Array<ReadonlyArray<unknown>>
+  readonly keyword: Array<keyword.KeywordRow>
+  readonly graph: Array<graph.GraphRow>
+  readonly vectors: Array<{ readonly id: number; readonly vector: Float32Array }>
+}
+
+const noRows = (): Rows => ({ documents: [], metadata: [], passages: [], keyword: [], graph: [], vectors: [] })
+
+const insertAll = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: Rows,
+  inGraph: boolean
+) {
+  yield* insertRows(sql, "documents", documentColumns, rows.documents)
+  yield* insertRows(sql, "metadata_values", ["key", "kind", "value", "document_id"], rows.metadata)
+  yield* insertRows(sql, "passages", passageColumns, rows.passages)
+  yield* keyword.insert(sql, collection, rows.keyword)
+  yield* vectors.insert(sql, collection, rows.vectors)
+  if (inGraph) yield* graph.insert(sql, collection, rows.graph)
+})
+
+/** Passages as their rows hold them. */
+function* partsOf(passages: PreparedDocument["passages"], leads: ReadonlyArray<string>): Generator<PassagePart> {
+  for (const [ordinal, { end, endLine, heading, locator, start, startLine, tableHeader, text }] of passages.entries()) {
+    yield {
+      ordinal,
+      lead: leads[ordinal]!,
+      text,
+      heading: JSON.stringify(heading),
+      start,
+      end,
+      start_line: startLine,
+      end_line: endLine,
+      locator: locator === undefined ? null : JSON.stringify(locator),
+      table_header: tableHeader ?? null
+    }
+  }
+}
+
+/** Replaces or adds documents, in one transaction of the caller's, a segment's passages at a time. */
+export const put = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  documents: ReadonlyArray<PreparedDocument>,
+  indexedAt: number,
+  {
+    files: changes = [],
+    inGraph = true,
+    seenBy
+  }: {
+    readonly seenBy?: number | undefined
+    readonly files?: ReadonlyArray<FileChange> | undefined
+    /** Whether the passages come into the graph. */
+    readonly inGraph?: boolean | undefined
+  } = {}
+) {
+  const found = yield* resolve(sql, collection.id, documents)
+  yield* remove(
+    sql,
+    collection.id,
+    found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id))),
+    { paths: new Set(changes.map(({ path }) => path)) }
+  )
+  let documentId = yield* nextId(sql, "documents")
+  let passageId = yield* nextId(sql, "passages")
+  const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
+  if (passageId + passages > mostPassages) {
+    return yield* Effect.dieMessage("This index has given all its passages' numbers away: index anew into another file")
+  }
+  let rows = noRows()
+  const flush = Effect.suspend(() => {
+    const full = rows
+    rows = noRows()
+    return insertAll(sql, collection.id, full, inGraph)
+  })
+  const outcomes: Array<PutOutcome> = []
+  for (const [index, document] of documents.entries()) {
+    const stored = found[index] ?? Option.none()
+    const docId = storedId(document, stored)
+    const { leads, tail } = cut(document.content, document.passages)
+    const title = searchedTitle(document.title, document.source)
+    const metadata = JSON.stringify(document.metadata)
+    rows.documents.push([
+      documentId,
+      collection.id,
+      docId,
+      document.source ?? null,
+      document.title ?? null,
+      metadata,
+      document.fingerprint,
+      document.origin ?? null,
+      document.line ?? null,
+      tail,
+      document.passages.length,
+      document.passages.length === 0 ? null : passageId,
+      greatest(seenBy, stored) ?? null,
+      indexedAt,
+      documentCrc(
+        {
+          doc_id: docId,
+          title: document.title ?? null,
+          metadata,
+          fingerprint: document.fingerprint,
+          tail,
+          indexed_at: indexedAt
+        },
+        partsOf(document.passages, leads)
+      )
+    ])
+    for (const row of metadataRows(document.metadata)) rows.metadata.push([...row, documentId])
+    for (const part of partsOf(document.passages, leads)) {
+      const passage = document.passages[part.ordinal]!
+      rows.passages.push([
+        passageId,
+        documentId,
+        part.ordinal,
+        part.lead,
+        part.text,
+        part.heading,
+        part.start,
+        part.end,
+        part.start_line,
+        part.end_line,
+        part.locator,
+        part.table_header
+      ])
+      rows.keyword.push({ id: passageId, title, heading: searchedHeading(passage), text: part.text })
+      const { heading, text, vector } = passage
+      const { ordinal } = part
+      rows.graph.push({ id: passageId, ordinal, text, heading, title: document.title, source: document.source })
+      if (Option.isSome(vector)) rows.vectors.push({ id: passageId, vector: vector.value })
+      passageId++
+      if (rows.passages.length === segmentRows) yield* flush
+    }
+    outcomes.push({
+      docId,
+      status: Option.isSome(stored) ? "updated" : "created",
+      passages: document.passages.length
+    })
+    documentId++
+  }
+  yield* flush
+  yield* collections.count(sql, collection.id, { documents: documents.length, passages })
+  const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
+  for (const { path } of changes) origins.delete(path)
+  yield* files.unfinished(sql, collection.id, [...origins], indexedAt)
+  yield* files.record(sql, collection.id, changes, { run: seenBy ?? 0, now: indexedAt })
+  return outcomes
+})
+
+/** A document is never seen by an earlier run than it was, whatever order runs end in. */
+const greatest = (seenBy: number | undefined, stored: Option.Option<Known>): number | undefined =>
+  seenBy === undefined
+    ? undefined
+    : Math.max(seenBy, Option.getOrUndefined(Option.flatMapNullable(stored, (known) => known.seenBy)) ?? 0)

@@ -1,0 +1,65 @@
+import type { Passage } from "./Passage.ts"
+
+type Rest = Pick<Passage, "locator" | "tableHeader">
+
+/** Passages without their texts, which their document's content holds, in few pieces. */
+export interface PackedPassages {
+  /** Of each passage the start, end, start line, end line, and the place of its heading in `headings`. */
+  readonly numbers: Int32Array
+  readonly headings: ReadonlyArray<ReadonlyArray<string>>
+  /** What few passages have, by their places. */
+  readonly rest: ReadonlyMap<number, Rest>
+}
+
+const width = 5
+
+/** A large document's passages are many small objects, and cloning those stops the threads on both sides. */
+export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages => {
+  const numbers = new Int32Array(passages.length * width)
+  const headings: Array<ReadonlyArray<string>> = []
+  const rest = new Map<number, Rest>()
+  const places = new Map<string, number>()
+  let last: ReadonlyArray<string> | undefined
+  let place = 0
+  for (const [index, passage] of passages.entries()) {
+    const { end, endLine, heading, locator, start, startLine, tableHeader } = passage
+    if (locator !== undefined || tableHeader !== undefined) {
+      rest.set(index, {
+        ...(locator === undefined ? {} : { locator }),
+        ...(tableHeader === undefined ? {} : { tableHeader })
+      })
+    }
+    if (heading !== last) {
+      const key = JSON.stringify(heading)
+      place = places.get(key) ?? headings.push(heading) - 1
+      places.set(key, place)
+      last = heading
+    }
+    numbers.set([start, end, startLine, endLine, place], index * width)
+  }
+  return { numbers, headings, rest }
+}
+
+/** Each passage with its text out of the content, given to `make` with its ordinal. */
+export const unpackPassages = <A>(
+  content: string,
+  { headings, numbers, rest }: PackedPassages,
+  make: (passage: Passage, ordinal: number) => A
+): Array<A> => {
+  const passages: Array<A> = []
+  for (let at = 0, ordinal = 0; at < numbers.length; at += width, ordinal++) {
+    const start = numbers[at]!
+    const end = numbers[at + 1]!
+    const passage: Passage = {
+      text: content.slice(start, end),
+      heading: headings[numbers[at + 4]!]!,
+      start,
+      end,
+      startLine: numbers[at + 2]!,
+      endLine: numbers[at + 3]!,
+      ...rest.get(ordinal)
+    }
+    passages.push(make(passage, ordinal))
+  }
+  return passages
+}
