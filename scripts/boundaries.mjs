@@ -40,6 +40,9 @@ const table = [
   // Engines know nothing of where their bytes are kept.
   { places: ["codes/", "postings/"], may: ["runtime/", ...words], not: database },
 
+  // How hits are ranked, whatever store they come from.
+  { places: ["ranking/"], may: [...words], not: database },
+
   // Implementations.
   { places: ["Config/"], may: ["Config.ts", ...words] },
   { places: ["Embedder/"], may: ["Embedder.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words] },
@@ -47,7 +50,16 @@ const table = [
   { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
   {
     places: ["Store/"],
-    may: ["Store.ts", "upkeep/Examiner.ts", "upkeep/Snapshots.ts", "codes/", "postings/", "runtime/", ...words]
+    may: [
+      "Store.ts",
+      "upkeep/Examiner.ts",
+      "upkeep/Snapshots.ts",
+      "codes/",
+      "postings/",
+      "ranking/",
+      "runtime/",
+      ...words
+    ]
   },
   { places: ["packaged/"], may: ["Embedder.ts", "runtime/", ...words], not: vendors },
   { places: ["vendors/"], may: ["Config.ts", "model/"] },

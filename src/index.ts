@@ -19,7 +19,8 @@ export {
 export { Embedder, EmbedderUnavailable } from "./Embedder.ts"
 export { layer as layerBuiltin, layerDirectory as layerModel2Vec } from "./Embedder/Builtin.ts"
 export { Embedders, layer as layerEmbedders, layerSingle as layerSingleEmbedder } from "./Embedders.ts"
-export { type FileEvent, FileIndexer, type FileRun } from "./files/FileIndexer.ts"
+export type { FileEvent } from "./files/FileEvent.ts"
+export { FileIndexer, type FileRun } from "./files/FileIndexer.ts"
 export { type IndexedDocument, Indexer } from "./Indexer.ts"
 export {
   type FileFormat,

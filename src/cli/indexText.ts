@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import type { FileEvent } from "../files/FileIndexer.ts"
+import type { FileEvent } from "../files/FileEvent.ts"
 import { describeEmbedder } from "../model/Collection.ts"
 import type { IndexReport } from "./indexReport.ts"
 import { bytesText, count, durationText, numberText } from "./output.ts"

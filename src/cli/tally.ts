@@ -1,4 +1,4 @@
-import type { FileEvent } from "../files/FileIndexer.ts"
+import type { FileEvent } from "../files/FileEvent.ts"
 
 /** Kept of each list, so that a run over broken files without end needs no memory without end. */
 const kept = 10_000

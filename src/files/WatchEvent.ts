@@ -1,4 +1,4 @@
-import type { FileEvent } from "./FileIndexer.ts"
+import type { FileEvent } from "./FileEvent.ts"
 import type { Deleted } from "../model/Stored.ts"
 
 /** Why a scan is made. */

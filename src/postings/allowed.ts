@@ -1,9 +1,5 @@
+import type { Mask } from "../model/Mask.ts"
 import type { Runs } from "./runs.ts"
-
-/** A set of passage ids: id `i` is in when `bits[i >>> 5] >>> (i & 31) & 1`. */
-export interface Bitmap {
-  readonly bits: Uint32Array
-}
 
 /** Up to 32 bits from a place on; those beyond the bitmap are 0. */
 const bitsAt = (bits: Uint32Array, place: number): number => {
@@ -16,7 +12,7 @@ const bitsAt = (bits: Uint32Array, place: number): number => {
 }
 
 /** Writes which ordinals are in a set of ids, as bits, to `out`; false if none are. */
-export const allowed = ({ bits }: Bitmap, ids: Runs, out: Uint32Array): boolean => {
+export const allowed = ({ bits }: Pick<Mask, "bits">, ids: Runs, out: Uint32Array): boolean => {
   out.fill(0)
   let any = 0
   for (let run = 0; run < ids.starts.length; run++) {

@@ -1,8 +1,9 @@
 import { idf, norm } from "../text/bm25.ts"
+import type { Mask } from "../model/Mask.ts"
 import type { Scored } from "../model/Scored.ts"
 import type { Arena, Loaded } from "./Arena.ts"
 import { type Needle, needleKey } from "./load.ts"
-import { allowed, type Bitmap } from "./allowed.ts"
+import { allowed } from "./allowed.ts"
 import type { Segment } from "./SegmentStore.ts"
 import { isDead } from "./tombstones.ts"
 
@@ -15,7 +16,7 @@ export interface SearchOptions {
   /** Passages wanted. */
   readonly depth: number
   /** The passages that may be found; all, if there is none. */
-  readonly mask: Bitmap | undefined
+  readonly mask: Pick<Mask, "bits"> | undefined
   /** Passages whose scores are wanted wherever they rank; they are within the mask. */
   readonly also: ReadonlyArray<number>
 }

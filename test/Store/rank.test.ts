@@ -4,7 +4,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { Store } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
-import { tied } from "../../src/Store/sqlite/ties.ts"
+import { tied } from "../../src/ranking/ties.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
 const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, key) => ({ key, score }))

@@ -2,10 +2,11 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { type Condition, type Filter, filtersUnder, isEmptyFilter } from "../../model/Filter.ts"
-import { allDocuments, clausesOf, documentsOf, manyGlobs, type Mask, type Where } from "./filter.ts"
+import { allDocuments, clausesOf, documentsOf, manyGlobs, type Where } from "./filter.ts"
 import { matching } from "./globbing.ts"
+import type { Mask } from "../../model/Mask.ts"
 import { forEachNumber } from "./numbers.ts"
-import { Documents, idsOf, rangesOf } from "./PassageRanges.ts"
+import { PassageRanges, idsOf, rangesOf } from "./PassageRanges.ts"
 
 /** Bytes of the masks that a connection keeps. */
 const mostBytes = 32 * 1024 * 1024
@@ -15,7 +16,7 @@ const mostBytes = 32 * 1024 * 1024
  * are made of is documents' ids, taken from indices as one text, since rows cost more to carry over than to find.
  */
 export class Masks {
-  private readonly documents = new Map<number, Documents>()
+  private readonly documents = new Map<number, PassageRanges>()
   private readonly kept = new Map<string, Mask>()
   private bytes = 0
 
@@ -63,7 +64,7 @@ export class Masks {
     count: number
   ) {
     const known = this.documents.get(collection)
-    const documents = known === undefined || known.isStale(count) ? new Documents() : known
+    const documents = known === undefined || known.isStale(count) ? new PassageRanges() : known
     yield* documents.update(sql, collection)
     this.documents.set(collection, documents)
     return documents

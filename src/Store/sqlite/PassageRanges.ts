@@ -1,10 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { Mask } from "./filter.ts"
+import type { Mask } from "../../model/Mask.ts"
 import { forEachNumber } from "./numbers.ts"
 
-/** Documents read in one statement. */
+/** PassageRanges read in one statement. */
 const batch = 65_536
 
 /** Numbers that grow at their end. */
@@ -26,7 +26,7 @@ class Growing {
  * Which passages a collection's documents have, by the documents' ids. It is only ever added to: ids rise, a document's
  * passages never change, and those that are gone are asked for no more.
  */
-export class Documents {
+export class PassageRanges {
   private readonly ids = new Growing()
   private readonly firsts = new Growing()
   private readonly counts = new Growing()
@@ -37,7 +37,7 @@ export class Documents {
   }
 
   /** Takes in the documents that have come in since. */
-  readonly update = Effect.fnUntraced(function* (this: Documents, sql: SqlClient.SqlClient, collection: number) {
+  readonly update = Effect.fnUntraced(function* (this: PassageRanges, sql: SqlClient.SqlClient, collection: number) {
     for (;;) {
       const before = this.ids.length
       const through = before === 0 ? 0 : this.firsts.values[before - 1]!

@@ -1,17 +1,10 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { type CollectionSummary, identicalEmbedder } from "../../model/Collection.ts"
-import type { Vector } from "../../model/Passage.ts"
+import type { Mask } from "../../model/Mask.ts"
 import type { RankRequest } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
+import type { Searched } from "../../ranking/Snapshot.ts"
 import type { Searching } from "./Database.ts"
-import type { Mask } from "./filter.ts"
-
-/** A collection that is searched: what the filter leaves of it, and the query's vector by its embedder. */
-export interface Searched extends CollectionSummary {
-  readonly mask: Mask | undefined
-  readonly vector: Vector | undefined
-}
 
 /** The collections of which the filter leaves anything. */
 export const searched = Effect.fnUntraced(function* (
@@ -31,18 +24,6 @@ export const searched = Effect.fnUntraced(function* (
   }
   return found
 })
-
-/** The collections that have a vector to be searched by, those of one embedder together. */
-export const byEmbedder = (asked: ReadonlyArray<Searched>): ReadonlyArray<ReadonlyArray<Searched>> => {
-  const groups: Array<Array<Searched>> = []
-  for (const each of asked) {
-    if (each.vector === undefined) continue
-    const group = groups.find(([first]) => identicalEmbedder(first!.embedder, each.embedder))
-    if (group === undefined) groups.push([each])
-    else group.push(each)
-  }
-  return groups
-}
 
 /** One mask for all; a passage belongs to one collection alone. */
 export const union = (asked: ReadonlyArray<Searched>): Mask | undefined => {

@@ -1,14 +1,6 @@
 import { type Comparison, type Condition, type Filter, filtersUnder, type Range } from "../../model/Filter.ts"
 import { inList, list } from "./rows.ts"
 
-/** The passages that a filter leaves to be searched. */
-export interface Mask {
-  /** Passage id i is in when bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */
-  readonly bits: Uint32Array
-  /** How many are in. */
-  readonly count: number
-}
-
 /** A condition in SQL, or a SELECT, and its parameters. */
 export interface Where {
   readonly sql: string

@@ -7,17 +7,9 @@ import { termsVersion } from "../../text/terms/version.ts"
 import { postingsFormat, State } from "../../postings/SegmentStore.ts"
 import * as codes from "./rebuild/codes.ts"
 import { codesFormat, codesFrom } from "../../codes/CodeStore.ts"
+import type { Position } from "./rebuild/position.ts"
 import * as postings from "./rebuild/postings.ts"
 import { isPresent } from "./sweep.ts"
-
-/** A rebuild under way: passages up to `through` are done, those up to `until` are its business. */
-export interface Position {
-  readonly collection_id: number
-  readonly through: number
-  readonly until: number
-  /** The last segment there was when it began. */
-  readonly boundary: number
-}
 
 type Kind = Rebuild["kind"]
 

@@ -1,6 +1,6 @@
 import type { Draft } from "../../Indexer.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type { FileEvent } from "../FileIndexer.ts"
+import type { FileEvent } from "../FileEvent.ts"
 import type { Reading, Step } from "./steps.ts"
 
 /** A record whose id its file has had already. */

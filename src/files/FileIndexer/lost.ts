@@ -3,12 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
-import type { LossReason } from "../FileIndexer.ts"
+import type { LossReason } from "../FileEvent.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { KnownFile } from "../../model/File.ts"
 import type { Store } from "../../Store.ts"
 import { isBelow } from "../../text/below.ts"
-import { type SkipReason, whyPassedOver } from "../Walker.ts"
+import type { SkipReason } from "../WalkEvent.ts"
+import { whyPassedOver } from "../Walker.ts"
 
 /** Small numbers, a bit for each. */
 export class Numbers {

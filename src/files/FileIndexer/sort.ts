@@ -5,7 +5,7 @@ import type { Loader } from "../Loader.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import { isProof, type KnownFile, sameStamp } from "../../model/File.ts"
 import type { Store } from "../../Store.ts"
-import type { WalkEvent } from "../Walker.ts"
+import type { WalkEvent } from "../WalkEvent.ts"
 import type { Numbers } from "./lost.ts"
 import { Reading, type Step } from "./steps.ts"
 

@@ -3,7 +3,7 @@ import * as Sink from "effect/Sink"
 import type { Draft } from "../../Indexer.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange, FileStamp, KnownFile } from "../../model/File.ts"
-import type { FileEvent } from "../FileIndexer.ts"
+import type { FileEvent } from "../FileEvent.ts"
 
 /** A file that is being read, and what has come of it so far. */
 export class Reading {

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
 import type { FileStamp } from "../../model/File.ts"
-import type { SkipReason, WalkEvent, WalkOptions } from "../Walker.ts"
+import type { SkipReason, WalkEvent, WalkOptions } from "../WalkEvent.ts"
 import { DiskFailure, type Entry, inWords, type Reading } from "./Disk.ts"
 import { type Folder, join, unreadable } from "./folder.ts"
 import { generated } from "./generated.ts"

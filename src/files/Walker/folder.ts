@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
-import type { WalkEvent } from "../Walker.ts"
+import type { WalkEvent } from "../WalkEvent.ts"
 import { type DiskFailure, inWords, type Reading } from "./Disk.ts"
 import { byCodePoint } from "./order.ts"
 import { Rules } from "./rules.ts"

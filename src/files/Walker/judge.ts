@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
-import type { SkipReason } from "../Walker.ts"
+import type { SkipReason } from "../WalkEvent.ts"
 import { Disk, type Reading } from "./Disk.ts"
 import { found, scopeAbove } from "./folder.ts"
 import { generated } from "./generated.ts"

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Path from "node:path"
 import type { FileStamp } from "../../model/File.ts"
-import type { WalkEvent } from "../Walker.ts"
+import type { WalkEvent } from "../WalkEvent.ts"
 import type { DiskFailure, Reading } from "./Disk.ts"
 import { unreadable } from "./folder.ts"
 

@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
-import { walk, type WalkEvent, type WalkOptions } from "../../../src/files/Walker.ts"
+import type { WalkEvent, WalkOptions } from "../../../src/files/WalkEvent.ts"
+import { walk } from "../../../src/files/Walker.ts"
 
 /** An empty folder that is gone when the test is over. */
 export const temporary = Effect.acquireRelease(

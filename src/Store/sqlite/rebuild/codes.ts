@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Position } from "../rebuild.ts"
+import type { Position } from "./position.ts"
 import { blockRows } from "../../../codes/layout.ts"
 import { encoder } from "../../../codes/encoder.ts"
 import { codesFrom } from "../../../codes/CodeStore.ts"

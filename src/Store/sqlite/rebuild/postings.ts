@@ -4,7 +4,7 @@ import type { KeywordRow } from "../../../postings/build.ts"
 import { State } from "../../../postings/SegmentStore.ts"
 import { addSegment } from "../keyword.ts"
 import { headingOf } from "../passage.ts"
-import type { Position } from "../rebuild.ts"
+import type { Position } from "./position.ts"
 import { searchedHeading, searchedTitle } from "../../../text/naming.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */

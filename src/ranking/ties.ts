@@ -1,13 +1,5 @@
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import type { DocumentId } from "../../model/Document.ts"
-import { inList, list } from "./rows.ts"
-
-interface Place {
-  readonly doc_id: DocumentId
-  readonly collection: string
-  readonly ordinal: number
-}
+import type { Place, Snapshot } from "./Snapshot.ts"
 
 interface Candidate {
   readonly key: number
@@ -33,21 +25,16 @@ const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** The order of passages with equal scores: by doc_id, then collection and ordinal. Where a passage stands is read only once asked for. */
-export class TieOrder {
+export class TieOrder<E> {
   private readonly places = new Map<number, Place>()
 
-  constructor(private readonly sql: SqlClient.SqlClient) {}
+  constructor(private readonly snapshot: Pick<Snapshot<E>, "places">) {}
 
   /** Reads where passages stand; false: it was known of all of them. */
-  readonly learn = Effect.fnUntraced(function* (this: TieOrder, ids: ReadonlyArray<number>) {
+  readonly learn = Effect.fnUntraced(function* (this: TieOrder<E>, ids: ReadonlyArray<number>) {
     const unknown = [...new Set(ids)].filter((id) => !this.places.has(id))
     if (unknown.length === 0) return false
-    const rows = yield* this.sql.unsafe<Place & { readonly id: number }>(
-      `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
-       JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
-      [list(unknown)]
-    )
-    for (const row of rows) this.places.set(row.id, row)
+    for (const [id, place] of yield* this.snapshot.places(unknown)) this.places.set(id, place)
     return true
   })
 

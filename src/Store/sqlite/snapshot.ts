@@ -1,0 +1,103 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { parsed } from "../../model/Damaged.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { Hit } from "../../model/SearchResult.ts"
+import type { RankRequest } from "../../model/Stored.ts"
+import { rank as rankIn } from "../../ranking/rank.ts"
+import type { Place, Shown, Snapshot } from "../../ranking/Snapshot.ts"
+import type { CollectionNotFound } from "../../Store.ts"
+import { searched, union } from "./asked.ts"
+import type { Searching } from "./Database.ts"
+import { expand } from "./graph/expand.ts"
+import * as keyword from "./keyword.ts"
+import { type PassageRow, toPassage } from "./passage.ts"
+import { inList, list } from "./rows.ts"
+import * as vectors from "./vectors.ts"
+
+/** What a hit shows, by passage id. */
+interface HitRow extends PassageRow {
+  readonly id: number
+  readonly collection_id: number
+  readonly doc_id: DocumentId
+  readonly source: string | null
+  readonly title: string | null
+  readonly metadata: string
+  readonly line: number | null
+}
+
+const toShown = (row: HitRow): Shown => ({
+  collection: row.collection_id,
+  hit: {
+    passage: toPassage(row, row.line),
+    document: {
+      docId: row.doc_id,
+      source: row.source ?? row.doc_id,
+      ...(row.title === null ? {} : { title: row.title }),
+      metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`)
+    }
+  }
+})
+
+/** What ranking asks, answered by the transaction that the caller is in. */
+const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<SqlError | CollectionNotFound> => ({
+  searched: (request) => searched(sql, searching, request),
+
+  matching: (asked, query, options) =>
+    keyword.search(
+      sql,
+      asked.map(({ id }) => id),
+      query,
+      { ...options, mask: union(asked), passages: asked.reduce((sum, { passages }) => sum + passages, 0) }
+    ),
+
+  nearest: ({ id, mask, passages }, vector, depth) =>
+    vectors.search(sql, searching, id, vector, { depth, mask, passages }),
+
+  similarity: ({ id }, vector, passages) => vectors.score(sql, id, vector, passages),
+
+  places: (passages) =>
+    Effect.map(
+      sql.unsafe<Place & { readonly id: number }>(
+        `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
+         JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => new Map(rows.map((row) => [row.id, row]))
+    ),
+
+  texts: (passages) =>
+    sql.unsafe<{ readonly id: number; readonly heading: string; readonly text: string }>(
+      `SELECT id, heading, text FROM passages WHERE id ${inList}`,
+      [list(passages)]
+    ),
+
+  homes: (passages) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly collection: number }>(
+        `SELECT p.id, d.collection_id AS collection FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+         WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => new Map(rows.map(({ collection, id }) => [id, collection]))
+    ),
+
+  expand: ({ documents, id: collection, mask, vector }, graph, hits) =>
+    expand(sql, searching.linkages, { ...graph, collection, documents, mask, vector, hits }),
+
+  shown: (passages) =>
+    Effect.map(
+      sql.unsafe<HitRow>(
+        `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line, p.locator, p.table_header,
+                d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line
+         FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => new Map(rows.map((row) => [row.id, toShown(row)]))
+    )
+})
+
+/** The hits of a request; to be run in one snapshot. */
+export const rank = (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) =>
+  rankIn(snapshotOn(sql, searching), request)

@@ -1,0 +1,39 @@
+import type { Scored } from "../model/Scored.ts"
+import type { Fused, Leg, Ranked } from "../text/fusion.ts"
+
+/** The passages of scores. */
+export const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)
+
+/** Passages of some that are not among the others. */
+export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Scored>): ReadonlyArray<number> => {
+  const known = new Set(idsOf(others))
+  return idsOf(some).filter((id) => !known.has(id))
+}
+
+/** By falling scores. */
+export const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
+  scored.map(({ id, score }) => ({ key: id, score })).sort((a, b) => b.score - a.score)
+
+/** The best `depth` of a leg's passages as its ranking; the others keep their scores, for fusing by score. */
+export const toLeg = (
+  sorted: ReadonlyArray<Ranked<number>>,
+  others: ReadonlyArray<Scored>,
+  depth: number
+): Leg<number> => {
+  const scores = new Map([
+    ...sorted.slice(depth).map(({ key, score }) => [key, score] as const),
+    ...others.map(({ id, score }) => [id, score] as const)
+  ])
+  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id) }
+}
+
+/** The ranking of one leg, where there is no other. */
+export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
+  leg.ranked.map(({ key, score }, index) => ({
+    key,
+    score,
+    second: score,
+    vector: undefined,
+    keyword: undefined,
+    [name]: { rank: index + 1, score }
+  }))

@@ -1,0 +1,127 @@
+/*
+ * How passages are ranked, whatever store they are in: which legs are asked and how deep, what is scored across, how the
+ * legs are fused, how ties are broken, and what the graph puts in. A store answers `Snapshot`.
+ */
+import * as Effect from "effect/Effect"
+import { identicalEmbedder } from "../model/Collection.ts"
+import { present } from "../model/Damaged.ts"
+import { limits } from "../model/Limits.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import type { RankRequest } from "../model/Stored.ts"
+import { byRank, fuse, type Ranked } from "../text/fusion.ts"
+import { namesGain, namesIn } from "../text/names.ts"
+import { along } from "./along.ts"
+import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
+import type { Searched, Snapshot } from "./Snapshot.ts"
+import { tied, TieOrder } from "./ties.ts"
+
+/** Both legs, their fusion and the hits' texts, over all collections asked; to be run in one snapshot. */
+export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
+  const asked = yield* Effect.withSpan(snapshot.searched(request), "Store.mask")
+  if (asked.length === 0) return []
+  const asks = asked.some(({ vector }) => vector !== undefined)
+  const both = asks && request.keyword !== undefined
+  const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
+  const groups = byEmbedder(asked)
+  // Scores of different embedders say nothing to each other; ranks do.
+  const method = groups.length > 1 ? "rrf" : request.fusion
+  const crosswise = both && method === "score"
+
+  const nearest = asks
+    ? yield* Effect.withSpan(
+        Effect.forEach(groups, (group) => near(snapshot, group, depth)),
+        "Store.vector"
+      )
+    : []
+  const matching = request.keyword
+    ? yield* Effect.withSpan(
+        snapshot.matching(asked, request.keyword, {
+          depth,
+          near: request.near,
+          also: crosswise ? idsOf(nearest.flat()) : []
+        }),
+        "Store.keyword"
+      )
+    : []
+  const unseen = crosswise ? without(matching, nearest.flat()) : []
+  const nearToo = unseen.length === 0 ? [] : yield* scoresOf(snapshot, asked, unseen)
+
+  const ties = new TieOrder(snapshot)
+  const legs = nearest.map(toCandidates)
+  const matched = request.keyword === undefined ? [] : yield* naming(snapshot, request.keyword, toCandidates(matching))
+  const ranked = both ? depth : request.limit
+  yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
+  const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
+  if (legs.length > 1) yield* ties.learn(tied(together, ranked))
+  const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
+  const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
+  const { alpha, rrfK } = request
+  const order = both
+    ? yield* Effect.withSpan(
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, k: rrfK, tieOrder: ties.compare })),
+        "Store.fuse"
+      )
+    : asks
+      ? alone("vector", vectorLeg)
+      : alone("keyword", keywordLeg)
+  const complete = (yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order
+  const led = yield* Effect.withSpan(along(snapshot, asked, request, complete), "Store.graph")
+  const best = led.order.slice(0, request.limit)
+
+  const shown = yield* snapshot.shown(best.map((hit) => hit.key))
+  const names = new Map(asked.map(({ id, name }) => [id, name]))
+  return best.map(({ key, keyword, score, vector }): Hit => {
+    const what = present(shown.get(key), () => `passage ${key}, or its document,`)
+    const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
+    const via = led.ways.get(key)
+    return { score, vector, keyword, collection, ...what.hit, ...(via === undefined ? {} : { via }) }
+  })
+})
+
+/** The best of the keyword leg that are looked at for names; they can only rise. */
+const lookedAt = 30
+
+/** Puts passages first that name what the query names as it is written, and before them those that define it. */
+const naming = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  query: string,
+  sorted: ReadonlyArray<Ranked<number>>
+) {
+  const names = namesIn(query)
+  const best = sorted.slice(0, lookedAt)
+  if (names.length === 0 || best.length < 2) return [...sorted]
+  const rows = yield* snapshot.texts(best.map(({ key }) => key))
+  const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
+  const risen = best.map(({ key, score }) => ({ key, score: score * (1 + (gains.get(key) ?? 0)) }))
+  return [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)]
+})
+
+/** The nearest passages of collections with one embedder. */
+const near = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
+  Effect.map(
+    Effect.forEach(group, (asked) =>
+      asked.vector === undefined ? Effect.succeed([]) : snapshot.nearest(asked, asked.vector, depth)
+    ),
+    (found) => found.flat()
+  )
+
+/** The similarity of passages of any of the collections. */
+const scoresOf = <E>(snapshot: Snapshot<E>, asked: ReadonlyArray<Searched>, ids: ReadonlyArray<number>) =>
+  Effect.map(
+    Effect.forEach(asked, (each) =>
+      each.vector === undefined ? Effect.succeed([]) : snapshot.similarity(each, each.vector, ids)
+    ),
+    (found) => found.flat()
+  )
+
+/** The collections that have a vector to be searched by, those of one embedder together. */
+const byEmbedder = (asked: ReadonlyArray<Searched>): ReadonlyArray<ReadonlyArray<Searched>> => {
+  const groups: Array<Array<Searched>> = []
+  for (const each of asked) {
+    if (each.vector === undefined) continue
+    const group = groups.find(([first]) => identicalEmbedder(first!.embedder, each.embedder))
+    if (group === undefined) groups.push([each])
+    else group.push(each)
+  }
+  return groups
+}
