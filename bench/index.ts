@@ -15,6 +15,7 @@ const benches: Readonly<Record<string, string>> = {
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
+  soak: "RssAnon and what it is made of while queries, writes and deletes go on (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
   http: "the HTTP server beside bare node:http and the engine in process"

@@ -3,8 +3,8 @@ import * as Option from "effect/Option"
 import { Chunker } from "./Chunker.ts"
 import type { Embedder } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
-import { nextTurn, turnMs } from "./runtime/EventLoop.ts"
-import { derivedId, fingerprint } from "./Indexer/identity.ts"
+import { atOnce, inTurns, nextTurn, type Steps, turnMs } from "./runtime/EventLoop.ts"
+import { derivingId, fingerprinting } from "./Indexer/identity.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
 import type { FileChange } from "./model/File.ts"
@@ -14,7 +14,7 @@ import type { Passage, Vector } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
-import { extension, formatOf } from "./text/format.ts"
+import { extension, judgingFormat } from "./text/format.ts"
 import { located } from "./text/located.ts"
 
 /** A document on its way in. */
@@ -27,6 +27,19 @@ export interface Draft extends DocumentRef {
   readonly origin?: string | undefined
   readonly line?: number | undefined
   /** Where stretches of an extracted text come from. */
+  readonly marks?: ReadonlyArray<Mark> | undefined
+}
+
+/** What a draft is made from. */
+interface Input {
+  readonly content: string
+  readonly source?: string | undefined
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  readonly docId?: DocumentId | undefined
+  readonly format?: Format | undefined
+  readonly origin?: string | undefined
+  readonly line?: number | undefined
   readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
@@ -66,31 +79,32 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       )
     )
 
-    const draft = (input: {
-      readonly content: string
-      readonly source?: string | undefined
-      readonly title?: string | undefined
-      readonly metadata: Metadata
-      readonly docId?: DocumentId | undefined
-      readonly format?: Format | undefined
-      readonly origin?: string | undefined
-      readonly line?: number | undefined
-      readonly marks?: ReadonlyArray<Mark> | undefined
-    }): Draft => {
+    const drafting = function* (input: Input): Steps<Draft> {
       const content = wellFormed(input.content)
       const source = input.source === undefined ? undefined : wellFormed(input.source)
       const title = input.title === undefined ? undefined : wellFormed(input.title)
-      const format = input.format ?? formatOf(source, content)
+      const format = input.format ?? (yield* judgingFormat(source, content))
       return {
         ...input,
         content,
         source,
         title,
         format,
-        derivedId: derivedId({ source, content }),
-        fingerprint: fingerprint([chunker.settings, format, title ?? "", input.metadata, content])
+        derivedId: yield* derivingId({ source, content }),
+        fingerprint: yield* fingerprinting([chunker.settings, format, title ?? "", input.metadata], content)
       }
     }
+
+    /** Drafts of documents as a caller hands them over; a long one holds up nobody. */
+    const draftAll = (inputs: ReadonlyArray<DocumentInput>): Effect.Effect<ReadonlyArray<Draft>> =>
+      inTurns(function* () {
+        const drafts: Array<Draft> = []
+        for (const { content, docId, metadata } of inputs) {
+          const { source, title, ...own } = metadata ?? {}
+          drafts.push(yield* drafting({ content, docId, source, title, metadata: own }))
+        }
+        return drafts
+      })
 
     /** Holds drafts against what is stored under their names; a collection that is not there yet holds nothing. */
     const compare = Effect.fn("Indexer.compare")(function* (name: CollectionName, drafts: ReadonlyArray<Draft>) {
@@ -189,7 +203,8 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       /** Names everything but a file's text that decides how it is cut. */
       settings: chunker.settings,
       open,
-      draft,
+      draft: (input: Input): Draft => atOnce(drafting(input)),
+      draftAll,
       compare,
       prepare,
       put,
@@ -199,10 +214,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         name: CollectionName = defaultCollection
       ) {
         const collection = yield* open(name)
-        const drafts = inputs.map(({ content, docId, metadata }) => {
-          const { source, title, ...own } = metadata ?? {}
-          return draft({ content, docId, source, title, metadata: own })
-        })
+        const drafts = yield* draftAll(inputs)
         return yield* put(collection, yield* prepare(collection, yield* compare(name, drafts)))
       })
     }

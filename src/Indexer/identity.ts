@@ -1,13 +1,31 @@
 import { createHash } from "node:crypto"
 import { DocumentId } from "../model/Document.ts"
+import { stretches } from "../text/stretches.ts"
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex")
+/** The SHA-256 of a text that comes in pieces, a piece at a step. */
+function* sha256(pieces: Iterable<string>): Generator<undefined, string> {
+  const hash = createHash("sha256")
+  for (const piece of pieces) {
+    hash.update(piece)
+    yield
+  }
+  return hash.digest("hex")
+}
 
-/** The id of a document that is given none: 128 bits of the hash of its source, else of its content. */
-export const derivedId = (input: { readonly source?: string | undefined; readonly content: string }): DocumentId =>
-  DocumentId.make(
-    sha256(input.source === undefined ? `content:${input.content}` : `source:${input.source}`).slice(0, 32)
-  )
+function* naming(kind: "content" | "source", text: string): Generator<string> {
+  yield `${kind}:`
+  yield* stretches(text)
+}
+
+/** The id of a document that is given none: 128 bits of the hash of its source, else of its content; in steps. */
+export function* derivingId(input: {
+  readonly source?: string | undefined
+  readonly content: string
+}): Generator<undefined, DocumentId> {
+  const { content, source } = input
+  const hash = yield* sha256(source === undefined ? naming("content", content) : naming("source", source))
+  return DocumentId.make(hash.slice(0, 32))
+}
 
 /** JSON with every object's keys in order, so that equal values hash alike. */
 const canonical = (value: unknown): string =>
@@ -17,5 +35,13 @@ const canonical = (value: unknown): string =>
       : inner
   )
 
-/** A hash of everything that passages are made from. */
-export const fingerprint = (parts: ReadonlyArray<unknown>): string => sha256(canonical(parts))
+/** The JSON of a list that ends with a text. */
+function* listed(parts: ReadonlyArray<unknown>, content: string): Generator<string> {
+  yield `${canonical(parts).slice(0, -1)},"`
+  for (const piece of stretches(content)) yield JSON.stringify(piece).slice(1, -1)
+  yield '"]'
+}
+
+/** A hash of everything that passages are made from, of which the content is the last; in steps. */
+export const fingerprinting = (parts: ReadonlyArray<unknown>, content: string): Generator<undefined, string> =>
+  sha256(listed(parts, content))

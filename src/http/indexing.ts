@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import { IndexingBusy, InvalidRequest } from "../api/errors.ts"
 import type { IndexRequest, IndexResponse } from "../api/Documents.ts"
 import { LimitsConfig } from "../Config.ts"
-import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { type Compared, Indexer } from "../Indexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { makeTurns } from "../runtime/Turn.ts"
@@ -54,15 +53,7 @@ export class Indexing extends Effect.Service<Indexing>()("clew/http/Indexing", {
       }
       const started = yield* Clock.currentTimeMillis
       const collection = yield* indexer.open(name)
-      const drafts: Array<ReturnType<typeof indexer.draft>> = []
-      let until = performance.now() + turnMs
-      for (const { content, docId, metadata } of documents) {
-        const { source, title, ...own } = metadata ?? {}
-        drafts.push(indexer.draft({ content, docId, source, title, metadata: own }))
-        if (performance.now() < until) continue
-        yield* nextTurn
-        until = performance.now() + turnMs
-      }
+      const drafts = yield* indexer.draftAll(documents)
       const compared = yield* indexer.compare(name, drafts)
       const indexed = yield* Effect.forEach(slices(compared), (part) =>
         // The rest of the process gets its turn before each part, and between embedding and storing it.

@@ -14,3 +14,29 @@ export const nextTurnOrEnd: Effect.Effect<void> = Effect.zipRight(nextTurn, mayE
 
 /** Milliseconds to compute before the event loop may turn. */
 export const turnMs = 5
+
+/** Work that yields wherever others may have their turn. */
+export type Steps<A> = Generator<undefined, A>
+
+/** What steps come to, without a pause. */
+export const atOnce = <A>(steps: Steps<A>): A => {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/** What steps come to, while the event loop turns. */
+export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
+  Effect.suspend(() => {
+    const steps = make()
+    const go = (): Effect.Effect<A> => {
+      const until = performance.now() + turnMs
+      do {
+        const { done, value } = steps.next()
+        if (done === true) return Effect.succeed(value)
+      } while (performance.now() < until)
+      return Effect.flatMap(nextTurn, go)
+    }
+    return go()
+  })

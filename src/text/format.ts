@@ -1,4 +1,5 @@
 import type { Format } from "../model/Document.ts"
+import { lineStretches } from "./stretches.ts"
 
 const markdown = new Set(["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"])
 
@@ -39,6 +40,21 @@ export const formatOfName = (name: string): Format | undefined => {
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m
 
-/** As its name says, else as its text looks: headings or fences make it Markdown. */
-export const formatOf = (name: string | undefined, content: string): Format =>
-  (name === undefined ? undefined : formatOfName(name)) ?? (markdownSign.test(content) ? "markdown" : "text")
+/** As its name says, else as its text looks: headings or fences make it Markdown; in steps. */
+export function* judgingFormat(name: string | undefined, content: string): Generator<undefined, Format> {
+  const named = name === undefined ? undefined : formatOfName(name)
+  if (named !== undefined) return named
+  for (const lines of lineStretches(content)) {
+    if (markdownSign.test(lines)) return "markdown"
+    yield
+  }
+  return "text"
+}
+
+export const formatOf = (name: string | undefined, content: string): Format => {
+  const judging = judgingFormat(name, content)
+  for (;;) {
+    const { done, value } = judging.next()
+    if (done === true) return value
+  }
+}

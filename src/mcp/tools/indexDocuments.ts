@@ -55,10 +55,7 @@ export const indexDocuments = make({
       const started = yield* Clock.currentTimeMillis
       const indexer = yield* Indexer
       const collection = yield* indexer.open(name)
-      const drafts = inputs.map(({ content, docId, metadata }) => {
-        const { source, title, ...own } = metadata ?? {}
-        return indexer.draft({ content, docId, source, title, metadata: own })
-      })
+      const drafts = yield* indexer.draftAll(inputs)
       const compared = yield* indexer.compare(name, drafts)
       const outcomes: Array<IndexedDocument> = []
       yield* progress(0, inputs.length, "Indexing")
