@@ -3,10 +3,11 @@ import * as Option from "effect/Option"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { supportOf, supportThreshold } from "../src/Answer.ts"
+import { supportOf } from "../src/Answer.ts"
 import { make } from "../src/Embedder/Builtin.ts"
 import { embeddedText } from "../src/text/embedded.ts"
 import { lexicalSupport } from "../src/text/citations.ts"
+import { supportThreshold } from "../src/text/verdict.ts"
 import { hit } from "../test/hits.ts"
 
 const lines = (path: string) =>

@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, string>> = {
   keyword: "the keyword leg held against FTS5 on collections, then timed at sizes: indexing, bytes, queries",
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   terms: "index terms and highlighting",
+  verdicts: "what is said of 198 claims about real passages, labelled by hand",
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",

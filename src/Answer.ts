@@ -7,11 +7,13 @@ import { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Turn } fro
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
+import type { Verdict as Judgement } from "./model/Verdict.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
 import { Store } from "./Store.ts"
 import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
+import { verdictOf } from "./text/verdict.ts"
 
 export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined
@@ -38,14 +40,10 @@ export interface Verdict extends CitationMark {
   readonly exists: boolean
   /** 0 to 1: how far the passage says what the sentence says. */
   readonly support: number
+  readonly verdict: Judgement
+  /** Whether the verdict is `supported`. */
   readonly supported: boolean
 }
-
-/**
- * The support from which a citation holds. On SciFact's claims, held against the abstracts that were judged to bear on
- * them and against others that were merely retrieved: see docs/answers.md.
- */
-export const supportThreshold = 0.5
 
 /** The mean of the share of a sentence's terms that a passage has, and of the cosine of both; the share alone without one. */
 export const supportOf = (lexical: number, cosine: Option.Option<number>): number =>
@@ -169,7 +167,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
 
     /**
      * Checks every `[n]` of an answer: that the answer was made from a passage n, of `hits`, and that it supports the
-     * sentence the mark stands at, by `supportOf`.
+     * sentence the mark stands at, by `supportOf` and `verdictOf`.
      */
     const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
       const marks = citationMarks(answer)
@@ -180,11 +178,17 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       let at = 0
       return marks.map((mark): Verdict => {
         const hit = hits[mark.n - 1]
-        if (hit === undefined) return { ...mark, exists: false, support: 0, supported: false }
+        if (hit === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found", supported: false }
         const lexical = lexicalSupport(mark.sentence, hit)
         const cosine = Option.flatten(Option.fromNullable(cosines[at++]))
         const support = hasContent(mark.sentence) ? supportOf(lexical, cosine) : 0
-        return { ...mark, exists: true, support, supported: support >= supportThreshold }
+        const { document, passage } = hit
+        const verdict = verdictOf({
+          sentence: mark.sentence,
+          passage: [document.title ?? "", ...passage.heading, passage.text].join("\n"),
+          support
+        })
+        return { ...mark, exists: true, support, verdict, supported: verdict === "supported" }
       })
     })
 

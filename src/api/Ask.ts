@@ -7,6 +7,7 @@ import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
 import { AlsoSearched, Hint } from "../model/SearchResult.ts"
+import { Verdict } from "../model/Verdict.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
@@ -79,7 +80,11 @@ export const CitationsEvent = Schema.Struct({
       sentence: Schema.String.annotations({ description: "The sentence that the mark stands at" }),
       exists: Schema.Boolean.annotations({ description: "Whether the answer was made from a passage of this number" }),
       support: Schema.Finite.annotations({ description: "How far the passage says what the sentence says, 0 to 1" }),
-      supported: Schema.Boolean.annotations({ description: "Whether that is enough for the citation to hold" })
+      verdict: Verdict.annotations({
+        description:
+          "supported; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not tell"
+      }),
+      supported: Schema.Boolean.annotations({ description: "Whether the verdict is supported" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
   ).annotations({ description: "Every mark of the answer, in order" }),
   mode: Mode,

@@ -5,6 +5,7 @@ import { Answer } from "../Answer.ts"
 import { besides, shortfall } from "../Search.ts"
 import type { LlmIdentity } from "../Llm.ts"
 import { AlsoSearched, Hint, SearchResult, toSearchResult } from "../model/SearchResult.ts"
+import { Verdict } from "../model/Verdict.ts"
 import * as asking from "./asking.ts"
 import { renderDoubts, renderSources } from "./citations.ts"
 import { define } from "./command.ts"
@@ -33,6 +34,7 @@ export const AskReport = Schema.Struct({
       sentence: Schema.String,
       exists: Schema.Boolean,
       support: Schema.Finite,
+      verdict: Verdict,
       supported: Schema.Boolean
     })
   ),

@@ -30,13 +30,24 @@ export const renderSources = (
         own.length === 0
           ? colors.dim("not cited")
           : own.every(({ supported }) => supported)
-            ? colors.green("✓ holds")
-            : own.some(({ supported }) => supported)
-              ? colors.yellow("? holds in part")
-              : colors.red("✗ does not hold")
+            ? colors.green("✓ supported")
+            : own.some(({ verdict }) => verdict === "contradicted")
+              ? colors.red("✗ contradicted")
+              : own.some(({ supported }) => supported)
+                ? colors.yellow("? supported in part")
+                : own.every(({ verdict }) => verdict === "unclear")
+                  ? colors.yellow("? unclear")
+                  : colors.red("✗ not found in the source")
       return `${number} ${colors.cyan(harmless(where))}  ${verdict}`
     })
     .join("\n")
+
+const doubts: Readonly<Record<Verdict["verdict"], string>> = {
+  supported: "supports this",
+  not_found: "does not say this",
+  contradicted: "says otherwise",
+  unclear: "may say this in other words; look there"
+}
 
 /** What the answer cites and should not, a line each; empty where every citation holds. */
 export const renderDoubts = (verdicts: ReadonlyArray<Verdict>, colors: Colors): ReadonlyArray<string> => {
@@ -44,9 +55,9 @@ export const renderDoubts = (verdicts: ReadonlyArray<Verdict>, colors: Colors): 
   const weak = verdicts.filter(({ exists, supported }) => exists && !supported)
   return [
     ...(missing.length === 0 ? [] : [colors.red(`✗ There is no passage ${numbers(missing)}`)]),
-    ...weak.map(
-      ({ n, sentence, support }) =>
-        `${colors.red(`✗ [${n}] does not hold`)} (support ${support.toFixed(2)}): ${harmless(short(sentence))}`
-    )
+    ...weak.map(({ n, sentence, verdict }) => {
+      const said = `[${n}] ${doubts[verdict]}`
+      return `${verdict === "unclear" ? colors.yellow(`? ${said}`) : colors.red(`✗ ${said}`)}: ${harmless(short(sentence))}`
+    })
   ]
 }

@@ -88,13 +88,14 @@ const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readon
   sse.event(
     "citations",
     JSON.stringify({
-      citations: verdicts.map(({ end, exists, n, sentence, start, support, supported }) => ({
+      citations: verdicts.map(({ end, exists, n, sentence, start, support, supported, verdict }) => ({
         index: n,
         start,
         end,
         sentence,
         exists,
         support,
+        verdict,
         supported
       })),
       ...more

@@ -38,3 +38,32 @@ export const isEnglish = (text: string): boolean | undefined => {
   const other = Math.max(...[...words.keys()].filter((language) => language !== "en").map(share))
   return Math.max(english, other) < 0.1 ? undefined : english >= other
 }
+
+/** Scripts that tell a language, or a few that share no words with the others. */
+const scripts: ReadonlyArray<readonly [string, RegExp]> = [
+  ["ja", /[\p{Script=Hiragana}\p{Script=Katakana}]/gu],
+  ["zh", /\p{Script=Han}/gu],
+  ["ko", /\p{Script=Hangul}/gu],
+  ["cyrillic", /\p{Script=Cyrillic}/gu],
+  ["greek", /\p{Script=Greek}/gu],
+  ["arabic", /\p{Script=Arabic}/gu],
+  ["hebrew", /\p{Script=Hebrew}/gu],
+  ["thai", /\p{Script=Thai}/gu],
+  ["devanagari", /\p{Script=Devanagari}/gu]
+]
+
+/** The language or script of a text, be it one sentence; undefined where its words of grammar do not tell. */
+export const languageOf = (text: string): string | undefined => {
+  const head = text.slice(0, most).toLowerCase()
+  const letters = head.match(/\p{L}/gu)?.length ?? 0
+  if (letters === 0) return undefined
+  for (const [language, script] of scripts) {
+    if ((head.match(script)?.length ?? 0) > letters * 0.3) return language
+  }
+  const found = head.match(/\p{L}+/gu) ?? []
+  const counts = [...words]
+    .map(([language, list]) => ({ language, count: found.filter((word) => list.has(word)).length }))
+    .sort((a, b) => b.count - a.count)
+  const [first, second] = counts
+  return first!.count > second!.count ? first!.language : undefined
+}

@@ -244,18 +244,22 @@ it.scopedLive("a defect of ours ends the stream with an error too, and keeps its
 
 it.scopedLive("with verify, says before done which citations hold", () =>
   Effect.gen(function* () {
-    const answer =
-      "The maze has turning 3, and a thread leads out of it [1]. Bread is baked in hot ovens daily [1]. Lava [7]."
-    const { port } = yield* filled({ llm: saying(Stream.fromIterable(answer.match(/.{1,7}/g)!)) })
+    const said: Array<string> = []
+    const { port } = yield* filled({ llm: saying(Stream.suspend(() => Stream.fromIterable(said))) })
+    const first = JSON.parse((yield* asked(port, { top_k: 2 })).events[0]!.data).text as string
+    const other = first.replace(/\d+/, "4711")
+    const answer = `${first.slice(0, -1)} [1]. ${other.slice(0, -1)} [1]. Bread is baked in hot ovens daily [1]. Lava [7].`
+    said.push(...answer.match(/.{1,7}/g)!)
     const { events, names } = yield* asked(port, { top_k: 2, verify: true })
     assert.deepStrictEqual(names.slice(-2), ["citations", "done"])
     const { citations } = JSON.parse(events.at(-2)!.data)
     assert.deepStrictEqual(
-      citations.map(({ exists, index, supported }: any) => [index, exists, supported]),
+      citations.map(({ exists, index, supported, verdict }: any) => [index, exists, supported, verdict]),
       [
-        [1, true, true],
-        [1, true, false],
-        [7, false, false]
+        [1, true, true, "supported"],
+        [1, true, false, "contradicted"],
+        [1, true, false, "not_found"],
+        [7, false, false, "not_found"]
       ]
     )
     assert.strictEqual(answer.slice(citations[0].start, citations[0].end), "[1]")
