@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, string>> = {
   soak: "RssAnon and what it is made of while queries, writes and deletes go on (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
+  watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   http: "the HTTP server beside bare node:http and the engine in process"
 }
 

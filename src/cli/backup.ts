@@ -6,6 +6,7 @@ import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { bytesText, count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
+import { UsageError } from "./UsageError.ts"
 
 /** What `backup --json` and `restore --json` print. */
 export const SnapshotReport = Schema.Struct({
@@ -38,6 +39,12 @@ export const backup = define(
   },
   (_, [name = ""]) =>
     Effect.gen(function* () {
+      if (name === "-") {
+        return yield* new UsageError({
+          detail: "FILE must be a file: it takes its name when it is whole",
+          command: "clew backup"
+        })
+      }
       const { cwd } = yield* Place
       const file = path.resolve(cwd, name)
       const { snapshots } = yield* Engine

@@ -12,6 +12,7 @@ import { Engine } from "./engine.ts"
 import * as options from "./options.ts"
 import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
+import { UsageError } from "./UsageError.ts"
 import { FileUnusable } from "./FileUnusable.ts"
 
 /** What `export --json` and `import --json` print. */
@@ -87,6 +88,12 @@ export const exportIndex = define(
   },
   (flags, [name = ""]) =>
     Effect.gen(function* () {
+      if (name === "-") {
+        return yield* new UsageError({
+          detail: "FILE must be a file: it takes its name when it is whole",
+          command: "clew export"
+        })
+      }
       const { cwd } = yield* Place
       const file = path.resolve(cwd, name)
       const engine = yield* Engine

@@ -43,16 +43,31 @@ interface Shown {
   readonly endLine: number
 }
 
-const lined = ({ passages }: StoredDocument, lines: Lines, from: number, to: number): Shown => {
-  const first = Math.min(Math.max(from, lines.first), lines.last)
-  return (
-    passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
-      ordinal: undefined,
-      startLine: first,
-      endLine: Math.max(first, Math.min(to, lines.last))
-    }
-  )
-}
+/** The passage that a line is in, or the lines; where there is no such line, says which there are and ends with 3. */
+const lined = Effect.fnUntraced(function* (
+  { docId, passages, source }: StoredDocument,
+  lines: Lines,
+  first: number,
+  to: number
+) {
+  if (first < lines.first || first > lines.last) {
+    const { cwd } = yield* Place
+    const { note } = yield* Terminal
+    const name = harmless(shown(cwd, source ?? docId))
+    yield* note(
+      lines.first === lines.last
+        ? `clew: ${name} has no line ${first}, only line ${lines.first}`
+        : `clew: ${name} has no line ${first}; it has lines ${lines.first} to ${lines.last}`
+    )
+    return yield* stop(exitCode.nothingFound)
+  }
+  const found: Shown = passages.find(({ endLine, startLine }) => startLine <= first && first <= endLine) ?? {
+    ordinal: undefined,
+    startLine: first,
+    endLine: Math.max(first, Math.min(to, lines.last))
+  }
+  return found
+})
 
 /** The passages of a page, a slide, a row; where there is no such place, says which there are and ends with 3. */
 const placed = Effect.fnUntraced(function* ({ docId, passages, source }: StoredDocument, text: string) {
@@ -124,7 +139,7 @@ export const show = define(
           ? undefined
           : atLine === undefined
             ? yield* placed(document, fragmentText)
-            : lined(document, lines, Number(from), Number(to ?? from))
+            : yield* lined(document, lines, Number(from), Number(to ?? from))
         const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
         const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
         const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))

@@ -5,8 +5,10 @@ import * as path from "node:path"
 import { fragment } from "../model/Locator.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { SearchRequest } from "../model/Query.ts"
+import { whyPassedOver } from "../files/Walker.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
+import { isBelow } from "../text/below.ts"
 import { citation } from "../text/prompt.ts"
 import { splitQuery } from "../text/terms.ts"
 import * as asking from "./asking.ts"
@@ -15,7 +17,7 @@ import { collectionsOf, lookFor, theDocument } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { harmless } from "./harmless.ts"
-import { printJson } from "./output.ts"
+import { count, printJson } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 import { limits } from "../model/Limits.ts"
@@ -78,9 +80,26 @@ const notIndexed = Effect.fnUntraced(function* (source: string, collection: Sear
     }
     if (known !== undefined) return `read in collection ${name}, and nothing in it to index`
   }
-  return fs.existsSync(file)
-    ? "no run has met it, or rules like .gitignore pass it over: clew index FILE indexes it"
-    : "there is neither such a document nor such a file"
+  const found = fs.statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) return "there is neither such a document nor such a file"
+  if (found.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
+  return yield* unmet(file, collection)
+})
+
+/** Why no run has met a file that is there. */
+const unmet = Effect.fnUntraced(function* (file: string, collection: SearchRequest["collection"]) {
+  const { cwd } = yield* Place
+  const store = yield* Store
+  for (const { name } of yield* collectionsOf(collection)) {
+    for (const { include, path: root } of yield* store.roots(name)) {
+      if (!isBelow(file, [root])) continue
+      const reason = yield* whyPassedOver(root, include)(file)
+      return reason === undefined
+        ? `it was not there, or left out, when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
+        : `passed over below ${shown(cwd, root)}: ${reason}`
+    }
+  }
+  return `neither it nor a folder above it was indexed: clew index ${shown(cwd, file)} does that`
 })
 
 type Wanted = Effect.Effect.Success<ReturnType<typeof theDocument>>
@@ -177,7 +196,7 @@ export const why = define(
         const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
         yield* print(
           [
-            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${document.passages.length} passages`,
+            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
             ...(filteredOut ? ["The filter leaves it out."] : []),
             row("fused", legText(report.hybrid!)),
             row("meaning", report.degraded === undefined ? legText(report.vector!) : `not asked: ${report.degraded}`),

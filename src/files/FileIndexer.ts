@@ -51,6 +51,19 @@ const unchanged = ({ docId, passages, source }: DocumentSummary): FileEvent => (
   characters: 0
 })
 
+type Known = Extract<Step, { readonly _tag: "Known" }>
+
+const unread = ({ file: { documents, path }, size }: Pick<Known, "file" | "size">): FileEvent => ({
+  _tag: "Unchanged",
+  path,
+  size,
+  documents
+})
+
+/** Whether a file that was not read leaves nothing to be looked up or pruned. */
+const isPlain = ({ file }: Known, run: FileRun): boolean =>
+  file.outcome !== "skipped" && !run.nameUnchanged && !(run.prune && file.many)
+
 const pageSize = 1000
 
 /** Indexes files and folders. What was indexed stays when it is interrupted; the next run goes on from there. */
@@ -117,16 +130,16 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const isRepeated = ({ draft, stored }: Compared) =>
         isRecord(draft) && Option.exists(stored, (known) => known.seenBy !== undefined && known.seenBy === seenBy)
 
-      const knownEvents = ({ file, size }: Extract<Step, { readonly _tag: "Known" }>) =>
+      const knownEvents = ({ file, size }: Known) =>
         Effect.gen(function* () {
-          const { documents, outcome, path, reason = "" } = file
+          const { outcome, path, reason = "" } = file
           if (outcome === "skipped") return [{ _tag: "Skipped", path, reason } satisfies FileEvent]
           const stale =
             run.prune && file.many && collection !== undefined
               ? yield* pruneAll(store, collection.name, [path], file.run)
               : none
           const pruned: ReadonlyArray<FileEvent> = stale.documents === 0 ? [] : [{ _tag: "Pruned", ...stale }]
-          if (!run.nameUnchanged) return [{ _tag: "Unchanged", path, size, documents } satisfies FileEvent, ...pruned]
+          if (!run.nameUnchanged) return [unread({ file, size }), ...pruned]
           const named = Chunk.toReadonlyArray(yield* Stream.runCollect(documentsOf(run.collection, path)))
           return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
         })
@@ -135,7 +148,12 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const prepare = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
         const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
         for (const path of away) if (given.has(path)) missing.add(path)
-        for (const known of collected) if (known._tag === "Known") events.push(...(yield* knownEvents(known)))
+        for (const known of collected) {
+          if (known._tag !== "Known") continue
+          // Of ten thousand files that look as they did, an effect each would cost more than to look at them.
+          if (isPlain(known, run)) events.push(unread(known))
+          else events.push(...(yield* knownEvents(known)))
+        }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
         const changes =
           run.paths.length === 0

@@ -14,7 +14,7 @@ const batch = 128
 /** Folders opened together, ahead of their turn: enough to keep the disk busy, few enough to hold. */
 const ahead = 8
 /** Events handed on together. */
-const handful = 64
+const handful = 256
 
 /** A folder on the way down, with what its last batch of names turned out to be. */
 interface Frame extends Opened {

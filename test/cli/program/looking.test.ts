@@ -55,7 +55,7 @@ describe("init", () => {
       []
     )
     assert.strictEqual((await box.run(["info"])).code, 0)
-    assert.strictEqual((await box.run(["init"])).code, 2)
+    assert.strictEqual((await box.run(["init"])).code, 1)
     assert.strictEqual((await box.run(["init", "--force"])).code, 0)
   })
 })
@@ -71,6 +71,11 @@ describe("show", () => {
     const whole = await box.json(ShowReport, ["show", "docs/tides.md"])
     assert.strictEqual(whole.text, library["docs/tides.md"])
     assert.include((await box.json(ShowReport, ["show", "kitchen/rye.md"])).text, "keeps longer")
+    for (const line of ["0", "99"]) {
+      const beyond = await box.run(["show", `docs/tides.md:${line}`])
+      assert.strictEqual(beyond.code, 3)
+      assert.include(beyond.stderr, `docs/tides.md has no line ${line}; it has lines 1 to 11`)
+    }
     const { code, stderr } = await box.run(["show", "docs/none.md"])
     assert.strictEqual(code, 3)
     assert.include(stderr, "clew list")
@@ -100,5 +105,11 @@ describe("why", () => {
     assert.strictEqual(code, 3)
     assert.match(stderr, /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/)
     assert.match((await box.run(["why", "tide", "none.md"])).stderr, /neither such a document nor such a file/)
+    box.write({ "docs/.hidden.md": "# Tide\n", "docs/later.md": "# Tide\n", "other/tide.md": "# Tide\n" })
+    const reasonOf = async (file: string) => (await box.run(["why", "tide", file])).stderr
+    assert.include(await reasonOf("docs/.hidden.md"), "passed over below docs: hidden")
+    assert.include(await reasonOf("docs/later.md"), "clew index docs/later.md indexes it")
+    assert.include(await reasonOf("other/tide.md"), "neither it nor a folder above it was indexed")
+    assert.include(await reasonOf("docs"), "it is a folder; clew list docs")
   })
 })

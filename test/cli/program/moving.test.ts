@@ -59,3 +59,11 @@ it("backs up and restores", async () => {
   assert.strictEqual(put.documents, made.documents)
   assert.deepStrictEqual(await answers(), before)
 })
+
+it("writes no file of the name that means standard output elsewhere", async () => {
+  for (const command of ["export", "backup"]) {
+    const { code, stderr } = await box.run([command, "-"])
+    assert.strictEqual(code, 2)
+    assert.include(stderr, "FILE must be a file")
+  }
+})
