@@ -45,7 +45,10 @@ const table = [
 
   // Implementations.
   { places: ["Config/"], may: ["Config.ts", ...words] },
-  { places: ["Embedder/"], may: ["Embedder.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words] },
+  {
+    places: ["Embedder/"],
+    may: ["Embedder.ts", "Embedders.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words]
+  },
   { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "vendors/", ...words] },
   { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
   {

@@ -1,11 +1,9 @@
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as Path from "@effect/platform/Path"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
@@ -16,20 +14,14 @@ import { variables } from "./Config/Env.ts"
 import * as Load from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./upkeep/Doctor.ts"
-import { Embedder } from "./Embedder.ts"
-import { Breakers, queryTimeout } from "./Embedder/Breakers.ts"
-import * as Builtin from "./Embedder/Builtin.ts"
-import { prefixesOf } from "./Embedder/prefixes.ts"
-import * as Embedders from "./Embedders.ts"
 import * as FileEvents from "./files/FileEvents/Node.ts"
+import * as Embedding from "./Embedder/Configured.ts"
 import { FileIndexer } from "./files/FileIndexer.ts"
 import { Graph } from "./Graph.ts"
 import { Indexer } from "./Indexer.ts"
 import * as Files from "./files/Loader/Files.ts"
 import { formats } from "./files/Loader/formats.ts"
-import type { EmbedderIdentity } from "./model/Collection.ts"
 import { Llm } from "./Llm.ts"
-import { packagedModel } from "./packaged/model.ts"
 import { Prompt } from "./Prompt.ts"
 import { Rebuilder } from "./upkeep/Rebuilder.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
@@ -43,7 +35,6 @@ import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
 import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
-import { makeTurns, type Turns } from "./runtime/Turn.ts"
 import { Transfer } from "./upkeep/Transfer.ts"
 import { Watcher } from "./files/Watcher.ts"
 import * as WatchLock from "./files/WatchLock/Sqlite.ts"
@@ -56,114 +47,8 @@ const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
 /** The configuration as it holds here: flag over environment over file over default. */
 export const configure = (options: Load.LoadOptions) => Effect.provide(Load.load(options), platform)
 
-type Embedding = Config.EmbeddingConfig["Type"]
-type Service = Embedder["Type"]
-
-const ollamaModel = "nomic-embed-text"
-
-/** An embedder behind a network, its client loaded only where it is asked for. */
-const remote = (
-  config: Embedding & { readonly turns: Turns; readonly breakers: Breakers },
-  backend: "ollama" | "openai",
-  recorded?: EmbedderIdentity
-): Effect.Effect<Service> =>
-  Effect.gen(function* () {
-    const model = recorded?.model ?? config.model ?? ollamaModel
-    const given = recorded ?? config
-    const options = { ...config, model, prefixes: prefixesOf(model, given) }
-    const width = given.dimensions === undefined ? "" : ` (${given.dimensions})`
-    const guarded = {
-      name: `${backend} ${model}${width}`,
-      patience: Math.min(queryTimeout, config.timeoutMs)
-    }
-    if (backend === "ollama") {
-      const { make } = yield* Effect.promise(() => import("./Embedder/Ollama.ts"))
-      return yield* config.breakers.guard({ ...guarded, embedder: make(options) })
-    }
-    const { make } = yield* Effect.promise(() => import("./Embedder/OpenAi.ts"))
-    const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    const embedder = Effect.provide(make({ ...options, keyVariable: variables.embeddingApiKey }), layer)
-    return yield* config.breakers.guard({ ...guarded, embedder })
-  })
-
-/**
- * Ollama where it answers and has the model, else the packaged model; asked each time, so that a collection made later
- * gets an Ollama that was started meanwhile. What a collection records is opened by that record.
- */
-const whicheverAnswers = (config: Parameters<typeof remote>[0], builtin: Service) =>
-  Effect.gen(function* () {
-    // Uninterruptible, or one caller that goes away would leave an interruption as the answer for all.
-    const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
-    const said = yield* Ref.make("")
-    const picked = Effect.gen(function* () {
-      const { choose } = yield* Effect.promise(() => import("./vendors/Ollama.ts"))
-      return yield* choose(config.url, config.model ?? ollamaModel).pipe(
-        Effect.zipRight(ollama),
-        Effect.catchAll(({ absent, reason }) =>
-          Effect.flatMap(Ref.getAndSet(said, reason), (before) => {
-            // Who has no Ollama expects none.
-            const log = absent === true ? Effect.logDebug : Effect.logInfo
-            return Effect.as(
-              before === reason ? Effect.void : log(`A new collection gets the packaged model: ${reason}`),
-              builtin
-            )
-          })
-        )
-      )
-    })
-    return Embedder.of({
-      identity: Effect.flatMap(picked, ({ identity }) => identity),
-      embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
-      knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
-      embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts)),
-      urgent: {
-        identity: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.identity ?? identity),
-        check: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.check ?? identity)
-      }
-    })
-  })
-
-/** A model folder's identity ends in a hash of its weights. */
-const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
-  model === packagedModel ? undefined : model.replace(/@[0-9a-f]{8}$/, "")
-
-const embedders = Layer.unwrapEffect(
-  Effect.gen(function* () {
-    const given = yield* Config.EmbeddingConfig
-    // Of all collections together, whatever their models.
-    const config = { ...given, turns: makeTurns(given.concurrency), breakers: yield* Breakers }
-    const { passagePrefix, queryPrefix } = config
-    const path = yield* Path.Path
-    const isFolder = config.backend === "builtin" || (config.model !== undefined && path.isAbsolute(config.model))
-    const builtin = yield* Builtin.make({ folder: isFolder ? config.model : undefined, queryPrefix, passagePrefix })
-    const configured =
-      config.backend === "ollama" || config.backend === "openai"
-        ? yield* remote(config, config.backend)
-        : config.backend === "builtin" || isFolder
-          ? builtin
-          : yield* whicheverAnswers(config, builtin)
-
-    const isBuiltin = (recorded: EmbedderIdentity) =>
-      folderOf(recorded) === (isFolder ? config.model : undefined) &&
-      recorded.queryPrefix === (queryPrefix ?? "") &&
-      recorded.passagePrefix === (passagePrefix ?? "")
-    const open = (recorded: EmbedderIdentity): Effect.Effect<Service> =>
-      recorded.backend === "ollama" || recorded.backend === "openai"
-        ? remote(config, recorded.backend, recorded)
-        : isBuiltin(recorded)
-          ? Effect.succeed(builtin)
-          : Builtin.make({ ...recorded, folder: folderOf(recorded) })
-    return Layer.provide(
-      Embedders.layer({
-        insists: config.backend !== "auto",
-        // It is here and asks nobody, whatever serves new collections.
-        opensRecorded: ({ backend }) => backend === "builtin" && config.backend !== "builtin",
-        open
-      }),
-      Layer.succeed(Embedder, configured)
-    )
-  })
-).pipe(Layer.provide(Breakers.Default))
+/** What turns text into vectors, for new collections and for each that records its own. */
+const embedders = Embedding.layer({ keyVariable: variables.embeddingApiKey })
 
 /** What writes answers; each kind's own code is loaded where it is asked for. */
 const llm = Layer.scoped(

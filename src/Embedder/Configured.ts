@@ -1,0 +1,55 @@
+import * as Path from "@effect/platform/Path"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { EmbeddingConfig } from "../Config.ts"
+import { Embedder } from "../Embedder.ts"
+import * as Embedders from "../Embedders.ts"
+import type { EmbedderIdentity } from "../model/Collection.ts"
+import { packagedModel } from "../packaged/model.ts"
+import { makeTurns } from "../runtime/Turn.ts"
+import * as Auto from "./Auto.ts"
+import { isRemote, remote, type Shared } from "./backends.ts"
+import { Breakers } from "./Breakers.ts"
+import * as Builtin from "./Builtin.ts"
+
+/** A model folder's identity ends in a hash of its weights. */
+const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
+  model === packagedModel ? undefined : model.replace(/@[0-9a-f]{8}$/, "")
+
+/** The embedder that the configuration names, for new collections, and those that collections record. */
+export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
+  Layer.unwrapEffect(
+    Effect.gen(function* () {
+      const given = yield* EmbeddingConfig
+      const config = { ...given, keyVariable, turns: makeTurns(given.concurrency), breakers: yield* Breakers }
+      const { backend, model, passagePrefix, queryPrefix } = config
+      const path = yield* Path.Path
+      const isFolder = backend === "builtin" || (model !== undefined && path.isAbsolute(model))
+      const builtin = yield* Builtin.make({ folder: isFolder ? model : undefined, queryPrefix, passagePrefix })
+      const configured = isRemote(backend)
+        ? yield* remote(config, backend)
+        : backend === "builtin" || isFolder
+          ? builtin
+          : yield* Auto.make(config, builtin)
+
+      const isBuiltin = (recorded: EmbedderIdentity) =>
+        folderOf(recorded) === (isFolder ? model : undefined) &&
+        recorded.queryPrefix === (queryPrefix ?? "") &&
+        recorded.passagePrefix === (passagePrefix ?? "")
+      const open = (recorded: EmbedderIdentity): Effect.Effect<Embedder["Type"]> =>
+        isRemote(recorded.backend)
+          ? remote(config, recorded.backend, recorded)
+          : isBuiltin(recorded)
+            ? Effect.succeed(builtin)
+            : Builtin.make({ ...recorded, folder: folderOf(recorded) })
+      return Layer.provide(
+        Embedders.layer({
+          insists: backend !== "auto",
+          // It is here and asks nobody, whatever serves new collections.
+          opensRecorded: (recorded) => recorded.backend === "builtin" && backend !== "builtin",
+          open
+        }),
+        Layer.succeed(Embedder, configured)
+      )
+    })
+  ).pipe(Layer.provide(Breakers.Default))
