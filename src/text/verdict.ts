@@ -15,7 +15,7 @@ const nearlySame = 0.6
 
 /** Words of scripts that set them apart by spaces. */
 const letters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_`
-const token = new RegExp(String.raw`[${letters}]+(?:[.,'’:/-][${letters}]+)*%?`, "gu")
+const token = new RegExp(String.raw`[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*%?`, "gu")
 const tokensOf = (text: string): ReadonlyArray<string> => text.match(token) ?? []
 
 const numberWords = new Map(
