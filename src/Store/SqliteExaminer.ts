@@ -152,15 +152,17 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     mend: Effect.fn("Examiner.mend")(function* (cures) {
       const name = yield* copy
       const { migrations } = yield* typed(filename)(structure.fresh)
-      // Damage may stand in its way; what is to be mended does not.
-      yield* Effect.ignore(
+      // Damage may stand in its way, and what is to be mended does not.
+      const sweep = Effect.ignore(
         Effect.repeat(
           write((sql) => sweepStep(sql)),
           { while: (more) => more }
         )
       )
+      yield* sweep
       const done = yield* write((sql) => mend(sql, cures, migrations))
       while ((yield* write(rebuild.step)) !== undefined);
+      yield* sweep
       for (const cure of cures) if (cure._tag === "Graph") yield* regraph(cure.collection)
       yield* typed(filename)(
         Effect.scoped(

@@ -13,9 +13,15 @@ export const move = (sql: SqlClient.SqlClient, { collection, generation }: SetKe
     generation
   ])
 
-/** The same, to a hidden collection of their own, if there are any. */
+/** Codes that are taken away at once: a few blocks. */
+const few = 16_384
+
+/** Takes the codes of a generation away: few at once, more by a hidden collection of their own. */
 export const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: SetKey) {
-  if (Option.isSome(yield* codesOn(sql).find(from))) yield* move(sql, from, yield* makeHidden(sql))
+  const found = Option.getOrUndefined(yield* codesOn(sql).find(from))
+  if (found === undefined) return
+  if (found.rows > few) yield* move(sql, from, yield* makeHidden(sql))
+  else yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [found.id])
 })
 
 /** Puts the next codes in the place of the current ones, which are gone by now. */
