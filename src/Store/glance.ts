@@ -5,8 +5,8 @@ import { isPresent, leaving } from "./sqlite/sweep.ts"
 const looked = 60
 
 /**
- * What an index holds, read at once and without the program's parts, for who has a few milliseconds: the collections, and
- * the sources of documents from all over. Undefined where there is no index that can be read so.
+ * What an index holds, read at once and without the program's parts, for who has a few milliseconds: the collections,
+ * whether the graph joins documents in any, and the sources of documents from all over. Undefined where there is no index that can be read so.
  */
 export const glance = (filename: string) => {
   try {
@@ -25,7 +25,17 @@ export const glance = (filename: string) => {
           | undefined
         if (row !== undefined && !swept.has(row.collection_id)) found.set(row.id, row.source)
       }
-      return { collections, sources: [...found.values()].filter((source) => source !== null) }
+      // An older schema keeps no linkage, and is brought up when it is opened to be written.
+      const kept = database.prepare("SELECT 1 FROM pragma_table_info('graph_linkages') LIMIT 1").get() !== undefined
+      const joined =
+        kept &&
+        database
+          .prepare(
+            `SELECT 1 FROM graph_linkages WHERE linkage > 0
+             AND collection_id IN (SELECT id FROM collections WHERE ${isPresent}) LIMIT 1`
+          )
+          .get() !== undefined
+      return { collections, joined, sources: [...found.values()].filter((source) => source !== null) }
     } finally {
       database.close()
     }

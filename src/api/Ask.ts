@@ -3,6 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { ViaStep } from "../model/Graph.ts"
 import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
@@ -63,6 +64,11 @@ export const SourceEvent = Schema.Struct({
   text: Schema.String.annotations({ description: "The passage" }),
   collection: Schema.optional(
     Schema.String.annotations({ description: "The collection it was found in, if another than `default`" })
+  ),
+  via: Schema.optional(
+    Schema.Array(ViaStep).annotations({
+      description: "The way by which the knowledge graph led to it; absent where the ranking did"
+    })
   )
 }).annotations({
   identifier: "SourceEvent",

@@ -1,6 +1,7 @@
 import type { Verdict } from "../Answer.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { citation } from "../text/prompt.ts"
+import { way } from "./hits.ts"
 import { harmless } from "./harmless.ts"
 import { shown } from "./place.ts"
 import type { Colors } from "./terminal.ts"
@@ -38,7 +39,8 @@ export const renderSources = (
                 : own.every(({ verdict }) => verdict === "unclear")
                   ? colors.yellow("? unclear")
                   : colors.red("✗ not found in the source")
-      return `${number} ${colors.cyan(harmless(where))}  ${verdict}`
+      const led = hit.via === undefined ? "" : colors.dim(`  ${short(`via ${harmless(way(hit.via))}`)}`)
+      return `${number} ${colors.cyan(harmless(where))}  ${verdict}${led}`
     })
     .join("\n")
 

@@ -37,6 +37,8 @@ import type { Watcher } from "../files/Watcher.ts"
 export interface Glance {
   readonly collections: ReadonlyArray<{ readonly name: string; readonly documents: number }>
   readonly sources: ReadonlyArray<string>
+  /** Whether the graph joins documents. */
+  readonly joined: boolean
 }
 
 /**

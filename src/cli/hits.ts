@@ -52,7 +52,8 @@ export const renderFiles = (hits: ReadonlyArray<Hit>) =>
   )
 
 /** The names that joined one passage to the next, from the query or a passage on. */
-const way = (via: NonNullable<Hit["via"]>): string =>
+/** The way by which the graph led to a passage. */
+export const way = (via: NonNullable<Hit["via"]>): string =>
   via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
 
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */

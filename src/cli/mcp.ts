@@ -33,11 +33,12 @@ const serve = define(
   },
   ({ description, filter, name, readOnly, watch }) =>
     Effect.gen(function* () {
+      const engine = yield* Engine
+      const glance = yield* engine.glance
       const tools = yield* Either.mapLeft(
-        selectTools(filter, readOnly),
+        selectTools(filter, readOnly, glance?.joined),
         (detail) => new UsageError({ detail, command: "clew mcp" })
       )
-      const engine = yield* Engine
       // Read at the start, so that a mistake in it ends the start as a mistake in a flag does.
       const { server, store } = yield* engine.settings
       const { cwd } = yield* Place
@@ -60,7 +61,7 @@ const serve = define(
       const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
       const { err } = yield* Terminal
       const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, err.colors.isColorSupported)
-      const overview = overviewOf(yield* engine.glance, {
+      const overview = overviewOf(glance, {
         name,
         description,
         missing: (yield* engine.exists) ? undefined : store.path,

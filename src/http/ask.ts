@@ -18,7 +18,7 @@ import { errorOf, idOf, render, withoutInside } from "./respond.ts"
 import { byContract } from "./search.ts"
 import * as sse from "./sse.ts"
 
-const source = ({ collection, document, passage, score }: Hit, position: number): string =>
+const source = ({ collection, document, passage, score, via }: Hit, position: number): string =>
   sse.event(
     "source",
     JSON.stringify({
@@ -26,7 +26,8 @@ const source = ({ collection, document, passage, score }: Hit, position: number)
       source: document.source,
       score,
       text: passage.text,
-      ...(collection === defaultCollection ? {} : { collection })
+      ...(collection === defaultCollection ? {} : { collection }),
+      ...(via === undefined ? {} : { via })
     } satisfies SourceEvent)
   )
 

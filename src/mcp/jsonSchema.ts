@@ -6,13 +6,14 @@ export type Json = { readonly [key: string]: unknown }
 
 const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Titles that only name a check, like `between(1, 100)`, and ids that would collide: of no use to a model. */
+/** Titles that only name a check, like `between(1, 100)`, ids that would collide, names that nobody gives: of no use to a model. */
 const isNoise = (key: string, value: unknown): boolean =>
   key === "$id" ||
   key === "$schema" ||
   key === "pattern" ||
   (key === "required" && Array.isArray(value) && value.length === 0) ||
-  (key === "title" && typeof value === "string" && /^(int|finite|unknown|\w+\(.*\))$/.test(value))
+  (key === "not" && JSON.stringify(value) === '{"enum":[".",".."]}') ||
+  (key === "title" && typeof value === "string" && /^(int|finite|unknown|nonEmptyString|\w+\(.*\))$/.test(value))
 
 /**
  * The JSON Schema of what goes over the wire. References are written out, since many clients follow none, and `defaults`
@@ -50,7 +51,7 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
 }
 
 /**
- * The names and types of an answer's fields without the words about them, and of what is inside a list or object its kind
+ * The names and types of the fields that every answer has, without the words about them, and of what is inside a list or object its kind
  * alone: clients pay for every token of it in each conversation, and models read the answer itself.
  */
 export const outline = (schema: Json, depth = 0): Json => {
@@ -64,7 +65,9 @@ export const outline = (schema: Json, depth = 0): Json => {
   return {
     type,
     properties: Object.fromEntries(
-      Object.entries(properties).map(([name, property]) => [name, isRecord(property) ? outline(property, 1) : property])
+      Object.entries(properties)
+        .filter(([name]) => Array.isArray(required) && required.includes(name))
+        .map(([name, property]) => [name, isRecord(property) ? outline(property, 1) : property])
     ),
     ...(required === undefined ? {} : { required })
   }

@@ -19,14 +19,15 @@ const list = (names: ReadonlyArray<string>): string => names.join(", ")
 
 /**
  * The tools that `--filter a,b` leaves, in the catalogue's order; else what is wrong with it. What asks
- * the graph is there only where the filter names it, since every listing costs a client's model.
+ * the graph is there where the filter names it or the graph joins documents, since every listing costs a client's model.
  */
 export const selectTools = (
   filter: string | undefined,
-  readOnly: boolean
+  readOnly: boolean,
+  joined = false
 ): Either.Either<ReadonlyArray<string>, string> => {
   const served = toolNames.filter((name) => !readOnly || !writingTools.includes(name))
-  if (filter === undefined) return Either.right(served.filter((name) => name !== "graph_query"))
+  if (filter === undefined) return Either.right(served.filter((name) => joined || name !== "graph_query"))
   const wanted = filter.split(",").map((name) => name.trim())
   if (wanted.every((name) => name === "")) return Either.left(`--filter names no tool; there are ${list(toolNames)}`)
   for (const name of wanted) {

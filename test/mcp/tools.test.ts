@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { packagedTokenizer } from "../../src/packaged/Tokenizer.ts"
+import { songQuestion, songs } from "../songs.ts"
 import { bread, connect, connectWith, type Json, sea } from "./client.ts"
 
 const names = ["search", "get_prompt", "get_document", "list_sources", "collection_info", "index_documents"]
@@ -60,6 +61,37 @@ describe("tools/list", () => {
       (await listed(["--filter", "graph_query,search"])).map(({ name }) => name),
       ["search", "graph_query"]
     )
+  })
+
+  it("has graph_query where the graph joins documents, and says by what way search came to a passage", async () => {
+    const { folder } = await connectWith(songs)
+    const client = await connect({ folder })
+    const { tools } = await client.result("tools/list")
+    assert.include(
+      tools.map(({ name }: Json) => name),
+      "graph_query"
+    )
+    assert.isBelow(JSON.stringify({ tools }).length, 10_500)
+    for (const [graph, isLed] of [
+      [undefined, true],
+      ["auto", true],
+      [true, true],
+      [false, false]
+    ] as const) {
+      const asked = { query: songQuestion, top_k: 10, alpha: 0, ...(graph === undefined ? {} : { graph }) }
+      const { content, structuredContent } = await client.call("search", asked)
+      const { errorMessage, valid } = new AjvJsonSchemaValidator().getValidator(tools[0].outputSchema)(
+        structuredContent
+      )
+      assert.isTrue(valid, errorMessage)
+      const ways = structuredContent.results.flatMap(({ via = [] }: Json) => via.slice(-1))
+      const isWay = ({ entity, source }: Json) => entity === "Hank Snow" && source === "song.md"
+      assert.strictEqual(ways.some(isWay), isLed, `structured, graph ${graph}`)
+      assert.strictEqual(/^via: (?:.*, )?Hank Snow$/m.test(content[0].text), isLed, `text, graph ${graph}`)
+      const prompt = (await client.call("get_prompt", asked)).content[0].text
+      assert.strictEqual(/^via: (?:.*, )?Hank Snow$/m.test(prompt), isLed, `get_prompt, graph ${graph}`)
+    }
+    assert.include((await client.callError("search", { query: "x", graph: "maybe" })).message, "graph")
   })
 
   it("speaks only of tools that are served", async () => {

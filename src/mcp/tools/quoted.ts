@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import type { Metadata } from "../../model/Document.ts"
+import type { ViaStep } from "../../model/Graph.ts"
 import { type Hit, type SearchResult, toSearchResult } from "../../model/SearchResult.ts"
 import { bounded, fence, sourceCharacters } from "../../text/prompt.ts"
 
@@ -32,10 +33,15 @@ export const boundedMetadata = (metadata: Metadata): Metadata => {
   )
 }
 
+const boundedStep = ({ chunk_index, entity, source }: ViaStep): ViaStep => ({
+  entity: bounded(entity, 120),
+  ...(source === undefined ? {} : { source: bounded(source, sourceCharacters), chunk_index })
+})
+
 /** A result with everything bounded but the passage. */
 export const toQuoted = (hit: Hit): SearchResult => {
   const { document, passage } = hit
-  const { metadata, score, text } = toSearchResult({
+  const { metadata, score, text, via } = toSearchResult({
     ...hit,
     document: {
       ...document,
@@ -45,5 +51,10 @@ export const toQuoted = (hit: Hit): SearchResult => {
     },
     passage: { ...passage, heading: passage.heading.map((part) => bounded(part, 120)).slice(-4) }
   })
-  return { text, score: Number(score.toFixed(4)), metadata }
+  return {
+    text,
+    score: Number(score.toFixed(4)),
+    metadata,
+    ...(via === undefined ? {} : { via: via.map(boundedStep) })
+  }
 }

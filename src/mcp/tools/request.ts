@@ -3,7 +3,6 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
-import { GraphUse } from "../../model/Graph.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
 import { type CollectionNotFound, Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
@@ -25,7 +24,7 @@ export const maxTokens = Schema.optional(described(MaxTokens, "Longest answer, i
 )
 
 const filterWords =
-  'Metadata that must match: value, list of values, {"gte": 1}, {"not": 1}, {"exists": true}; "or": [filters]'
+  'Metadata to match: value, list of values, {"gte": 1}, {"not": 1}, {"exists": true}; "or": [filters]'
 
 /** The filter in words that every client takes: some refuse a schema without properties, and all pay for a long one. */
 export const FilterArgument = Schema.optional(
@@ -48,7 +47,9 @@ export const SearchArguments = Schema.Struct({
   alpha: Schema.optional(described(Alpha, "0 words only, 1 meaning only")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
   filter: FilterArgument,
-  graph: Schema.optional(described(GraphUse, "Whether to follow names to other passages")),
+  graph: Schema.optional(
+    Schema.Literal(true, false, "auto").annotations({ description: "Whether to follow names to other passages" })
+  ),
   collection: Schema.optional(described(CollectionName, "Only this collection (default: all)")),
   maxTokens
 })

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { GraphBuildReport, GraphTopReport } from "../../../src/cli/graph.ts"
 import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
+import { songQuestion, songs } from "../../songs.ts"
 import { Sandbox } from "./sandbox.ts"
 
 const files = {
@@ -78,6 +79,34 @@ it("brings in what was indexed without it, from where it was broken off", async 
     db.exec("DELETE FROM graph_mentions; DELETE FROM graph_passages WHERE passage_id > 1")
     db.close()
     assert.strictEqual((await other.json(GraphBuildReport, ["graph", "build"])).added_chunks, built.chunks - 1)
+  } finally {
+    other.remove()
+  }
+})
+
+it("goes along it, or not, as query, prompt and ask are told by --graph or search.graph", async () => {
+  const other = new Sandbox(
+    Object.fromEntries(
+      songs.map(({ content, metadata: { source, title } }) => [`docs/${source}`, `# ${title}\n\n${content}\n`])
+    )
+  )
+  try {
+    await other.run(["index", "docs"])
+    const words = ["-k", "10", "--alpha", "0", songQuestion]
+    for (const [args, env, isLed] of [
+      [["--graph", "true"], {}, true],
+      [["--graph", "false"], {}, false],
+      [[], { CLEW_SEARCH_GRAPH: "false" }, false],
+      [["--graph", "auto"], { CLEW_SEARCH_GRAPH: "false" }, true]
+    ] as const) {
+      const shown = await other.run(["query", ...args, ...words], { env })
+      assert.strictEqual(/via .*Hank Snow/.test(shown.stdout), isLed, `query ${args.join(" ")}\n${shown.stdout}`)
+      const prompt = await other.run(["prompt", ...args, ...words], { env })
+      assert.strictEqual(/^via: .*Hank Snow/m.test(prompt.stdout), isLed, `prompt ${args.join(" ")}`)
+      const answer = await other.run(["ask", ...args, ...words], { env })
+      assert.strictEqual(/via .*Hank Snow/.test(answer.stdout + answer.stderr), isLed, `ask ${args.join(" ")}`)
+    }
+    assert.strictEqual((await other.run(["query", "--graph", "maybe", "x"])).code, 2)
   } finally {
     other.remove()
   }
