@@ -18,7 +18,7 @@ export const getPrompt = make({
   title: "Search and write a prompt",
   description: () =>
     "Search as search does, and get the passages as one ready prompt: an instruction, numbered context with scores and sources, and the question. " +
-    "Use it to answer with citations [1], [2], …, or to hand a grounded prompt to another model. max_tokens bounds the prompt.",
+    "Use it to answer with citations [1], [2], …, or to hand a grounded prompt to another model.",
   input: SearchArguments,
   output: PromptAnswer,
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),

@@ -45,8 +45,7 @@ export const indexDocuments = make({
   title: "Add documents to the index",
   description: () =>
     "Add documents to the user's index, so that later searches find them; only when the user asks to save or index something. " +
-    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, by which it is cited and replaced; title; any keys of your own, to filter by). ` +
-    "What has not changed costs nothing.",
+    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, by which it is cited and replaced; title; any keys of your own, to filter by).`,
   input: IndexArguments,
   output: IndexResponse,
   writes: true,
