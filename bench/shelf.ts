@@ -18,7 +18,7 @@ const program = new URL("../dist/bin.js", import.meta.url).pathname
 const clew = (db: string, ...args: ReadonlyArray<string>): string =>
   execFileSync(process.execPath, [program, "--db", db, ...args], {
     encoding: "utf8",
-    env: { ...process.env, CLEW_EMBEDDING_BACKEND: "builtin" },
+    env: { ...process.env, CLEW_EMBEDDING_BACKEND: "builtin", CLEW_LIMITS_PARSE_TIMEOUT_MS: "300000" },
     maxBuffer: 1 << 28,
     stdio: ["ignore", "pipe", "inherit"]
   })

@@ -209,6 +209,25 @@ describe("documents", () => {
     })
   )
 
+  it.effect("PDF: a sentence that goes on over the page is one, and what follows is cited by its page", () =>
+    Effect.gen(function* () {
+      const pages = [
+        [{ text: "The queen lays her eggs in spring, and the wor-", y: 100 }],
+        [
+          { text: "kers feed the brood.", y: 700 },
+          { text: "A new thought.", y: 660 }
+        ]
+      ]
+      const book = document(yield* load("over.pdf", pdfOf(pages)))
+      assert.strictEqual(
+        book.content,
+        "The queen lays her eggs in spring, and the workers feed the brood.\n\nA new thought."
+      )
+      assert.strictEqual(cited(book, "kers feed"), "#page=2")
+      assert.strictEqual(cited(book, "A new thought"), "#page=2")
+    })
+  )
+
   it.effect("PDF: what is set in bold after a number is a heading, and a line of code a paragraph of its own", () =>
     Effect.gen(function* () {
       const { content } = document(

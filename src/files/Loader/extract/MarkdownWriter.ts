@@ -69,6 +69,17 @@ export class MarkdownWriter {
     )
   }
 
+  /** Goes on with the paragraph written last, from where it is now; `join` joins the ends of two lines. */
+  goOn(text: string, join: (text: string, next: string) => string): void {
+    const last = this.parts.pop() ?? ""
+    const next = text.replace(/\s+/g, " ").trim()
+    const joined = join(last, next)
+    this.length -= last.length
+    this.push(joined.slice(0, joined.length - next.length))
+    this.mark()
+    this.push(next)
+  }
+
   item(text: string, depth: number, marker: string, first: boolean): void {
     const lines = text
       .split("\n")

@@ -1,7 +1,7 @@
 import { openPdf, type PageText } from "./pdf/open.ts"
 import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
-import { writeColumn } from "./pdf/blocks.ts"
+import { type Column, writeColumn } from "./pdf/blocks.ts"
 import { styleOf } from "./pdf/headings.ts"
 import { type Line, linesOf, readingOrder } from "./pdf/layout.ts"
 
@@ -39,9 +39,10 @@ export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
   const kept = laid.map(({ height, lines }) => lines.filter((line) => !isRunning(line, height)))
   const style = styleOf(kept, outline)
   const writer = new MarkdownWriter()
+  let column: Column = { isOpen: false }
   for (const [index, lines] of kept.entries()) {
     writer.at({ locator: { _tag: "Page", page: index + 1 } })
-    for (const run of readingOrder(lines)) writeColumn(writer, run, index + 1, style)
+    for (const run of readingOrder(lines)) column = writeColumn(writer, run, index + 1, style, column)
   }
   return {
     text: writer.text,

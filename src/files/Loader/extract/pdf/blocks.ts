@@ -75,16 +75,38 @@ const codeText = (lines: ReadonlyArray<Line>): string => {
   return text
 }
 
-/** Writes the lines of a column as paragraphs, items, headings and tables. */
-export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, page: number, style: Style): void => {
+/** How a column ends. */
+export interface Column {
+  /** In the middle of a sentence. */
+  readonly isOpen: boolean
+}
+
+/** Begins in the middle of a sentence. */
+const goesOn = /^\p{Ll}/u
+
+/** Writes the lines of a column, going on with the sentence that the column before it leaves open, as paragraphs, items, headings and tables. */
+export const writeColumn = (
+  writer: MarkdownWriter,
+  lines: ReadonlyArray<Line>,
+  page: number,
+  style: Style,
+  before: Column = { isOpen: false }
+): Column => {
+  let first = true
+  let isOpen = false
   let text = ""
   let last: Line | undefined
   let item = false
   /** Lines of the block so far. */
   let count = 0
   const flush = () => {
-    if (item) writer.item(text.replace(bullet, ""), 0, "-", true)
+    if (first && before.isOpen && !item && goesOn.test(text)) writer.goOn(text, joinLines)
+    else if (item) writer.item(text.replace(bullet, ""), 0, "-", true)
     else writer.paragraph(text)
+    if (text !== "") {
+      first = false
+      isOpen = /[\p{L}\p{N},;\u00ad-]$/u.test(text)
+    }
     text = ""
     item = false
   }
@@ -98,6 +120,7 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
     if (table.rows.length >= 2) {
       flush()
       writer.table(cellsOf(table.rows))
+      first = isOpen = false
       at = table.end - 1
       last = undefined
       continue
@@ -106,6 +129,7 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
     if (code.length > 0) {
       flush()
       writer.code(codeText(code))
+      first = isOpen = false
       at += code.length - 1
       last = undefined
       continue
@@ -114,6 +138,7 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
     if (heading !== undefined) {
       flush()
       writer.heading(heading.level, heading.text)
+      first = isOpen = false
       at += heading.lines - 1
       last = undefined
       continue
@@ -143,6 +168,7 @@ export const writeColumn = (writer: MarkdownWriter, lines: ReadonlyArray<Line>, 
     last = line
   }
   flush()
+  return { isOpen }
 }
 
 const typicalLeading = (lines: ReadonlyArray<Line>): number => {
