@@ -215,14 +215,15 @@ describe("documents", () => {
         [{ text: "The queen lays her eggs in spring, and the wor-", y: 100 }],
         [
           { text: "kers feed the brood, which needs warmth", y: 700 },
-          { text: "and is never left alone.", y: 688 },
-          { text: "A new thought.", y: 660 }
+          { text: "and is never left alone, not for", y: 688 },
+          { text: "an hour.", y: 676 },
+          { text: "A new thought.", y: 648 }
         ]
       ]
       const book = document(yield* load("over.pdf", pdfOf(pages)))
       assert.strictEqual(
         book.content,
-        "The queen lays her eggs in spring, and the workers feed the brood, which needs warmth and is never left alone.\n\nA new thought."
+        "The queen lays her eggs in spring, and the workers feed the brood, which needs warmth and is never left alone, not for an hour.\n\nA new thought."
       )
       assert.strictEqual(cited(book, "kers feed"), "#page=2")
       assert.strictEqual(cited(book, "A new thought"), "#page=2")
