@@ -82,6 +82,10 @@ const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, li
   } satisfies SourceFile
 })
 
+const packed = new Set(["application/gzip", "application/zstd"])
+
+const isPacked = ({ kind }: SourceFile): boolean => kind._tag === "Other" && packed.has(kind.mime ?? "")
+
 /** Reads documents from the file system, and from bytes handed over, with these formats. */
 export const layer = ({
   extraction,
@@ -92,7 +96,8 @@ export const layer = ({
     Loader,
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const formats = options.formats(yield* Extractor.make(extraction))
+      const extract = yield* Extractor.make(extraction)
+      const formats = options.formats(extract)
       // A format that comes before others may take their files from them, so their names count, too.
       const readers = formats.map(({ name, version = 1 }, index) =>
         [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")
@@ -100,7 +105,21 @@ export const layer = ({
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
       const nobody = `none of ${versions}, up to ${maxFileBytes} bytes`
       const current = new Set([...readers, nobody])
-      const read = Effect.fnUntraced(function* (file: SourceFile) {
+      /** What a file packed by gzip or zstd holds, read as if it stood there under its own name. */
+      const unpacked = Effect.fnUntraced(function* (file: SourceFile) {
+        const { attachments = [] } = yield* extract(file.path, "compressed", yield* file.bytes)
+        return yield* openBytes(file.path.replace(/\.[^./\\]{1,10}$/, ""), attachments[0]!.bytes, maxFileBytes)
+      })
+      const read = (file: SourceFile): Effect.Effect<OpenedFile, Unreadable | Unsupported> => {
+        if (!isPacked(file)) return readAs(file)
+        const named = (error: Unreadable | Unsupported) =>
+          error._tag === "Unsupported" ? new Unsupported({ path: file.path, reason: error.reason }) : error
+        return Effect.flatMap(unpacked(file), readAs).pipe(
+          Effect.map(({ documents, reader }) => ({ reader, documents: Stream.mapError(documents, named) })),
+          Effect.mapError(named)
+        )
+      }
+      const readAs = Effect.fnUntraced(function* (file: SourceFile) {
         for (const [index, format] of formats.entries()) {
           if (yield* format.accepts(file)) {
             return { reader: readers[index]!, documents: format.load(file) } satisfies OpenedFile

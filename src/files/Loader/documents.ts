@@ -32,6 +32,18 @@ const isTable = (file: SourceFile): boolean => {
   return /[,;\t|]/.test(decode(file.head, file.kind.encoding))
 }
 
+const headText = (file: SourceFile): string =>
+  file.kind._tag === "Text" ? decode(file.head.subarray(0, 8192), file.kind.encoding) : ""
+
+const isLatex = (file: SourceFile): boolean =>
+  named("ltx", "latex")(file) ||
+  (named("tex")(file) && /\\(?:documentclass|documentstyle|begin|(?:sub)*section|chapter|input)\b/.test(headText(file)))
+
+/** Named by its section of the manual (`ls.1`, `printf.3p`), and written in the macros of one. */
+const isMan = (file: SourceFile): boolean =>
+  /^(?:[1-9n][a-z]{0,4}|man|mdoc|roff|me|ms|mm)$/.test(extension(file.path) ?? "") &&
+  /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
+
 const extractables: ReadonlyArray<Extractable> = [
   { name: "html", kind: "html", accepts: isHtml, source: pageText },
   { name: "pdf", kind: "pdf", accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
@@ -53,6 +65,8 @@ const extractables: ReadonlyArray<Extractable> = [
     accepts: ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     source: (file) => Effect.map(file.bytes, (bytes) => decode(bytes, "utf-8"))
   },
+  { name: "latex", kind: "latex", accepts: isLatex, source: asText },
+  { name: "man", kind: "man", accepts: isMan, source: asText },
   { name: "subtitles", kind: "subtitles", accepts: named("srt", "vtt"), source: asText }
 ]
 

@@ -52,10 +52,20 @@ const textShaped = (name: string, start: string): string | undefined => {
   return undefined
 }
 
+const archives = new Set([
+  "application/x-tar",
+  "application/zip",
+  "application/x-7z-compressed",
+  "application/x-rar-compressed",
+  "application/vnd.ms-cab-compressed"
+])
+
 const other = (mime: string | undefined): Kind =>
   mime === undefined
     ? { _tag: "Other", reason: "binary" }
-    : { _tag: "Other", mime, reason: isDocument(mime) ? `${mime} is not read yet` : `binary (${mime})` }
+    : archives.has(mime)
+      ? { _tag: "Other", mime, reason: "an archive of many files: unpack it to have them read" }
+      : { _tag: "Other", mime, reason: isDocument(mime) ? `${mime} is not read yet` : `binary (${mime})` }
 
 const fileType = lazily(() => import("file-type/core"))
 

@@ -30,6 +30,9 @@ const readers: Record<Kind, (source: Source) => Promise<Read>> = {
   csv: async (source) => (await import("./csv.ts")).csv(text(source)),
   notebook: async (source) => (await import("./notebook.ts")).notebook(text(source)),
   subtitles: async (source) => (await import("./subtitles.ts")).subtitles(text(source)),
+  compressed: async (source) => (await import("./compressed.ts")).compressed(bytes(source)),
+  latex: async (source) => (await import("./latex.ts")).latex(text(source)),
+  man: async (source) => (await import("./man.ts")).man(text(source)),
   mail: async (source) => {
     const { attachments, extracted } = await (await import("./mail.ts")).mail(bytes(source))
     return { ...extracted, attachments }

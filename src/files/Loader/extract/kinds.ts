@@ -11,7 +11,10 @@ export const kinds = [
   "csv",
   "notebook",
   "subtitles",
-  "mail"
+  "mail",
+  "compressed",
+  "latex",
+  "man"
 ] as const
 
 export type Kind = (typeof kinds)[number]

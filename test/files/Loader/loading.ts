@@ -1,0 +1,50 @@
+import { assert } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import {
+  Loader,
+  type Loaded,
+  type LoadedDocument,
+  type Unreadable,
+  type Unsupported
+} from "../../../src/files/Loader.ts"
+import * as Files from "../../../src/files/Loader/Files.ts"
+import { formats } from "../../../src/files/Loader/formats.ts"
+
+export const layer = Files.layer({
+  formats,
+  maxFileBytes: 2_000_000,
+  extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+}).pipe(Layer.provide(NodeFileSystem.layer))
+
+/** What the loader makes of a file of this name and content. */
+export const load = (
+  name: string,
+  bytes: Uint8Array
+): Effect.Effect<ReadonlyArray<Loaded>, Unreadable | Unsupported, Loader> =>
+  Effect.map(
+    Effect.flatMap(Loader, ({ fromText }) => Stream.runCollect(fromText({ name: `/docs/${name}`, bytes }))),
+    Chunk.toReadonlyArray
+  )
+
+export const document = (loaded: ReadonlyArray<Loaded>, index = 0): LoadedDocument => {
+  const found = loaded[index]
+  return found?._tag === "Loaded" ? found : assert.fail(`no document ${index} in ${JSON.stringify(loaded)}`)
+}
+
+/** Each once, in this order. */
+export const inOrder = (text: string, ...parts: ReadonlyArray<string>): void => {
+  let from = 0
+  for (const part of parts) {
+    const at = text.indexOf(part, from)
+    assert.isAtLeast(
+      at,
+      0,
+      `${JSON.stringify(part)} after ${JSON.stringify(text.slice(0, from).slice(-60))} in:\n${text}`
+    )
+    from = at + part.length
+  }
+}
