@@ -165,7 +165,8 @@ class Scanner {
       return this.writer.heading(levels[name]!, readable(this.inner(title)))
     }
     if (name === "title" || name === "author") {
-      const value = readable(this.inner((this.argument() ?? "").replace(/\s*\\and\b\s*/g, ", "))).trim()
+      const people = (this.argument() ?? "").split(/\\and(?![a-zA-Z])/)
+      const value = people.map((each) => readable(this.inner(each)).trim()).join(", ")
       if (value !== "") this.said[name] = value
       return
     }

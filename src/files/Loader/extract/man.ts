@@ -34,8 +34,9 @@ class Manual {
         line = line.slice(0, -1) + lines[++at]!
       if (!/^[.']/.test(line)) this.text(line, at + 1)
       else {
-        const request = /^[.'][ \t]*([^\s\\"]{0,30})(.*)$/.exec(line)
-        if (request !== null) at = this.request(request[1]!, request[2]!.trim(), lines, at)
+        const body = line.slice(1).trimStart()
+        const name = /^[^\s\\"]{0,30}/.exec(body)?.[0] ?? ""
+        at = this.request(name, body.slice(name.length).trim(), lines, at)
       }
     }
     this.flush()

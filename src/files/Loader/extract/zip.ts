@@ -1,14 +1,18 @@
 import { Unzip, UnzipInflate, UnzipPassThrough } from "fflate"
 import { NotExtracted } from "./Extracted.ts"
 
-/** Bytes that an archive may unpack to, in all and a file; more is a bomb. */
-const most = { all: 512 * 1024 * 1024, entries: 20_000 }
-
 /** Names that a program would write outside the archive; nothing is written here, but such an archive is no document. */
 const isSound = (name: string): boolean => !name.startsWith("/") && !name.split(/[/\\]/).includes("..")
 
-/** The files of an archive that are wanted, unpacked in memory. Nothing is written to disk. */
-export const unzip = (bytes: Uint8Array, wanted: (name: string) => boolean): ReadonlyMap<string, Uint8Array> => {
+/**
+ * The files of an archive that are wanted, unpacked in memory. Nothing is written to disk. What holds more bytes or files
+ * than `most` is a bomb.
+ */
+export const unzip = (
+  bytes: Uint8Array,
+  wanted: (name: string) => boolean,
+  most = { all: 512 * 1024 * 1024, entries: 20_000 }
+): ReadonlyMap<string, Uint8Array> => {
   const files = new Map<string, Uint8Array>()
   let total = 0
   let entries = 0

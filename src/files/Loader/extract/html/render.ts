@@ -206,9 +206,10 @@ const headingText = (element: Element, length: number): string =>
 
 const languageOf = (pre: Element): string => {
   for (const element of [pre, ...descendants(pre)]) {
-    const found = /(?:^|\s)(?:language|lang|highlight|highlight-source|brush:\s*)-?([a-z0-9+#]{1,20})(?:$|\s)/i.exec(
-      attribute(element, "class") ?? ""
-    )
+    const found =
+      /(?:^|\s)(?:language|lang|highlight|highlight-source|brush:\s{0,4})-?([a-z0-9+#]{1,20})(?:$|\s)/i.exec(
+        attribute(element, "class") ?? ""
+      )
     if (found !== null) return found[1]!.toLowerCase()
   }
   return ""
