@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import type { Sample } from "./prometheus.ts"
 
-const resolution = 10
+const resolution = 50
 
 const gauge = (name: string, help: string, value: number): Sample => ({ name, type: "gauge", help, value })
 
