@@ -22,6 +22,7 @@ import { Indexer } from "./Indexer.ts"
 import * as Files from "./files/Loader/Files.ts"
 import { formats } from "./files/Loader/formats.ts"
 import { Llm } from "./Llm.ts"
+import type { Purpose } from "./model/Purpose.ts"
 import { Prompt } from "./Prompt.ts"
 import { Rebuilder } from "./upkeep/Rebuilder.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
@@ -151,9 +152,6 @@ export const layerOf = (given: Omit<SettingsEncoded, "store"> & { readonly store
 const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
 
 const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
-
-/** What an index is opened for; see the doors that say so. */
-export type Purpose = "write" | "change" | "shrink" | "read" | "readonly" | "preview" | "temporary"
 
 /** The program on the configured index, or on the one that the purpose asks for instead. */
 export const layerFor = Effect.fnUntraced(function* (

@@ -25,6 +25,7 @@ import type { Check } from "../model/Check.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Reindexer } from "../upkeep/Reindexer.ts"
+import type { Purpose } from "../model/Purpose.ts"
 import type { Search } from "../Search.ts"
 import type { Snapshots } from "../upkeep/Snapshots.ts"
 import type { Speed } from "../measuring/Speed.ts"
@@ -40,12 +41,6 @@ export interface Glance {
   /** Whether the graph joins documents. */
   readonly joined: boolean
 }
-
-/**
- * What the index is opened for: `write` makes it where there is none; `change` and `read` want it to be there; `shrink`
- * too, to make room even where there is none; `readonly` too, and never writes; `preview` writes nothing and takes a missing one for empty; `temporary` is a new one that goes with the command.
- */
-export type Purpose = "write" | "change" | "shrink" | "read" | "readonly" | "preview" | "temporary"
 
 export type Settings = Parameters<typeof configLayer>[0]["settings"]
 
