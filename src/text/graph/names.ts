@@ -30,14 +30,14 @@ const mayOpen = (word: Word): boolean =>
 
 /**
  * The names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"), their
- * parts where "of" or "and" joins them, never a capital that only opens a sentence. In order, none twice.
+ * parts behind "of" and around "and", never a capital that only opens a sentence. In order, none twice.
  */
 export const names = (text: string): ReadonlyArray<Span> => {
   const all = words(text)
-  const inside = new Set<string>()
+  const inside = new Map<string, number>()
   let nouns = 0
   for (const word of all) {
-    if (word.capital && !word.opens) inside.add(word.lower)
+    if (word.capital && !word.opens) inside.set(word.lower, (inside.get(word.lower) ?? 0) + 1)
     if (word.text.length <= 6 && german.has(word.lower)) nouns++
   }
   const singleWords = nouns * 12 < all.length
@@ -59,14 +59,19 @@ export const names = (text: string): ReadonlyArray<Span> => {
 
   for (let from = 0; from < all.length; from++) {
     if (!all[from]!.capital) continue
-    const to = addRun(all, from, add)
+    const to = addRun(all, from, add, (word) => (inside.get(word.lower) ?? 0) > 1)
     from = to
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
 }
 
 /** Adds the names of the run that begins here, and says with which word it ends. */
-const addRun = (all: ReadonlyArray<Word>, from: number, add: (from: number, to: number) => void): number => {
+const addRun = (
+  all: ReadonlyArray<Word>,
+  from: number,
+  add: (from: number, to: number) => void,
+  isRepeated: (word: Word) => boolean
+): number => {
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
   let last = from
@@ -81,15 +86,17 @@ const addRun = (all: ReadonlyArray<Word>, from: number, add: (from: number, to: 
   if (begins <= last) parts.push([begins, last])
   for (const [index, [a, b]] of parts.entries()) {
     add(a, b)
-    if (all[a]!.opens && b > a) add(a + 1, b)
+    // "Under Lincoln" names Lincoln, "David Lauren" nobody called Lauren, unless he is called so elsewhere.
+    if (all[a]!.opens && b > a && (b > a + 1 || isRepeated(all[b]!))) add(a + 1, b)
     const next = parts[index + 1]
-    if (next !== undefined) add(a, next[1])
+    // "Marks and Spencer" is one; two of several words are two.
+    if (next !== undefined && a === b && next[0] === next[1]) add(a, next[1])
     addJoined(all, a, b, add)
   }
   return last
 }
 
-/** Of "University of the Arts" the parts "University" and "Arts" as well. */
+/** Of "University of the Arts" the part "Arts" as well; "University" alone would be any. */
 const addJoined = (
   all: ReadonlyArray<Word>,
   from: number,
@@ -99,7 +106,7 @@ const addJoined = (
   let begins = from
   for (let i = from + 1; i <= to; i++) {
     if (all[i]!.capital || !joiners.has(all[i]!.text)) continue
-    if (i > begins) add(begins, i - 1)
+    if (i > begins && all[i]!.text === "the") add(begins, i - 1)
     begins = i + 1
   }
   if (begins > from) add(begins, to)

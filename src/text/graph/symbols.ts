@@ -19,12 +19,20 @@ const isCode = (word: string, next: string | undefined): boolean => {
 /** What every shape of code has; most prose has none of it. */
 const sign = /--|_|[a-z0-9][A-Z][a-z0-9]|[:.]\w{1,80}\(/u
 
+/** Values and types of every language, which name nothing. */
+const values = new Set(
+  "true false null undefined unknown string number boolean object array void any promise error none nil int float bool str".split(
+    " "
+  )
+)
+
 /** Symbols, options and commands that a text names. */
 export const symbols = (text: string): ReadonlyArray<Span> => {
   const found: Array<Span> = []
   if (text.includes("`")) {
     for (const { 1: inside, index } of text.matchAll(spans)) {
-      if (name.test(inside!)) found.push({ start: index + 1, end: index + 1 + inside!.length })
+      if (name.test(inside!) && !values.has(inside!.toLowerCase()))
+        found.push({ start: index + 1, end: index + 1 + inside!.length })
     }
   }
   if (!sign.test(text)) return found

@@ -17,6 +17,11 @@ const joined = /^(?:[ \t]{1,2}|[ \t]?\r?\n[ \t]?| & | - )$/u
 /** What a sentence ends with: the last mark of the gap that is no quotation mark, bracket or space decides. */
 const ending = /[.!?:;•*#>|。！？][^.!?:;•*#>|。！？]*$/u
 
+/** What a dash opens behind a mark, or on a line of its own, is an explanation or an item of a list. */
+const dash = /[)\]`*"'\n]\s*[-–—]\s+$/u
+/** A heading may write all its words large. */
+const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
+
 const inside = new Set("'’&.-")
 
 /** Of no word, of one, a small letter, a capital. */
@@ -48,6 +53,7 @@ export const words = (text: string): ReadonlyArray<Word> => {
   const found: Array<Word> = []
   let last = 0
   let before: string | undefined
+  let inHeading = false
   let at = 0
   while (at < text.length) {
     const first = classAt(text, at)
@@ -79,14 +85,19 @@ export const words = (text: string): ReadonlyArray<Word> => {
     const gap = text.slice(last, start)
     const isPlain = gap === " " && before !== undefined
     const stop = !isPlain && (gap === ". " || gap === ".") && before !== undefined && abbreviation.test(before)
+    if (before === undefined || gap.includes("\n")) inHeading = heading.test(gap)
+    // What stands within a path or a constant is no name of its own.
+    const isPart = /[/_~]/u.test(text.charAt(start - 1)) || text.charAt(at) === "_"
     found.push({
       start,
       end: at,
       text: word,
       lower: hasLarge ? word.toLowerCase() : word,
-      capital,
+      capital: capital && !inHeading && !isPart,
       adjacent: isPlain || (before !== undefined && (stop || joined.test(gap))),
-      opens: before === undefined || (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || /\n\s*\n/u.test(gap)))
+      opens:
+        before === undefined ||
+        (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || dash.test(gap) || /\n\s*\n/u.test(gap)))
     })
     last = at
     before = word

@@ -10,7 +10,6 @@ describe("names", () => {
   it("are runs of capitals inside sentences, with the small words that join them", () => {
     assert.deepStrictEqual(found("In 1990 the Bank of England met Carl R. Rogers."), [
       "Bank of England",
-      "Bank",
       "England",
       "Carl R. Rogers"
     ])
@@ -22,6 +21,19 @@ describe("names", () => {
   })
   it("may be joined by and, and then are its parts as well", () => {
     assert.deepStrictEqual(found("by Marks and Spencer today"), ["Marks and Spencer", "Marks", "Spencer"])
+  })
+})
+
+describe("no names", () => {
+  it("are heads before of, last words of a name that opens a sentence, headings, items of lists, parts of paths", () => {
+    assert.deepStrictEqual(found("David Lauren went to the University of Graz."), [
+      "David Lauren",
+      "University of Graz",
+      "Graz"
+    ])
+    assert.deepStrictEqual(found("It joins Kathleen Turner and Danny DeVito."), ["Kathleen Turner", "Danny DeVito"])
+    assert.deepStrictEqual(found("so\n\n## Clean Up Test Data\n\n- Whether it is so\n- `x` - Default: 3"), [])
+    assert.deepStrictEqual(found("see mozilla.org/docs/Web/API and the ERR_LENGTH_MISMATCH of it"), [])
   })
 })
 
