@@ -1,4 +1,5 @@
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -7,11 +8,12 @@ import type { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
+import type { SearchExplanation } from "./model/Explain.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
-import type { Asked, NearTerm } from "./model/Stored.ts"
+import type { Asked, NearTerm, RankRequest } from "./model/Stored.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
 import { writtenAs } from "./text/spelling.ts"
 
@@ -28,6 +30,8 @@ export interface SearchOutcome {
   readonly alsoSearched?: ReadonlyArray<string> | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
+  /** How the search went, where that was asked for. */
+  readonly explain?: SearchExplanation | undefined
   readonly queryTimeMs: number
 }
 
@@ -96,9 +100,9 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const outcome = Effect.gen(function* () {
         const collections = yield* among(request.collection)
         if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
-        const [embedded, near] = yield* Effect.all(
+        const [[embedding, embedded], near] = yield* Effect.all(
           [
-            alpha === 0 ? Effect.succeed([]) : embedFor(request.query, collections),
+            Effect.timed(alpha === 0 ? Effect.succeed([]) : embedFor(request.query, collections)),
             alpha === 1
               ? Effect.succeed([])
               : store.nearTerms(
@@ -128,7 +132,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const { collection, vector } = asked[0]!
         const others = asked.slice(1)
         const use = request.graph ?? config.graph
-        const hits = yield* store.rank({
+        const ranking: RankRequest = {
           collection,
           vector,
           others,
@@ -140,7 +144,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           filter,
           graph: use === false ? undefined : { question: request.query, auto: use === "auto" },
           limit
-        })
+        }
+        const { hits, report } = yield* request.explain === true
+          ? store.explain(ranking)
+          : Effect.map(store.rank(ranking), (hits) => ({ hits, report: undefined }))
+        const embedUs = Math.round(Duration.toMillis(embedding) * 1000)
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
         const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
         const alsoSearched = wordsOf(near, hits)
@@ -150,7 +158,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           ...(alsoSearched.length === 0 ? {} : { alsoSearched }),
           ...(mode === "hybrid" ? { fusion } : {}),
           ...(degraded === undefined ? {} : { degraded }),
-          ...(hint === undefined ? {} : { hint })
+          ...(hint === undefined ? {} : { hint }),
+          ...(report === undefined
+            ? {}
+            : { explain: { ...report, stages_us: { ...report.stages_us, embed: embedUs } } })
         }
       })
 

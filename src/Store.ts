@@ -15,6 +15,7 @@ import {
 } from "./model/Collection.ts"
 import { DocumentId } from "./model/Document.ts"
 import type { FileChange, IndexedRoot, KnownFile } from "./model/File.ts"
+import type { RankReport } from "./model/Explain.ts"
 import type { Filter } from "./model/Filter.ts"
 import type { Entity, GraphPassage, GraphStep } from "./model/Graph.ts"
 import type { Hit } from "./model/SearchResult.ts"
@@ -343,6 +344,13 @@ export class Store extends Context.Tag("clew/Store")<
      * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
      */
     readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
+    /** The same with how each score came about, and how the ranking went; nothing to tell where nothing is searched. */
+    readonly explain: (
+      request: RankRequest
+    ) => Effect.Effect<
+      { readonly hits: ReadonlyArray<Hit>; readonly report?: RankReport },
+      CollectionNotFound | StoreUnavailable
+    >
     /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
     readonly nearTerms: (
       collections: ReadonlyArray<CollectionName>,

@@ -174,7 +174,11 @@ const make = Effect.gen(function* () {
 
     compact: Effect.fn("Store.compact")(() => compact(database)),
 
-    rank: Effect.fn("Store.rank")((request) => read(rank(sql, searching, request))),
+    rank: Effect.fn("Store.rank")((request) =>
+      Effect.map(read(rank(sql, searching, { ...request, explain: false })), ({ hits }) => hits)
+    ),
+
+    explain: Effect.fn("Store.explain")((request) => read(rank(sql, searching, { ...request, explain: true }))),
 
     nearTerms: Effect.fn("Store.nearTerms")((names, query) =>
       read(

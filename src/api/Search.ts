@@ -2,7 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { MaxTokens, Offset, SearchRequest } from "../model/Query.ts"
+import { Explain, MaxTokens, Offset, SearchRequest } from "../model/Query.ts"
 import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
@@ -19,13 +19,15 @@ const fields = {
   )
 }
 
-export const QueryRequest = Schema.Struct({ ...fields, offset: Schema.optional(Offset) }).annotations({
-  ...strict,
-  identifier: "QueryRequest",
-  title: "Query",
-  description: "What to search for; top_k is search.top_k (5) unless given",
-  examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
-})
+export const QueryRequest = Schema.Struct({ ...fields, offset: Schema.optional(Offset), explain: Explain }).annotations(
+  {
+    ...strict,
+    identifier: "QueryRequest",
+    title: "Query",
+    description: "What to search for; top_k is search.top_k (5) unless given",
+    examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
+  }
+)
 export type QueryRequest = typeof QueryRequest.Type
 
 export const PromptRequest = Schema.Struct({

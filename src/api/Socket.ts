@@ -7,6 +7,7 @@ import { Fusion, Mode } from "../model/Query.ts"
 import { AlsoSearched, Hint, SearchResult } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
+import { SearchExplanation } from "../model/Explain.ts"
 import { PromptRequest, QueryRequest } from "./Search.ts"
 import { strict } from "./strict.ts"
 
@@ -60,6 +61,7 @@ export const ServerMessage = Schema.Union(
       degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
       also_searched: Schema.optional(AlsoSearched),
       hint: Schema.optional(Hint),
+      explain: Schema.optional(SearchExplanation),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))
     },
     "The end of an answer"

@@ -2,9 +2,10 @@ import * as Effect from "effect/Effect"
 import { stripVTControlCharacters } from "node:util"
 import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import type { Hit, LegPlace } from "../model/SearchResult.ts"
+import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { bestExcerpt, highlighter, type TextSpan } from "../text/highlight.ts"
+import { explanationOf } from "./explanation.ts"
 import { harmless } from "./harmless.ts"
 import { Place, shown } from "./place.ts"
 import { type Colors, Terminal } from "./terminal.ts"
@@ -30,9 +31,6 @@ const marked = (text: string, spans: ReadonlyArray<TextSpan>, { end, start }: Te
   return shownText + harmless(text.slice(at, end))
 }
 
-const leg = (name: string, place: LegPlace | undefined): string =>
-  place === undefined ? `${name} –` : `${name} #${place.rank} ${place.score.toFixed(3)}`
-
 /** A line without what makes it a heading, and without colours. */
 const bare = (line: string): string => {
   const words = stripVTControlCharacters(line)
@@ -57,7 +55,7 @@ export const way = (via: NonNullable<Hit["via"]>): string =>
   via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
 
 /** Results for people: rank, score, `source:line`, title and headings, and the best part of the passage. */
-export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boolean) =>
+export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
   Effect.gen(function* () {
     const { cwd } = yield* Place
     const { colors, columns, isTerminal } = (yield* Terminal).out
@@ -65,7 +63,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
     const gutter = " ".repeat(String(hits.length).length + 2)
     const fit = (line: string) => (isTerminal ? wrapLine(line, Math.max(20, columns - gutter.length)) : [line])
     return hits
-      .map(({ collection, document, keyword, passage, score, vector, via }, index) => {
+      .map(({ collection, document, explain, passage, score, via }, index) => {
         const spans = find(passage.text)
         const excerpt = bestExcerpt(passage.text, spans, excerptCharacters)
         const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < passage.text.length ? " …" : ""] as const
@@ -83,7 +81,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string, explain: boo
           .join(" > ")
         return [
           `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`).join(`\n${gutter}`)}`,
-          ...(explain ? [colors.dim(`${leg("vector", vector)}, ${leg("keyword", keyword)}`)] : []),
+          ...(explain === undefined ? [] : fit(explanationOf(explain)).map(colors.dim)),
           ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
           ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),
           ...(passage.tableHeader === undefined ? [] : fit(oneLine(passage.tableHeader)).map(colors.dim)),

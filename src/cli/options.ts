@@ -100,7 +100,9 @@ export const filter = Flag.repeated("filter", {
   summary: "Search only documents whose metadata match; also >= <= > <, and KEY=A,B for any of"
 })
 
-export const explain = Flag.toggle("explain", { summary: "Show each leg's rank and score" })
+export const explain = Flag.toggle("explain", {
+  summary: "Show how each score came about, and how long the stages took"
+})
 
 export const model = Flag.text("model", {
   alias: "m",

@@ -1,9 +1,9 @@
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
 import { besides, Search, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
+import { renderExplanation } from "./explanation.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./options.ts"
@@ -12,20 +12,8 @@ import { Place } from "./place.ts"
 import { renderFiles, renderHits } from "./hits.ts"
 import { Terminal } from "./terminal.ts"
 
-const Explained = Schema.Struct({ rank: Schema.Int, score: Schema.Finite })
-
-/** What `query --json` prints: the body of POST /query; with `--explain`, each leg's rank and score beside every result. */
-export const QueryReport = Schema.Struct({
-  ...SearchResponse.fields,
-  results: Schema.Array(
-    Schema.Struct({
-      ...SearchResponse.fields.results.value.fields,
-      explain: Schema.optional(
-        Schema.Struct({ vector: Schema.optional(Explained), keyword: Schema.optional(Explained) })
-      )
-    })
-  )
-}).annotations({ identifier: "QueryReport" })
+/** What `query --json` prints: the body of POST /query. */
+export const QueryReport = SearchResponse.annotations({ identifier: "QueryReport" })
 
 export const query = define(
   {
@@ -44,30 +32,29 @@ export const query = define(
   (flags, words) =>
     Effect.gen(function* () {
       const { globals } = yield* Place
-      const { note, print } = yield* Terminal
+      const { note, out, print } = yield* Terminal
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(
         Search,
-        (search) => search.run(request)
+        (search) => search.run({ ...request, explain: flags.explain })
       ).pipe(Effect.provide(engine.open("read")))
 
       if (globals.json) {
         yield* printJson(QueryReport, {
-          results: hits.map((hit) => ({
-            ...toSearchResult(hit),
-            ...(flags.explain ? { explain: { vector: hit.vector, keyword: hit.keyword } } : {})
-          })),
+          results: hits.map(toSearchResult),
           query_time_ms: queryTimeMs,
           mode,
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-          ...(hint === undefined ? {} : { hint })
+          ...(hint === undefined ? {} : { hint }),
+          ...(explain === undefined ? {} : { explain })
         })
       } else if (hits.length > 0) {
-        yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text, flags.explain))
+        yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text))
+        if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
       }
       if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
       if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)

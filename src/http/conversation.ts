@@ -81,7 +81,8 @@ export const makeAnswer = Effect.gen(function* () {
       for (const [index, hit] of outcome.hits.entries()) {
         yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
       }
-      yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome) })
+      const explain = outcome.explain === undefined ? {} : { explain: outcome.explain }
+      yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome), ...explain })
     })
 
     const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {

@@ -28,7 +28,8 @@ export const provenance = ({
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
   results: outcome.hits.map(toSearchResult),
-  ...provenance(outcome)
+  ...provenance(outcome),
+  ...(outcome.explain === undefined ? {} : { explain: outcome.explain })
 })
 
 export const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({

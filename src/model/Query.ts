@@ -93,10 +93,17 @@ export const SearchRequest = Schema.Struct({
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type
 
+/** Whether results tell how their scores came about. */
+export const Explain = Schema.optional(
+  Schema.Boolean.annotations({ description: "Tell how each score came about, and how long the stages took" })
+)
+
 /** A request as a door hands it on. */
 export interface DoorRequest extends SearchRequest {
   /** Hits to pass over, the best first. */
   readonly offset?: number | undefined
   /** The fusion where neither the request nor the configuration names one; score unless given. */
   readonly usualFusion?: Fusion | undefined
+  /** Whether to tell how the scores came about; false unless given. */
+  readonly explain?: boolean | undefined
 }

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
+import { Explanation, SearchExplanation } from "./Explain.ts"
 import { ViaStep } from "./Graph.ts"
 import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
@@ -19,6 +20,8 @@ export interface Hit {
   readonly keyword?: LegPlace | undefined
   /** The way by which the graph led here, where it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
+  /** How the score came about, where that was asked for. */
+  readonly explain?: Explanation | undefined
   readonly passage: Passage & { readonly ordinal: number }
   readonly collection: CollectionName
   readonly document: {
@@ -69,7 +72,8 @@ export const SearchResult = Schema.Struct({
     Schema.Array(ViaStep).annotations({
       description: "The way by which the knowledge graph led here; absent where the ranking did"
     })
-  )
+  ),
+  explain: Schema.optional(Explanation)
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
@@ -88,7 +92,8 @@ export const SearchResponse = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
-  hint: Schema.optional(Hint)
+  hint: Schema.optional(Hint),
+  explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 
@@ -129,7 +134,7 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
 })
 
 /** The service's own keys win over a document's of the same name. */
-export const toSearchResult = ({ collection, document, passage, score, via }: Hit): SearchResult => ({
+export const toSearchResult = ({ collection, document, explain, passage, score, via }: Hit): SearchResult => ({
   text: passage.text,
   score,
   metadata: {
@@ -140,5 +145,6 @@ export const toSearchResult = ({ collection, document, passage, score, via }: Hi
     collection,
     ...placeOf(passage)
   },
-  ...(via === undefined ? {} : { via })
+  ...(via === undefined ? {} : { via }),
+  ...(explain === undefined ? {} : { explain })
 })

@@ -188,6 +188,8 @@ export interface RankRequest extends Asked {
   readonly graph?: { readonly question: string; readonly auto: boolean } | undefined
   /** Hits wanted; if so many match, so many come. */
   readonly limit: number
+  /** Whether to tell how the scores came about. */
+  readonly explain?: boolean | undefined
 }
 
 export interface StoreStats {

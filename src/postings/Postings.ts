@@ -22,6 +22,7 @@ import { buildSegment, type KeywordRow } from "./build.ts"
 import { loadSegments } from "./load.ts"
 import { mergeStep } from "./mergeStep.ts"
 import { best } from "./search.ts"
+import type { Wanted } from "./score.ts"
 import { postingsFormat, type SegmentStore, State } from "./SegmentStore.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
@@ -92,6 +93,34 @@ export const remove = Effect.fnUntraced(function* <E>(
   }
 })
 
+/** What is looked up for a query, and for words of it that match nothing. */
+export const wantedTerms = (query: string, near: ReadonlyArray<NearTerm> = []): ReadonlyArray<Wanted> => {
+  const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
+    term,
+    count,
+    isPrefix: isLoneCharacter(term)
+  }))
+  for (const { term, weight } of near) {
+    if (!wanted.some((want) => want.term === term)) wanted.push({ term, count: weight, isPrefix: false })
+  }
+  return wanted
+}
+
+/** What each term alone adds to the scores of passages that `search` gave, by passage, in the terms' order. */
+export const termScores = <E>(
+  store: SegmentStore<E>,
+  collections: ReadonlyArray<number>,
+  wanted: ReadonlyArray<Wanted>,
+  passages: ReadonlyArray<number>,
+  options: Pick<Parameters<typeof best>[3], "isCancelled" | "mask">
+) =>
+  Effect.forEach(wanted, (want) =>
+    Effect.map(
+      best(store, collections, [want], { ...options, depth: 1, also: passages }),
+      (scored) => new Map(scored.map(({ id, score }) => [id, score]))
+    )
+  )
+
 /**
  * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
  * and all that tie with the last up to a bound; then the other `also` passages as far as they match. A passage matches
@@ -106,14 +135,7 @@ export const search = Effect.fnUntraced(function* <E>(
     readonly near?: ReadonlyArray<NearTerm> | undefined
   }
 ) {
-  const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
-    term,
-    count,
-    isPrefix: isLoneCharacter(term)
-  }))
-  for (const { term, weight } of options.near ?? []) {
-    if (!wanted.some((want) => want.term === term)) wanted.push({ term, count: weight, isPrefix: false })
-  }
+  const wanted = wantedTerms(query, options.near)
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
   return yield* best(store, collections, wanted, options)
 })

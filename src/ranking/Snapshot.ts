@@ -27,6 +27,13 @@ export interface Shown {
   readonly hit: Pick<Hit, "passage" | "document">
 }
 
+/** A term, or the beginning of terms, and what it adds to the scores of passages that have it. */
+export interface TermScores {
+  readonly term: string
+  readonly isPrefix: boolean
+  readonly scores: ReadonlyMap<number, number>
+}
+
 export type Ways = ReadonlyMap<number, ReadonlyArray<ViaStep>>
 
 /**
@@ -50,6 +57,20 @@ export interface Snapshot<E> {
       readonly also: ReadonlyArray<number>
     }
   ) => Effect.Effect<ReadonlyArray<Scored>, E>
+
+  /**
+   * What the first `most` terms of a query add to the scores of passages, each by itself, as `matching` has them: each
+   * with its scores by passage; and how many terms there are in all.
+   */
+  readonly terms: (
+    asked: ReadonlyArray<Searched>,
+    query: string,
+    options: {
+      readonly near: ReadonlyArray<NearTerm> | undefined
+      readonly passages: ReadonlyArray<number>
+      readonly most: number
+    }
+  ) => Effect.Effect<{ readonly terms: ReadonlyArray<TermScores>; readonly total: number }, E>
 
   /** The nearest of a collection by cosine, best first, and all that tie with the last. */
   readonly nearest: (asked: Searched, vector: Vector, depth: number) => Effect.Effect<ReadonlyArray<Scored>, E>

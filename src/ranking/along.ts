@@ -27,6 +27,14 @@ export const along = Effect.fnUntraced(function* <E>(
   return { order: arranged(ranked, [...ways.keys()]), ways }
 })
 
+const unranked = {
+  score: 0,
+  second: 0,
+  vector: undefined,
+  keyword: undefined,
+  parts: { vector: 0, keyword: 0 }
+} as const
+
 /** A ranking with passages put in after the places that are kept; one that no leg ranked has no score of theirs. */
 const arranged = (
   ranked: ReadonlyArray<Fused<number>>,
@@ -37,7 +45,7 @@ const arranged = (
   const taken = new Set(placed)
   return [
     ...ranked.slice(0, keptPlaces),
-    ...placed.map((key) => known.get(key) ?? { key, score: 0, second: 0, vector: undefined, keyword: undefined }),
+    ...placed.map((key) => known.get(key) ?? { key, ...unranked }),
     ...ranked.slice(keptPlaces).filter(({ key }) => !taken.has(key))
   ]
 }

@@ -35,5 +35,6 @@ export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArr
     second: score,
     vector: undefined,
     keyword: undefined,
+    parts: { vector: 0, keyword: 0, [name]: score },
     [name]: { rank: index + 1, score }
   }))

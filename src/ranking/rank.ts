@@ -5,20 +5,23 @@
 import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
 import { present } from "../model/Damaged.ts"
+import type { RankReport } from "../model/Explain.ts"
 import { limits } from "../model/Limits.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { RankRequest } from "../model/Stored.ts"
 import { byRank, fuse, type Ranked } from "../text/fusion.ts"
 import { namesGain, namesIn } from "../text/names.ts"
 import { along } from "./along.ts"
+import { explain, type ScoreIn, Stages } from "./explain.ts"
 import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
 import { tied, TieOrder } from "./ties.ts"
 
 /** Both legs, their fusion and the hits' texts, over all collections asked; to be run in one snapshot. */
 export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
-  const asked = yield* Effect.withSpan(snapshot.searched(request), "Store.mask")
-  if (asked.length === 0) return []
+  const stages = new Stages()
+  const asked = yield* stages.during("mask", snapshot.searched(request))
+  if (asked.length === 0) return { hits: [] } satisfies Ranking as Ranking
   const asks = asked.some(({ vector }) => vector !== undefined)
   const both = asks && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
@@ -28,27 +31,28 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const crosswise = both && method === "score"
 
   const nearest = asks
-    ? yield* Effect.withSpan(
-        Effect.forEach(groups, (group) => near(snapshot, group, depth)),
-        "Store.vector"
+    ? yield* stages.during(
+        "vector",
+        Effect.forEach(groups, (group) => near(snapshot, group, depth))
       )
     : []
   const matching = request.keyword
-    ? yield* Effect.withSpan(
+    ? yield* stages.during(
+        "keyword",
         snapshot.matching(asked, request.keyword, {
           depth,
           near: request.near,
           also: crosswise ? idsOf(nearest.flat()) : []
-        }),
-        "Store.keyword"
+        })
       )
     : []
   const unseen = crosswise ? without(matching, nearest.flat()) : []
-  const nearToo = unseen.length === 0 ? [] : yield* scoresOf(snapshot, asked, unseen)
+  const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 
   const ties = new TieOrder(snapshot)
   const legs = nearest.map(toCandidates)
-  const matched = request.keyword === undefined ? [] : yield* naming(snapshot, request.keyword, toCandidates(matching))
+  const { gains, ranked: matched } =
+    request.keyword === undefined ? unnamed([]) : yield* naming(snapshot, request.keyword, toCandidates(matching))
   const ranked = both ? depth : request.limit
   yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
   const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
@@ -57,9 +61,9 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
   const { alpha, rrfK } = request
   const order = both
-    ? yield* Effect.withSpan(
-        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, k: rrfK, tieOrder: ties.compare })),
-        "Store.fuse"
+    ? yield* stages.during(
+        "fuse",
+        Effect.sync(() => fuse(vectorLeg, keywordLeg, { alpha, method, k: rrfK, tieOrder: ties.compare }))
       )
     : asks
       ? alone("vector", vectorLeg)
@@ -68,18 +72,48 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const led = yield* Effect.withSpan(along(snapshot, asked, request, complete), "Store.graph")
   const best = led.order.slice(0, request.limit)
 
-  const shown = yield* snapshot.shown(best.map((hit) => hit.key))
+  const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
-  return best.map(({ key, keyword, score, vector }): Hit => {
+  const hits = best.map(({ key, keyword, score, vector }): Hit => {
     const what = present(shown.get(key), () => `passage ${key}, or its document,`)
     const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
     const via = led.ways.get(key)
     return { score, vector, keyword, collection, ...what.hit, ...(via === undefined ? {} : { via }) }
   })
+  if (request.explain !== true) return { hits } satisfies Ranking as Ranking
+
+  const scoreIn: ScoreIn = (name, key) => {
+    const leg = name === "vector" ? vectorLeg : keywordLeg
+    return leg.ranked.find((candidate) => candidate.key === key)?.score ?? leg.scoreOf?.(key)
+  }
+  const explained = yield* explain(snapshot, asked, request, best, hits, scoreIn, gains)
+  const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
+  return {
+    hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),
+    report: {
+      passages: asked.reduce((sum, { passages }) => sum + passages, 0),
+      ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),
+      depth,
+      candidates: { vector: vectorLeg.ranked.length, keyword: keywordLeg.ranked.length },
+      ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {}),
+      stages_us: stages.us
+    }
+  } satisfies Ranking as Ranking
 })
+
+/** Hits, and how they came about where the request asks for that. */
+export interface Ranking {
+  readonly hits: ReadonlyArray<Hit>
+  readonly report?: RankReport
+}
 
 /** The best of the keyword leg that are looked at for names; they can only rise. */
 const lookedAt = 30
+
+const unnamed = (ranked: ReadonlyArray<Ranked<number>>) => ({
+  ranked: [...ranked],
+  gains: new Map<number, number>()
+})
 
 /** Puts passages first that name what the query names as it is written, and before them those that define it. */
 const naming = Effect.fnUntraced(function* <E>(
@@ -89,11 +123,11 @@ const naming = Effect.fnUntraced(function* <E>(
 ) {
   const names = namesIn(query)
   const best = sorted.slice(0, lookedAt)
-  if (names.length === 0 || best.length < 2) return [...sorted]
+  if (names.length === 0 || best.length < 2) return unnamed(sorted)
   const rows = yield* snapshot.texts(best.map(({ key }) => key))
   const gains = new Map(rows.map((row) => [row.id, namesGain(names, row)]))
   const risen = best.map(({ key, score }) => ({ key, score: score * (1 + (gains.get(key) ?? 0)) }))
-  return [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)]
+  return { ranked: [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)], gains }
 })
 
 /** The nearest passages of collections with one embedder. */

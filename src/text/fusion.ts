@@ -36,6 +36,8 @@ export interface Fused<K> {
   readonly second: number
   readonly vector: Place | undefined
   readonly keyword: Place | undefined
+  /** What each leg adds to the score. */
+  readonly parts: { readonly vector: number; readonly keyword: number }
 }
 
 const placesOf = <K>(leg: Leg<K>): Map<K, Place> =>
@@ -83,13 +85,16 @@ export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<
   const [vectorScore, keywordScore] = [normalised(vector, vectorPlaces, keys), normalised(keyword, keywordPlaces, keys)]
   const [vectorRank, keywordRank] = [reciprocal(vectorPlaces, k), reciprocal(keywordPlaces, k)]
   return Array.from(keys, (key) => {
-    const byScore = alpha * vectorScore(key) + (1 - alpha) * keywordScore(key)
+    const byScore = { vector: alpha * vectorScore(key), keyword: (1 - alpha) * keywordScore(key) }
+    const parts =
+      method === "score" ? byScore : { vector: alpha * vectorRank(key), keyword: (1 - alpha) * keywordRank(key) }
     return {
       key,
-      score: method === "score" ? byScore : alpha * vectorRank(key) + (1 - alpha) * keywordRank(key),
-      second: byScore,
+      score: parts.vector + parts.keyword,
+      second: byScore.vector + byScore.keyword,
       vector: vectorPlaces.get(key),
-      keyword: keywordPlaces.get(key)
+      keyword: keywordPlaces.get(key),
+      parts
     }
   }).sort((a, b) => b.score - a.score || b.second - a.second || tieOrder(a.key, b.key))
 }

@@ -28,7 +28,7 @@ const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { sta
   document: { docId: DocumentId.make("d"), source: "/here/docs/sea.md", metadata: {}, ...document }
 })
 
-const shown = (hits: ReadonlyArray<Hit>, query: string, explain = false) => renderHits(hits, query, explain)
+const shown = renderHits
 
 describe("renderHits", () => {
   it.effect("shows place, score, headings and text", () =>
@@ -62,7 +62,13 @@ describe("renderHits", () => {
 
   it.effect("says what each leg thought of it", () =>
     Effect.gen(function* () {
-      assert.include(yield* shown([hit("The tide.")], "tide", true), "vector #2 0.500, keyword –")
+      const term = { term: "tide", score: 2.5, title: 0, heading: 1, text: 1 }
+      const keyword = { score: 3, contribution: 0.15, terms: [term], name_bonus: 0.2 }
+      const explain = { vector: { rank: 2, score: 0.5, contribution: 0.25 }, keyword }
+      assert.include(
+        yield* shown([{ ...hit("The tide."), explain }], "tide"),
+        "vector #2 0.500 adds 0.250, keyword unranked 3.000 adds 0.150 (tide 2.50 in heading+text, names +20 %)"
+      )
     }).pipe(Effect.provide(around(false)))
   )
 

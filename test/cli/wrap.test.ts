@@ -52,8 +52,7 @@ describe("output", () => {
               }),
               hit({ text: japanese })
             ],
-            "tides rise",
-            false
+            "tides rise"
           ),
           around(columns)
         )
@@ -69,7 +68,7 @@ describe("output", () => {
         hit({ text: "More.", source: "/here/a.md" }),
         hit({ text: "Other.", source: "/here/b\u001b[31m.md" })
       ]
-      const shown = yield* renderHits(hits.slice(0, 1), "nothing", false)
+      const shown = yield* renderHits(hits.slice(0, 1), "nothing")
       assert.notInclude(shown, "##")
       assert.strictEqual(shown.split("Tides").length, 2)
       assert.strictEqual(yield* renderFiles(hits), "a.md\nb [31m.md")

@@ -56,6 +56,32 @@ it.scopedLive("names the words searched for besides, at every door", () =>
   })
 )
 
+it.scopedLive("explains scores where that is asked for", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    const { json } = yield* ask(port, "POST", "/query", {
+      body: { ...mistyped, filter: { lang: "en" }, explain: true }
+    })
+    for (const { explain, score } of json.results) {
+      assert.closeTo((explain.vector?.contribution ?? 0) + (explain.keyword?.contribution ?? 0), score, 1e-9)
+    }
+    assert.deepInclude(json.results[0].explain.keyword.terms[0], { term: "harbour", text: 1 })
+    assert.deepInclude(json.explain, { passages: 2, filtered: 2, rrf_k: 10 })
+    assert.deepStrictEqual(Object.keys(json.explain.stages_us).sort(), [
+      "embed",
+      "fuse",
+      "keyword",
+      "mask",
+      "read",
+      "vector"
+    ])
+    assert.notProperty((yield* ask(port, "POST", "/query", { body: misspelt })).json, "explain")
+    const done = yield* told(port, { type: "search", ...misspelt, explain: true })
+    assert.strictEqual(done.explain.passages, 2)
+    assert.strictEqual((yield* ask(port, "POST", "/query", { body: { query: "x", explain: "yes" } })).status, 400)
+  })
+)
+
 it.scopedLive("says at every door what about a filter may be why nothing was found", () =>
   Effect.gen(function* () {
     const port = yield* filled

@@ -242,6 +242,16 @@ describe("every tool", () => {
     }
   })
 
+  it("explains scores where that is asked for", async () => {
+    const client = await connectWith([sea])
+    const { content, structuredContent } = await client.call("search", { query: "tides", explain: true })
+    const [{ explain, score }] = structuredContent.results
+    assert.closeTo(explain.vector.contribution + explain.keyword.contribution, score, 1e-3)
+    assert.strictEqual(structuredContent.explain.passages, 1)
+    assert.include(content[0].text, '"contribution"')
+    assert.notProperty((await client.call("search", { query: "tides" })).structuredContent.results[0], "explain")
+  })
+
   it("names the words searched for besides a misspelt one", async () => {
     const client = await connectWith([sea, { content: "Configuration of lights", metadata: { source: "lights.md" } }])
     for (const tool of ["search", "get_prompt"]) {

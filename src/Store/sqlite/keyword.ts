@@ -27,6 +27,18 @@ export const search = (
     postings.search(segmentsOn(sql), collections, query, { ...options, isCancelled })
   )
 
+/** What each term alone adds to the scores of some passages; see `postings.termScores`. */
+export const termScores = (
+  sql: SqlClient.SqlClient,
+  collections: ReadonlyArray<number>,
+  wanted: ReturnType<typeof postings.wantedTerms>,
+  passages: ReadonlyArray<number>,
+  mask: Search[3]["mask"]
+) =>
+  Effect.flatMap(Cancelled, (isCancelled) =>
+    postings.termScores(segmentsOn(sql), collections, wanted, passages, { mask, isCancelled })
+  )
+
 export const nearTerms = (sql: SqlClient.SqlClient, collections: ReadonlyArray<number>, query: string) =>
   spelling.nearTerms(segmentsOn(sql), collections, query)
 

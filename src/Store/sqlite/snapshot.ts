@@ -5,6 +5,7 @@ import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
+import { wantedTerms } from "../../postings/Postings.ts"
 import { rank as rankIn } from "../../ranking/rank.ts"
 import type { Place, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import type { CollectionNotFound } from "../../Store.ts"
@@ -51,6 +52,21 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       query,
       { ...options, mask: union(asked), passages: asked.reduce((sum, { passages }) => sum + passages, 0) }
     ),
+
+  terms: (asked, query, { most, near, passages }) => {
+    const wanted = wantedTerms(query, near)
+    const shown = wanted.slice(0, most)
+    return Effect.map(
+      keyword.termScores(
+        sql,
+        asked.map(({ id }) => id),
+        shown,
+        passages,
+        union(asked)
+      ),
+      (scores) => ({ total: wanted.length, terms: shown.map((want, at) => ({ ...want, scores: scores[at]! })) })
+    )
+  },
 
   nearest: ({ id, mask, passages }, vector, depth) =>
     vectors.search(sql, searching, id, vector, { depth, mask, passages }),

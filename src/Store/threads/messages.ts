@@ -49,6 +49,7 @@ export const reads = [
   "sample",
   "metadataKeys",
   "rank",
+  "explain",
   "nearTerms",
   "sizes",
   "linkage",

@@ -41,7 +41,7 @@ const boundedStep = ({ chunk_index, entity, source }: ViaStep): ViaStep => ({
 /** A result with everything bounded but the passage. */
 export const toQuoted = (hit: Hit): SearchResult => {
   const { document, passage } = hit
-  const { metadata, score, text, via } = toSearchResult({
+  const { explain, metadata, score, text, via } = toSearchResult({
     ...hit,
     document: {
       ...document,
@@ -55,6 +55,7 @@ export const toQuoted = (hit: Hit): SearchResult => {
     text,
     score: Number(score.toFixed(4)),
     metadata,
-    ...(via === undefined ? {} : { via: via.map(boundedStep) })
+    ...(via === undefined ? {} : { via: via.map(boundedStep) }),
+    ...(explain === undefined ? {} : { explain })
   }
 }

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Hit, SearchResponse } from "../../model/SearchResult.ts"
+import { type Hit, SearchResponse, SearchResult } from "../../model/SearchResult.ts"
 import { Search, shortfall } from "../../Search.ts"
 import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
@@ -8,9 +8,14 @@ import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
 import { alsoSearchedLine, nothingFound, optional, plural, SearchArguments } from "./request.ts"
 
+/** In few words: a client pays for the schema in every conversation. */
+const Explained = Schema.Unknown.annotations({ jsonSchema: { type: "object" }, description: "As asked for by explain" })
+
 const SearchAnswer = Schema.Struct({
   notice: Notice,
   ...SearchResponse.fields,
+  results: Schema.Array(Schema.Struct({ ...SearchResult.fields, explain: Schema.optional(Explained) })),
+  explain: Schema.optional(Explained),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" })
   ),
@@ -38,7 +43,10 @@ export const search = make({
     `Ask in plain words; identifiers and exact phrases work too. Returns the best ${topK} passages with score, source:lines, title and headings; cite them as source:line. ` +
     'To refine: other words, larger top_k, filter by metadata, e.g. {"source": "*/docs/*", "year": {"gte": 2020}}.' +
     (tools.includes("get_document") ? " get_document reads on around a passage." : ""),
-  input: SearchArguments,
+  input: Schema.Struct({
+    ...SearchArguments.fields,
+    explain: Schema.optional(Schema.Boolean.annotations({ description: "Tell how scores came about" }))
+  }),
   output: SearchAnswer,
   defaults: ({ topK }) => ({ top_k: topK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
@@ -48,8 +56,12 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = found
-      const entries = hits.map((hit, index) => entry(hit, index + 1))
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs } = found
+      const entries = hits.map((hit, index) =>
+        hit.explain === undefined
+          ? entry(hit, index + 1)
+          : `${entry(hit, index + 1)}\nexplain: ${JSON.stringify(hit.explain)}`
+      )
       const results = hits.map(toQuoted)
       const opening =
         hits.length === 0
@@ -58,7 +70,8 @@ export const search = make({
       const notices = [
         opening,
         ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
-        ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)])
+        ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
+        ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
       ]
       return yield* fitting(
         hits.map((_, index) => ({ structured: results[index], text: [entries[index]!] })),
@@ -76,6 +89,7 @@ export const search = make({
               ...optional("degraded", degraded),
               ...optional("also_searched", alsoSearched),
               ...optional("hint", hint),
+              ...optional("explain", explain),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })
             },
             text: [

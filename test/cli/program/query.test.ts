@@ -57,7 +57,7 @@ describe("query", () => {
     assert.strictEqual(results[0]?.explain?.keyword?.rank, 1)
     assert.isNumber(results[0]?.explain?.vector?.score)
     const { stdout } = await box.run(["query", "lava volcano", "--explain", "-k1"])
-    assert.match(stdout, /vector #\d+ \d\.\d{3}, keyword #1 \d+\.\d{3}/)
+    assert.match(stdout, /vector #\d+ \d\.\d{3} adds \d\.\d{3}, keyword #1 \d+\.\d{3} adds/)
   })
 
   it("filters by source, metadata and ranges", async () => {

@@ -1,0 +1,52 @@
+import type { Explanation, SearchExplanation } from "../model/Explain.ts"
+import { harmless } from "./harmless.ts"
+import { numberText } from "./output.ts"
+import type { Face } from "./terminal.ts"
+import { wrapped } from "./wrap.ts"
+
+type Keyword = NonNullable<Explanation["keyword"]>
+
+const fieldsOf = ({ heading, text, title }: Keyword["terms"][number]): string =>
+  [title > 0 ? "title" : "", heading > 0 ? "heading" : "", text > 0 ? "text" : ""]
+    .filter((field) => field !== "")
+    .join("+")
+
+const termsOf = ({ name_bonus: bonus = 0, others, terms }: Keyword): string => {
+  const said = [
+    ...terms.map(
+      (term) => `${term.near === true ? "~" : ""}${term.term} ${term.score.toFixed(2)} in ${fieldsOf(term)}`
+    ),
+    ...(others === undefined ? [] : [`others ${others.toFixed(2)}`]),
+    ...(bonus === 0 ? [] : [`names +${Math.round(100 * bonus)} %`])
+  ]
+  return said.length === 0 ? "" : ` (${said.join(", ")})`
+}
+
+const legOf = (
+  name: string,
+  leg: { rank?: number | undefined; score: number; contribution: number } | undefined
+): string =>
+  leg === undefined
+    ? `${name} –`
+    : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)} adds ${leg.contribution.toFixed(3)}`
+
+/** How a result's score came about, on a line. */
+export const explanationOf = ({ keyword, vector }: Explanation): string =>
+  harmless(`${legOf("vector", vector)}, ${legOf("keyword", keyword)}${keyword === undefined ? "" : termsOf(keyword)}`)
+
+/** How the search went, for people. */
+export const renderExplanation = (explain: SearchExplanation, out: Face): string => {
+  const { alpha, candidates, depth, filtered, passages, rrf_k: k, stages_us: stages } = explain
+  const searched =
+    filtered === undefined
+      ? `${numberText(passages)} passages searched`
+      : `${numberText(filtered)} of ${numberText(passages)} passages left by the filter`
+  const times = Object.entries(stages).map(([stage, us]) => `${stage} ${(us / 1000).toFixed(1)}`)
+  const lines = [
+    `${searched}; ranked: ${candidates.vector} by meaning, ${candidates.keyword} by words (at most ${depth})` +
+      (alpha === undefined ? "" : `; weight of meaning ${Number(alpha.toFixed(3))}`) +
+      (k === undefined ? "" : `; k = ${k}`),
+    `ms: ${times.join(", ")}`
+  ]
+  return out.colors.dim(wrapped(out, lines.join("\n")))
+}

@@ -1,0 +1,71 @@
+import * as Schema from "effect/Schema"
+
+/** So that an explanation has an end. */
+export const explainedTerms = 32
+
+const count = (description: string) => Schema.Int.annotations({ description })
+
+export const ExplainedTerm = Schema.Struct({
+  term: Schema.String.annotations({ description: "As it is looked up: a word without its ending" }),
+  score: Schema.Finite.annotations({ description: "What it adds to the passage's BM25" }),
+  near: Schema.optional(Schema.Boolean.annotations({ description: "It stands in for a word that matches nothing" })),
+  title: count("Occurrences in the title and the file's name, which count twice"),
+  heading: count("Occurrences in the headings"),
+  text: count("Occurrences in the text")
+}).annotations({ identifier: "ExplainedTerm", description: "A term of the query that the passage has" })
+
+const leg = {
+  rank: Schema.optional(count("Place in the leg's ranking, from 1; absent: beyond the leg's depth")),
+  score: Schema.Finite.annotations({ description: "The leg's own score" }),
+  contribution: Schema.Finite.annotations({ description: "What the leg adds to the result's score" })
+}
+
+/** How a result's score came about: the legs' contributions add up to it. */
+export const Explanation = Schema.Struct({
+  vector: Schema.optional(Schema.Struct(leg).annotations({ description: "By meaning" })),
+  keyword: Schema.optional(
+    Schema.Struct({
+      ...leg,
+      terms: Schema.Array(ExplainedTerm).annotations({
+        description: `By falling score, of the query's first ${explainedTerms} terms`
+      }),
+      others: Schema.optional(Schema.Finite.annotations({ description: "What the query's further terms add" })),
+      name_bonus: Schema.optional(
+        Schema.Finite.annotations({
+          description: "Share by which score is above the sum of its terms, for names as the query writes them"
+        })
+      )
+    }).annotations({ description: "By words" })
+  )
+}).annotations({
+  identifier: "Explanation",
+  description: "How the score came about; a result that only the graph led to has neither leg"
+})
+export type Explanation = typeof Explanation.Type
+
+/** How a search went as a whole. */
+export const SearchExplanation = Schema.Struct({
+  passages: count("Passages of the collections searched"),
+  filtered: Schema.optional(count("Passages that the filter leaves to be searched")),
+  depth: count("Passages that each leg ranks"),
+  candidates: Schema.Struct({
+    vector: count("That the vector leg ranked"),
+    keyword: count("That the keyword leg ranked")
+  }).annotations({ description: "Passages that each leg ranked" }),
+  alpha: Schema.optional(Schema.Finite.annotations({ description: "Weight of the vector leg in the fusion" })),
+  rrf_k: Schema.optional(Schema.Finite.annotations({ description: "Constant of the fusion of ranks" })),
+  stages_us: Schema.Struct({
+    embed: count("Embedding the query"),
+    mask: count("Applying the filter"),
+    vector: count("The vector leg"),
+    keyword: count("The keyword leg"),
+    fuse: count("Fusing both"),
+    read: count("Reading the results' texts")
+  }).annotations({ description: "How long the stages took, in microseconds" })
+}).annotations({ identifier: "SearchExplanation", description: "How the search went" })
+export type SearchExplanation = typeof SearchExplanation.Type
+
+/** What the store knows of how a ranking came about; times in microseconds. */
+export interface RankReport extends Omit<SearchExplanation, "stages_us"> {
+  readonly stages_us: Omit<SearchExplanation["stages_us"], "embed">
+}

@@ -1,0 +1,98 @@
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { explainedTerms, type Explanation } from "../model/Explain.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import type { RankRequest } from "../model/Stored.ts"
+import type { Fused } from "../text/fusion.ts"
+import { searchedHeading, searchedTitle } from "../text/naming.ts"
+import { terms } from "../text/terms.ts"
+import type { Searched, Snapshot } from "./Snapshot.ts"
+
+type Stage = "mask" | "vector" | "keyword" | "fuse" | "read"
+
+/** Takes the time of a ranking's stages, in microseconds. */
+export class Stages {
+  readonly us: Record<Stage, number> = { mask: 0, vector: 0, keyword: 0, fuse: 0, read: 0 }
+
+  /** The effect, under a span of the stage and with its time taken. */
+  during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.withSpan(effect, `Store.${stage}`).pipe(
+      Effect.timed,
+      Effect.map(([took, value]) => {
+        this.us[stage] += Math.round(Duration.toMillis(took) * 1000)
+        return value
+      })
+    )
+  }
+}
+
+/** A leg's own score of any passage that it was asked for. */
+export type ScoreIn = (leg: "vector" | "keyword", key: number) => number | undefined
+
+const occurrences = (found: ReadonlyArray<string>, { isPrefix, term }: { isPrefix: boolean; term: string }) =>
+  found.filter((other) => (isPrefix ? other.startsWith(term) : other === term)).length
+
+/** How the scores of hits came about, in their order. */
+export const explain = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  request: RankRequest,
+  best: ReadonlyArray<Fused<number>>,
+  hits: ReadonlyArray<Hit>,
+  scoreIn: ScoreIn,
+  gains: ReadonlyMap<number, number>
+) {
+  const { terms: shown, total } =
+    request.keyword === undefined
+      ? { terms: [], total: 0 }
+      : yield* snapshot.terms(asked, request.keyword, {
+          near: request.near,
+          passages: best.map(({ key }) => key),
+          most: explainedTerms
+        })
+  const near = new Set(request.near?.map(({ term }) => term))
+  return best.map(({ key, keyword: byWords, parts, vector }, at): Explanation => {
+    const { document, passage } = hits[at]!
+    const fields = {
+      title: terms(searchedTitle(document.title, document.source)),
+      heading: terms(searchedHeading(passage)),
+      text: terms(passage.text)
+    }
+    const score = scoreIn("keyword", key)
+    const gain = gains.get(key) ?? 0
+    const found = shown.flatMap((want) => {
+      const own = want.scores.get(key)
+      return own === undefined
+        ? []
+        : [
+            {
+              term: want.term,
+              score: own,
+              ...(near.has(want.term) ? { near: true } : {}),
+              title: occurrences(fields.title, want),
+              heading: occurrences(fields.heading, want),
+              text: occurrences(fields.text, want)
+            }
+          ]
+    })
+    const similarity = scoreIn("vector", key)
+    const others = (score ?? 0) / (1 + gain) - found.reduce((sum, term) => sum + term.score, 0)
+    return {
+      ...(similarity === undefined
+        ? {}
+        : { vector: { ...(vector && { rank: vector.rank }), score: similarity, contribution: parts.vector } }),
+      ...(score === undefined
+        ? {}
+        : {
+            keyword: {
+              ...(byWords && { rank: byWords.rank }),
+              score,
+              contribution: parts.keyword,
+              terms: found.sort((a, b) => b.score - a.score),
+              ...(total > shown.length ? { others } : {}),
+              ...(gain === 0 ? {} : { name_bonus: gain })
+            }
+          })
+    }
+  })
+})
