@@ -177,6 +177,31 @@ describe("the index on disk", () => {
     })
   )
 
+  it("forgets nothing that is there with --prune after kill -9", { timeout: 180_000 }, () =>
+    inFolder(async (folder) => {
+      const records = 600
+      const renew = (version: string) => {
+        write(folder, version)
+        const record = (n: number) => JSON.stringify({ _id: `r${n}`, text: `Record ${n} of ${version} is about seas.` })
+        fs.writeFileSync(path.join(folder, "a.jsonl"), Array.from({ length: records }, (_, n) => record(n)).join("\n"))
+      }
+      renew("v0")
+      const started = Date.now()
+      await run(folder, "index", "docs", "a.jsonl")
+      const whole = Date.now() - started
+      for (let round = 1; round <= 2; round++) {
+        renew(`v${round}`)
+        const child = clew(folder, "index", ...(round % 2 === 0 ? ["--prune"] : []), "docs", "a.jsonl")
+        const killed = setTimeout(() => child.kill("SIGKILL"), whole * (0.2 + 0.3 * round))
+        await ended(child)
+        clearTimeout(killed)
+        await run(folder, "index", "--prune", "docs", "a.jsonl")
+        const { documents } = JSON.parse(await run(folder, "info", "--json")) as { readonly documents: number }
+        assert.strictEqual(documents, files + records, `round ${round}`)
+      }
+    })
+  )
+
   it("forgets nothing that is there when runs with --prune overlap", { timeout: 120_000 }, () =>
     inFolder(async (folder) => {
       const record = (n: number) => JSON.stringify({ _id: `r${n}`, text: `Record ${n} is about rivers and seas.` })
