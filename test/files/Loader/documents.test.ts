@@ -53,6 +53,23 @@ const inOrder = (text: string, ...parts: ReadonlyArray<string>) => {
   }
 }
 
+/** Share of a text's pairs of neighbouring words that another has, too. */
+const agreement = (made: string, read: string): number => {
+  const pairs = (text: string) => {
+    const words = text.toLowerCase().match(/[a-z]{3,}/g) ?? []
+    return words.slice(1).map((word, i) => `${words[i]} ${word}`)
+  }
+  const there = new Map<string, number>()
+  for (const pair of pairs(read)) there.set(pair, (there.get(pair) ?? 0) + 1)
+  const expected = pairs(made)
+  const agreed = expected.filter((pair) => {
+    const left = there.get(pair) ?? 0
+    there.set(pair, left - 1)
+    return left > 0
+  })
+  return agreed.length / expected.length
+}
+
 const guide = [
   "# The hive",
   "sixty thousand workers",
@@ -178,17 +195,7 @@ describe("documents", () => {
       const paper = document(yield* load("paper.pdf"))
       // The text that the page was made from, as far as it is random sentences.
       const made = readFileSync(fileURLToPath(new URL("../../fixtures/documents/paper.txt", import.meta.url)), "utf8")
-      const words = (text: string) => text.toLowerCase().match(/[a-z]{3,}/g) ?? []
-      const [expected, found] = [words(made), words(paper.content.slice(paper.content.indexOf("Introduction")))]
-      const pairs = (list: ReadonlyArray<string>) => list.slice(1).map((word, i) => `${list[i]} ${word}`)
-      const there = new Map<string, number>()
-      for (const pair of pairs(found)) there.set(pair, (there.get(pair) ?? 0) + 1)
-      const agreed = pairs(expected).filter((pair) => {
-        const left = there.get(pair) ?? 0
-        there.set(pair, left - 1)
-        return left > 0
-      })
-      assert.isAtLeast(agreed.length / pairs(expected).length, 0.95)
+      assert.isAtLeast(agreement(made, paper.content.slice(paper.content.indexOf("Introduction"))), 0.95)
       assert.strictEqual(cited(paper, "lighthouse"), `#page=${String(paper.metadata["pages"])}`)
     })
   )
@@ -203,6 +210,30 @@ describe("documents", () => {
       const book = document(yield* load("book.pdf", pdfOf([entries, ...pages])))
       assert.include(book.content, "Chapter 1 …")
       for (const page of [2, 11, 21]) assert.strictEqual(cited(book, `Words of page ${page} about`), `#page=${page}`)
+    })
+  )
+
+  for (const [name, least] of [
+    ["onecolumn.pdf", 0.98],
+    ["twocolumn.pdf", 0.95]
+  ] as const) {
+    it.effect(`PDF: ${name}, as LaTeX sets it, gives the words of its source in their order`, () =>
+      Effect.gen(function* () {
+        const { content } = document(yield* load(name))
+        const tex = new TextDecoder().decode(fixture("sources/columns.tex"))
+        const body = tex.slice(tex.indexOf("\\section"), tex.indexOf("\\end{document}")).replaceAll("\\section", "")
+        assert.isAtLeast(agreement(body, content.slice(content.indexOf("Part A"))), least)
+      })
+    )
+  }
+
+  it.effect("PDF: an encrypted one and one of pictures are reported as such", () =>
+    Effect.gen(function* () {
+      assert.include(String(yield* Effect.flip(load("encrypted.pdf"))), "it is encrypted: save it without a password")
+      assert.include(
+        String(yield* Effect.flip(load("scanned.pdf", pdfOf([[], []])))),
+        "no text in its 2 pages: they are pictures"
+      )
     })
   )
 

@@ -26,8 +26,39 @@ export interface Line {
 /** A gap wider than this many font sizes parts columns or cells. */
 const wideGap = 1.3
 
-/** Runs on one baseline become lines; a wide gap ends one. */
+type Strip = readonly [from: number, to: number]
+
+/** Runs that may cross a strip between columns, of all the page's. */
+const crossingRuns = 0.06
+
+/** Strips from top to bottom that hardly any run of text crosses, as narrow as TeX's gutters, which words' gaps match. */
+const stripsOf = (items: ReadonlyArray<Item>): ReadonlyArray<Strip> => {
+  const runs = items.filter(({ text }) => text.trim() !== "")
+  if (runs.length < 24) return []
+  const left = runs.reduce((least, { x }) => Math.min(least, x), Infinity)
+  const right = runs.reduce((most, { width, x }) => Math.max(most, x + width), 0)
+  const strips: Array<[number, number]> = []
+  for (let x = left + (right - left) * 0.15; x < right - (right - left) * 0.15; x++) {
+    const crossed = runs.filter((run) => run.x < x && run.x + run.width > x).length
+    if (crossed > runs.length * crossingRuns) continue
+    const last = strips.at(-1)
+    if (last !== undefined && x - last[1] < 1.5) last[1] = x
+    else strips.push([x, x])
+  }
+  return strips.filter(([from, to]) => to - from >= narrowestGutter - 1)
+}
+
+/** Runs on one baseline become lines; a wide gap ends one, and so does the gutter between two columns. */
 export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
+  const lines = linesWithin(items, [])
+  if (guttersOf(lines).length > 0) return lines
+  const strips = stripsOf(items)
+  if (strips.length === 0) return lines
+  const parted = linesWithin(items, strips)
+  return guttersOf(parted).length > 0 ? parted : lines
+}
+
+const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): ReadonlyArray<Line> => {
   const sorted = [...items].sort((a, b) => a.y - b.y || a.x - b.x)
   const rows: Array<Array<Item>> = []
   for (const item of sorted) {
@@ -36,10 +67,15 @@ export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
     if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
     else rows.push([item])
   }
-  return rows.flatMap((row) => split(row.sort((a, b) => a.x - b.x)))
+  return rows.flatMap((row) =>
+    split(
+      row.sort((a, b) => a.x - b.x),
+      strips
+    )
+  )
 }
 
-const split = (row: ReadonlyArray<Item>): ReadonlyArray<Line> => {
+const split = (row: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let run: Array<Item> = []
   const flush = () => {
@@ -48,7 +84,11 @@ const split = (row: ReadonlyArray<Item>): ReadonlyArray<Line> => {
   }
   for (const item of row) {
     const last = run.at(-1)
-    if (last !== undefined && item.x - (last.x + last.width) > Math.max(last.size, item.size) * wideGap) flush()
+    if (last !== undefined) {
+      const end = last.x + last.width
+      const isWide = item.x - end > Math.max(last.size, item.size) * wideGap
+      if (isWide || strips.some(([from, to]) => end <= from + 1.5 && item.x >= to - 1.5)) flush()
+    }
     run.push(item)
   }
   flush()
@@ -104,7 +144,8 @@ export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [f
     const crossed = lines.filter((line) => line.x < x && line.right > x).length
     const last = candidates.at(-1)
     if (crossed > lines.length * crossing) continue
-    if (last !== undefined && last.to + step >= x && last.crossed === crossed) last.to = x
+    // A page's number may stand in the midst of a gutter.
+    if (last !== undefined && last.to + step >= x && Math.abs(last.crossed - crossed) <= 1) last.to = x
     else candidates.push({ from: x, to: x, crossed })
   }
   const sound = candidates
