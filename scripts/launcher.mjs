@@ -19,14 +19,29 @@ const bytecode = () => {
 /** Each WebAssembly memory takes 10 GB of addresses, unless Node is told to check bounds by itself, which is slower. */
 const boundsChecked = "--disable-wasm-trap-handler"
 
-/** Whether somebody limits the addresses that a process may take (ulimit -v). */
-const isTight = () => {
+/** What this process may take, as Linux says. */
+const limits = () => {
   try {
-    const [, limit] = /^Max address space +(\S+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? []
-    return limit !== undefined && limit !== "unlimited"
-  } catch {
-    return false
+    return readFileSync("/proc/self/limits", "latin1")
+  } catch (error) {
+    // Not even this could be opened.
+    return error.code === "EMFILE" ? "Max open files 0" : ""
   }
+}
+
+/** Whether somebody limits the addresses that a process may take (ulimit -v). */
+const isTight = (limits) => {
+  const [, limit] = /^Max address space +(\S+)/m.exec(limits) ?? []
+  return limit !== undefined && limit !== "unlimited"
+}
+
+/** Files that the program has open at once, with Node's own. */
+const openFiles = 40
+
+/** How many it may open, where that is too few (ulimit -n): what fails then would say anything but that. */
+const tooFew = (limits) => {
+  const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? []
+  return limit !== undefined && Number(limit) < openFiles ? limit : undefined
 }
 
 const isTold = () =>
@@ -52,5 +67,12 @@ const run = () => {
   program.runInThisContext()(createRequire(filename), filename)
 }
 
-if (isTight() && !isTold()) await relaunch()
+const given = limits()
+const files = tooFew(given)
+if (files !== undefined) {
+  process.stderr.write(
+    `clew: a program may have ${files} files open here, and Clew needs ${openFiles}; raise that with \`ulimit -n 256\`\n`
+  )
+  process.exitCode = 1
+} else if (isTight(given) && !isTold()) await relaunch()
 else run()
