@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, string>> = {
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   soak: "RssAnon and what it is made of while queries, writes and deletes go on (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
+  safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   http: "the HTTP server beside bare node:http and the engine in process"

@@ -133,9 +133,11 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 
   /** Broken off, it leaves passages that are not in the graph, which is found. */
   const regraph = Effect.fnUntraced(function* (collection: number) {
-    for (let after: number | undefined = 0; after !== undefined;) {
+    for (let after = 0, seen = graphPage; seen === graphPage;) {
       const from: number = after
-      after = (yield* write((sql) => edges.extend(sql, collection, from, graphPage))).through
+      const step = yield* write((sql) => edges.extend(sql, collection, from, graphPage))
+      after = step.through
+      seen = step.seen
     }
   })
 
