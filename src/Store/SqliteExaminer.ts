@@ -20,7 +20,7 @@ import { typed } from "./sqlite/errors.ts"
 import * as edges from "./sqlite/graph/edges.ts"
 import { headingOf } from "./sqlite/passage.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
-import { leaving, sweepStep } from "./sqlite/sweep.ts"
+import { isPresent, leaving, sweepStep } from "./sqlite/sweep.ts"
 import { transaction } from "./sqlite/transaction.ts"
 import * as vectors from "./sqlite/vectors.ts"
 
@@ -165,7 +165,18 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
       const done = yield* write((sql) => mend(sql, cures, migrations))
       while ((yield* write(rebuild.step)) !== undefined);
       yield* sweep
-      for (const cure of cures) if (cure._tag === "Graph") yield* regraph(cure.collection)
+      const graphs = new Set(cures.flatMap((cure) => (cure._tag === "Graph" ? [cure.collection] : [])))
+      // Passages that got new numbers are not in the graph any more.
+      if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
+        const inGraph = yield* read((sql) =>
+          sql.unsafe<{ readonly id: number }>(
+            `SELECT id FROM collections AS c
+             WHERE ${isPresent} AND EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = c.id)`
+          )
+        )
+        for (const { id } of inGraph) graphs.add(id)
+      }
+      for (const collection of graphs) yield* regraph(collection)
       yield* typed(filename)(
         Effect.scoped(
           Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)
