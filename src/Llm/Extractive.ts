@@ -1,11 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
-import { withoutMarks } from "../text/citations.ts"
-import { extract } from "../text/extract.ts"
+import { extract, type Quote } from "../text/extract.ts"
 
 const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
-const nothing = "No language model is at hand, and no sentence of the passages answers this."
+const nothing = "No language model is at hand, and nothing in these documents answers this in so many words."
+
+/** A quote with its passage's number; the mark of one that ends with code stands on a line of its own. */
+const quoted = ({ isVerbatim, n, text }: Quote): string => {
+  // Whatever stands in brackets, code too, would be taken for a passage's number.
+  const shown = text.replace(/[[【](\d[\d\s,;–-]{0,40})[\]】]/g, "($1)")
+  return text.includes("\n") ? `\n\n${shown}\n[${n}]` : `\n\n${isVerbatim ? `“${shown}”` : shown} [${n}]`
+}
 
 const llm: LlmIdentity = { backend: "extractive" }
 
@@ -25,9 +31,7 @@ export const service: typeof Llm.Service = {
           return Stream.fail(new LlmUnavailable({ reason }))
         }
         const quotes = extract(query, hits)
-        return quotes.length === 0
-          ? Stream.succeed(nothing)
-          : Stream.fromIterable([preface, ...quotes.map(({ n, text }) => `\n\n“${withoutMarks(text)}” [${n}]`)])
+        return quotes.length === 0 ? Stream.succeed(nothing) : Stream.fromIterable([preface, ...quotes.map(quoted)])
       })
     })
 }

@@ -30,7 +30,7 @@ it.effect("says so when no sentence answers", () =>
   Effect.gen(function* () {
     assert.include(
       yield* say("zyzzyva", ["The moon pulls the sea, twice a day."]),
-      "no sentence of the passages answers"
+      "nothing in these documents answers this"
     )
     assert.include(yield* say("zyzzyva", []), "No language model is at hand")
   })

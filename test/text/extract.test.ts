@@ -11,7 +11,7 @@ const bread = hit({ text: "Knead the dough and let it rest. Bake the bread in a 
 describe("extract", () => {
   it("finds the sentences that answer, in the order of their passages", () => {
     assert.deepStrictEqual(extract("when is the spring tide highest", [bread, tides]), [
-      { n: 2, text: "The spring tide is highest when sun and moon stand in a line." }
+      { n: 2, text: "The spring tide is highest when sun and moon stand in a line.", isVerbatim: true }
     ])
     const both = extract("bread in the oven, and the moon and the sea", [bread, tides])
     assert.deepStrictEqual(
@@ -28,6 +28,46 @@ describe("extract", () => {
     assert.deepStrictEqual(extract("zyzzyva", [tides, bread]), [])
     assert.deepStrictEqual(extract("tides", []), [])
     assert.deepStrictEqual(extract("", [tides]), [])
+  })
+
+  const settings = hit({
+    text: "## Server\n\n| key | default | what it does |\n| --- | --- | --- |\n| `host` | 127.0.0.1 | address to listen on |\n| `port` | 8484 | port to listen on |",
+    heading: ["Settings"]
+  })
+
+  it("tells a table's row with its columns' names, and no other row", () => {
+    assert.deepStrictEqual(extract("which port does the server listen on", [bread, settings], 1), [
+      { n: 2, text: "key: `port`; default: 8484; what it does: port to listen on", isVerbatim: false }
+    ])
+  })
+
+  it("keeps steps together, and code with what introduces it", () => {
+    const steps = hit({
+      text: "Restoring takes two steps.\n\n1. Stop the server.\n2. Run `clew restore FILE`.\n\nTo restore a copy of the index, run:\n\n```sh\nclew restore copy.db\n```"
+    })
+    const texts = extract("how do I restore the index", [steps]).map(({ text }) => text)
+    assert.include(texts, "To restore a copy of the index, run:\n```sh\nclew restore copy.db\n```")
+    assert.include(
+      extract("how do I stop and run the restore", [steps]).map(({ text }) => text),
+      "1. Stop the server.\n2. Run `clew restore FILE`."
+    )
+  })
+
+  it("prefers the sentence that defines to those that mention", () => {
+    const text =
+      "A spring tide was seen in the bay. The spring tide of May was high. A spring tide is a tide of great range."
+    assert.strictEqual(
+      extract("what is a spring tide", [hit({ text })], 1)[0]?.text,
+      "A spring tide is a tide of great range."
+    )
+  })
+
+  it("takes no heading for an answer, but for what is said below it", () => {
+    const under = hit({ text: "# Spring tides\n\nThey are highest when sun and moon stand in a line." })
+    assert.strictEqual(
+      extract("when are spring tides highest", [under])[0]?.text,
+      "They are highest when sun and moon stand in a line."
+    )
   })
 
   it("does not say the same twice", () => {
@@ -51,7 +91,9 @@ describe("extract", () => {
         texts.map((text) => hit({ text }))
       )
       assert.isAtMost(quotes.length, 4)
-      for (const { n, text } of quotes) assert.include(texts[n - 1]!.replace(/\s+/g, " "), text)
+      for (const { isVerbatim, n, text } of quotes) {
+        if (isVerbatim) assert.include(texts[n - 1]!.replace(/\s+/g, " "), text.replace(/\s+/g, " "))
+      }
     }
   )
 })

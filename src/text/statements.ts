@@ -1,0 +1,139 @@
+import { eachSentence } from "./chunk/sentences.ts"
+
+/** What a passage says at one place: a sentence, a table's row with its column names, or a list of steps. */
+export interface Statement {
+  readonly kind: "sentence" | "row" | "steps"
+  readonly text: string
+  /** Where it begins in the passage. */
+  readonly at: number
+  /** The heading that it stands under in the passage; empty without one. */
+  readonly heading: string
+}
+
+/** Shorter ones are scraps, longer ones more than a quote. */
+const bounds = { min: 20, max: 600 }
+
+interface Line {
+  readonly text: string
+  readonly at: number
+}
+
+const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
+const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
+const delimiter = /^\s*\|?\s*:?-{3,}/
+const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
+
+const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+const cellsOf = (row: string): ReadonlyArray<string> =>
+  row
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/\|$/, "")
+    .split("|")
+    .map((cell) => plain(cell))
+
+/** A row with its columns' names: `key: server.port; default: 8484`. */
+const rowText = (names: ReadonlyArray<string>, row: string): string =>
+  cellsOf(row)
+    .map((cell, column) => (cell === "" ? "" : (names[column] ?? "") === "" ? cell : `${names[column]}: ${cell}`))
+    .filter((cell) => cell !== "")
+    .join("; ")
+
+const linesOf = (text: string): ReadonlyArray<Line> => {
+  const lines: Array<Line> = []
+  let at = 0
+  for (const line of text.split("\n")) {
+    lines.push({ text: line, at })
+    at += line.length + 1
+  }
+  return lines
+}
+
+/** What kind of block a line begins or goes on with. */
+const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" | "text" =>
+  line.trim() === ""
+    ? "blank"
+    : fence.test(line)
+      ? "fence"
+      : heading.test(line)
+        ? "heading"
+        : /^\s*\|/.test(line)
+          ? "table"
+          : item.test(line)
+            ? "item"
+            : "text"
+
+const fits = (text: string): boolean => text.length >= bounds.min && text.length <= bounds.max
+
+/** The statements of a passage, in order; `tableHeader` names the columns of a table that it begins within. */
+export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<Statement> => {
+  const lines = linesOf(text)
+  const found: Array<Statement> = []
+  let under = ""
+  const add = (kind: Statement["kind"], said: string, at: number): void => {
+    if (kind === "row" ? said.length <= bounds.max && said.length > 0 : fits(said)) {
+      found.push({ kind, text: said, at, heading: under })
+    }
+  }
+
+  const sentences = (from: number, to: number): void => {
+    let at = from
+    eachSentence(text, from, to, (end) => {
+      add("sentence", plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, "")), at)
+      at = end
+    })
+  }
+
+  /** The first line that is not part of the block any more. */
+  const endOf = (from: number, goesOn: (line: string) => boolean): number => {
+    let to = from + 1
+    while (to < lines.length && goesOn(lines[to]!.text)) to++
+    return to
+  }
+
+  const after = (line: number): number => (line < lines.length ? lines[line]!.at : text.length + 1) - 1
+
+  let at = 0
+  let names: ReadonlyArray<string> = tableHeader === undefined ? [] : cellsOf(tableHeader)
+  while (at < lines.length) {
+    const line = lines[at]!
+    const kind = kindOf(line.text)
+    let to = at + 1
+    if (kind === "heading") under = heading.exec(line.text)![1]!
+    else if (kind === "fence") {
+      to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
+      // What is said of code right before it ends with a colon.
+      const before = found.at(-1)
+      const code = lines.slice(at, to).map(({ text }) => text)
+      const whole = before === undefined ? "" : `${before.text}\n${code.join("\n")}`
+      if (before?.text.endsWith(":") && before.kind === "sentence" && whole.length <= bounds.max) {
+        found[found.length - 1] = { ...before, kind: "steps", text: whole }
+      }
+    } else if (kind === "table") {
+      to = endOf(at, (text) => kindOf(text) === "table")
+      const rows = lines.slice(at, to)
+      if (rows.length > 1 && delimiter.test(rows[1]!.text)) names = cellsOf(rows[0]!.text)
+      const body = rows.findIndex(({ text }) => delimiter.test(text))
+      for (const row of rows.slice(body + 1)) add("row", rowText(names, row.text), row.at)
+      names = []
+    } else if (kind === "item") {
+      to = endOf(at, (text) => ["item", "text"].includes(kindOf(text)) || /^\s{2,}\S/.test(text))
+      const block = lines.slice(at, to)
+      const isNumbered = /^\s*(?:\d|\.)/.test(line.text)
+      const steps = block.map(({ text }) => text.trimEnd()).join("\n")
+      if (isNumbered && block.filter(({ text }) => item.test(text)).length > 1) add("steps", steps, line.at)
+      for (let from = 0; from < block.length;) {
+        let next = from + 1
+        while (next < block.length && !item.test(block[next]!.text)) next++
+        sentences(block[from]!.at, after(at + next))
+        from = next
+      }
+    } else if (kind === "text") {
+      to = endOf(at, (text) => kindOf(text) === "text")
+      sentences(line.at, after(to))
+    }
+    at = to
+  }
+  return found
+}
