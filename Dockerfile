@@ -12,6 +12,8 @@ COPY --from=build /src/node_modules /app/node_modules
 COPY --from=build /src/dist /app/dist
 RUN install -d -o node -g node -m 0700 /data
 ENV NODE_ENV=production
+# Each thread would have an arena of malloc's of its own, which keeps what it once took: 120 MB more within minutes.
+ENV MALLOC_ARENA_MAX=2
 ENV CLEW_STORE_PATH=/data/index.db
 # Other machines can reach the server, so it wants SERVICE_API_KEY.
 ENV CLEW_SERVER_HOST=0.0.0.0

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { limits } from "../model/Limits.ts"
 import { allowed, type Json, schemaAt } from "./jsonSchema.ts"
 import { didYouMean } from "./nearest.ts"
 import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
@@ -53,9 +54,20 @@ const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.
               ? issue.message
               : `${name}: ${issue.message}${issue.message.includes(", got ") ? "" : `, got ${show(valueAt(value, path))}`}`
     found.set(name, { path: name, message })
+    if (found.size === limits.errors) break
   }
   return [...found.values()]
 }
+
+/** A list with too many items, told before decoding, which would look at each of them. */
+const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
+  Object.entries(value ?? {}).flatMap(([name, inner]) => {
+    const { schema } = schemaAt(json, [name])
+    const most = schema["maxItems"]
+    return Array.isArray(inner) && typeof most === "number" && inner.length > most
+      ? [{ path: name, message: `${name} must be ${allowed(schema)}, got ${show(inner)}` }]
+      : []
+  })
 
 /** Models often send null for what they leave out. */
 const withoutNulls = (value: unknown): unknown =>
@@ -68,6 +80,8 @@ export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
   const decode = Schema.decodeUnknown(schema, { errors: "all", onExcessProperty: "error" })
   return (value: unknown): Effect.Effect<A, RpcError> => {
     const given = withoutNulls(value)
+    const long = tooLong(given, json)
+    if (long.length > 0) return invalidParams(long)
     return Effect.mapError(decode(given), (error) =>
       invalidParams(problems(given, json, ParseResult.ArrayFormatter.formatErrorSync(error)))
     )

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer"
+import { type JsonFault, readJsonAtOnce } from "../text/readJson.ts"
 import type { Frame } from "./frames.ts"
 import { type Code, code } from "./RpcError.ts"
 
@@ -67,36 +67,12 @@ const readValue = (value: unknown): Message => {
   return id === null ? { _tag: "Notification", ...call } : { _tag: "Request", id, ...call }
 }
 
-const parse = (text: string): { readonly value: unknown } | { readonly error: string } => {
-  try {
-    return { value: JSON.parse(text) }
-  } catch (error) {
-    return { error: (error as Error).message.slice(0, 200) }
-  }
-}
-
 const unreadable = (of: Code, message: string, id: Id | null = null): Invalid => ({
   _tag: "Invalid",
   id,
   code: of,
   message
 })
-
-/** Undefined for a blank line. */
-export const readLine = (bytes: Buffer): Incoming | undefined => {
-  if (!isUtf8(bytes)) return unreadable(code.parse, "The line is not UTF-8")
-  const text = bytes.toString("utf8").replace(/^\ufeff/, "")
-  if (text.trim() === "") return undefined
-  const parsed = parse(text)
-  if ("error" in parsed) return unreadable(code.parse, `The line is not JSON: ${parsed.error}`)
-  const { value } = parsed
-  if (!Array.isArray(value)) return readValue(value)
-  if (value.length === 0) return unreadable(code.invalidRequest, "A batch must not be empty")
-  if (value.length > maxBatch) {
-    return unreadable(code.invalidRequest, `A batch holds at most ${maxBatch} messages, got ${value.length}`)
-  }
-  return { _tag: "Batch", messages: value.map(readValue) }
-}
 
 const idText = String.raw`("(?:[^"\\]|\\.)*"|-?\d+)`
 /** Only where they can belong to nothing but the message itself: right after its first brace, right before its last. */
@@ -105,11 +81,44 @@ const idPlaces = [
   new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 ]
 
+/** Bytes of each end of a line that its id is looked for in. */
+const near = 512
+
+/** The id of a message whose JSON is not at hand as a whole, if it can be told for sure. */
+const idOf = (head: Buffer, tail: Buffer): Id | null => {
+  const found =
+    idPlaces[0]?.exec(head.toString("latin1", 0, near)) ??
+    idPlaces[1]?.exec(tail.toString("latin1", Math.max(0, tail.length - near)))
+  if (found?.[1] === undefined) return null
+  const read = readJsonAtOnce(Buffer.from(found[1], "latin1"))
+  return "value" in read && isId(read.value) ? read.value : null
+}
+
+const isBlank = (bytes: Buffer): boolean => bytes.length < 1024 && bytes.toString("utf8").trim() === ""
+
+/** Why JSON is not taken: under its own id where that can be told. */
+const refuse = (bytes: Buffer, { isSyntax, path, reason }: JsonFault): Invalid => {
+  if (isSyntax) return unreadable(code.parse, `The line ${reason}`)
+  const where = path === undefined || path.length === 0 ? "The message" : `${path.join(".")}:`
+  return unreadable(code.invalidRequest, `${where} ${reason}`, idOf(bytes, bytes))
+}
+
+/** Undefined for a blank line. The bounds are those of a body over HTTP. */
+export const readLine = (bytes: Buffer): Incoming | undefined => {
+  if (isBlank(bytes)) return undefined
+  const read = readJsonAtOnce(bytes, true)
+  if ("fault" in read) return refuse(bytes, read.fault)
+  const { value } = read
+  if (!Array.isArray(value)) return readValue(value)
+  if (value.length === 0) return unreadable(code.invalidRequest, "A batch must not be empty")
+  if (value.length > maxBatch) {
+    return unreadable(code.invalidRequest, `A batch holds at most ${maxBatch} messages, got ${value.length}`)
+  }
+  return { _tag: "Batch", messages: value.map(readValue) }
+}
+
 /** A line that was not kept is answered under its own id where that can be told for sure, so that nobody waits in vain. */
 export const readTooLong = ({ head, tail }: Frame & { readonly _tag: "TooLong" }, maxBytes: number): Invalid => {
-  const found = idPlaces[0]?.exec(head.toString("latin1")) ?? idPlaces[1]?.exec(tail.toString("latin1"))
-  const parsed = found?.[1] === undefined ? undefined : parse(found[1])
-  const id = parsed !== undefined && "value" in parsed && isId(parsed.value) ? parsed.value : null
   const limit = `${Math.floor(maxBytes / 1024 / 1024)} MiB`
-  return unreadable(code.invalidRequest, `A message must be at most ${limit}; send less at a time`, id)
+  return unreadable(code.invalidRequest, `A message must be at most ${limit}; send less at a time`, idOf(head, tail))
 }

@@ -1,3 +1,4 @@
+import { readJsonAtOnce } from "../../text/readJson.ts"
 import type { Loaded } from "../Loader.ts"
 import { metadataFault } from "../../model/metadataFault.ts"
 import { toMetadata, TooDeep, wellFormed } from "./metadata.ts"
@@ -75,11 +76,11 @@ const fromRecord = (line: number, record: Readonly<Record<string, unknown>>): Lo
 }
 
 const parse = (text: string): unknown | Refused => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    return new Refused(`not valid JSON: ${String((error as Error).message).replace(/\s+/g, " ")}`)
-  }
+  const read = readJsonAtOnce(Buffer.from(text), true)
+  if ("value" in read) return read.value
+  const { isSyntax, path, reason } = read.fault
+  if (isSyntax) return new Refused(reason.replace("is not JSON", "not valid JSON"))
+  return new Refused(path === undefined || path.length === 0 ? reason : `${path.join(".")}: ${reason}`)
 }
 
 /**

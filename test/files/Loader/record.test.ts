@@ -70,8 +70,25 @@ describe("a line of JSON Lines", () => {
     [
       "nesting without end",
       `{"text": "x", "deep": ${"[".repeat(5000)}${"]".repeat(5000)}}`,
+      /^is nested deeper than 100 levels$/
+    ],
+    [
+      "metadata that nests too deep",
+      `{"text": "x", "deep": ${"[".repeat(80)}${"]".repeat(80)}}`,
       /^metadata is nested more than 64 levels deep$/
-    ]
+    ],
+    [
+      "a number that would change",
+      '{"text": "x", "n": 9007199254740993}',
+      /^n: the number 9007199254740993 would change/
+    ],
+    ["a number that is none", '{"text": "x", "n": [1, 1e999]}', /^n\.1: the number 1e999 is too large/],
+    [
+      "too many keys",
+      `{"text": "x", "of": {${Array.from({ length: 1001 }, (_, at) => `"k${at}": 1`).join(",")}}}`,
+      /^of: an object has at most 1000 keys$/
+    ],
+    ["too many values", `{"text": "x", "of": [${"1,".repeat(200_000)}1]}`, /^holds more than 200000 values/]
   ]
   for (const [name, line, reason] of refused) {
     it(`is refused for ${name}`, () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { JsonFault, readJson } from "../../src/http/readJson.ts"
+import { JsonFault, readJson } from "../../src/text/readJson.ts"
 import { limits } from "../../src/model/Limits.ts"
 
 const read = (text: string | Buffer): unknown => {

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- no other check of UTF-8 leaves the text unmade
 import { isUtf8 } from "node:buffer"
 import { limits } from "../model/Limits.ts"
 
@@ -5,6 +6,11 @@ import { limits } from "../model/Limits.ts"
 export class JsonFault {
   readonly reason: string
   readonly path: ReadonlyArray<string | number> | undefined
+
+  /** Whether it is no JSON at all, rather than JSON out of bounds. */
+  get isSyntax(): boolean {
+    return this.reason.startsWith("is not JSON") || this.reason.startsWith("is not UTF-8")
+  }
 
   constructor(reason: string, path?: ReadonlyArray<string | number>) {
     this.reason = reason
@@ -49,9 +55,9 @@ const lossOf = (token: string, value: number): string | undefined => {
 /**
  * Reads JSON in UTF-8 as JSON.parse does, but within bounds and a stretch at a time: it yields where the event loop may
  * turn. Throws JsonFault at once where bytes are no JSON, nest deeper, hold more values, or an object more keys than
- * `limits.json` allows, where a number would change, and for a key that would set an object's prototype.
+ * `limits.json` allows, where a number would change, and, unless `keepsProto`, for a key `__proto__`.
  */
-export function* readJson(bytes: Buffer): Generator<undefined, unknown> {
+export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefined, unknown> {
   if (!isUtf8(bytes)) throw new JsonFault("is not UTF-8")
   const frames: Array<Frame> = []
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
@@ -128,7 +134,7 @@ export function* readJson(bytes: Buffer): Generator<undefined, unknown> {
     if (++frame.size > keys) throw new JsonFault(`an object has at most ${keys} keys`, path().slice(0, -1))
     frame.key = yield* string()
     // Assigning to it would set the object's prototype.
-    if (frame.key === "__proto__") throw new JsonFault('has a key "__proto__", which cannot be kept')
+    if (frame.key === "__proto__" && !keepsProto) throw new JsonFault('has a key "__proto__", which cannot be kept')
     if (skip() !== 0x3a) throw unexpected('":"')
     at++
   }
@@ -164,7 +170,8 @@ export function* readJson(bytes: Buffer): Generator<undefined, unknown> {
       }
       const { container } = frame
       if (Array.isArray(container)) container.push(value)
-      else container[frame.key] = value
+      else if (frame.key !== "__proto__") container[frame.key] = value
+      else Object.defineProperty(container, frame.key, { value, enumerable: true, writable: true, configurable: true })
       if (next === 0x2c) {
         at++
         if (!Array.isArray(container)) yield* key(frame)
@@ -176,5 +183,22 @@ export function* readJson(bytes: Buffer): Generator<undefined, unknown> {
       frames.pop()
       value = container
     }
+  }
+}
+
+/** What `readJson` reads, or why it does not, without a pause. */
+export const readJsonAtOnce = (
+  bytes: Buffer,
+  keepsProto = false
+): { readonly value: unknown } | { readonly fault: JsonFault } => {
+  const reading = readJson(bytes, keepsProto)
+  try {
+    for (;;) {
+      const { done, value } = reading.next()
+      if (done === true) return { value }
+    }
+  } catch (fault) {
+    if (fault instanceof JsonFault) return { fault }
+    throw fault
   }
 }
