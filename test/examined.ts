@@ -99,6 +99,7 @@ export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
     "run",
     "indexed_at"
   ],
+  graph_linkages: ["changes", "documents", "linkage"],
   keyword_segments: ["stamp", "version", "through", "inputs"],
   roots: ["collection_id", "path", "include", "exclude", "run"],
   run_numbers: ["last"],

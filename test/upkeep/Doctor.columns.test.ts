@@ -84,7 +84,9 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
         }
         const told = Object.entries(untold).flatMap(([table, names]) => names.map((name) => `${table}.${name}`))
         assert.deepStrictEqual(
-          missed.filter((what) => !told.includes(what) && what !== "a row of roots"),
+          missed.filter(
+            (what) => !told.includes(what) && !["a row of roots", "a row of graph_linkages"].includes(what)
+          ),
           []
         )
         const page = readFileSync(new URL("../../docs/doctor.md", import.meta.url), "utf8")
