@@ -22,6 +22,8 @@ describe("docs/library.md", () => {
   beforeAll(() => {
     // As a program that has installed both packages sees them.
     mkdirSync(join(folder, "node_modules"))
+    // A package of that name further up would be taken for it.
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}')
     symlinkSync(root, join(folder, "node_modules", "clew"))
     symlinkSync(join(root, "node_modules", "effect"), join(folder, "node_modules", "effect"))
   })
@@ -53,7 +55,6 @@ describe("docs/library.md", () => {
       include: [],
       files: ["program.ts"]
     }
-    writeFileSync(join(folder, "package.json"), '{"type":"module"}')
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
     assert.deepStrictEqual(complaints(folder), [])
   })

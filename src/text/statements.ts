@@ -20,7 +20,8 @@ interface Line {
 
 const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
 const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
-const delimiter = /^\s*\|?\s*:?-{3,}/
+/** The line between a table's names and its rows. */
+const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
 const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
 
 const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
@@ -113,8 +114,8 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
     } else if (kind === "table") {
       to = endOf(at, (text) => kindOf(text) === "table")
       const rows = lines.slice(at, to)
-      if (rows.length > 1 && delimiter.test(rows[1]!.text)) names = cellsOf(rows[0]!.text)
-      const body = rows.findIndex(({ text }) => delimiter.test(text))
+      if (rows.length > 1 && isDelimiter(rows[1]!.text)) names = cellsOf(rows[0]!.text)
+      const body = rows.findIndex(({ text }) => isDelimiter(text))
       for (const row of rows.slice(body + 1)) add("row", rowText(names, row.text), row.at)
       names = []
     } else if (kind === "item") {

@@ -70,7 +70,7 @@ const sentences = (): ReadonlyArray<string> => {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".md"))
     .flatMap((name) => readFileSync(folder + name, "utf8").split(/(?<=[.?!:|])\s+/))
-    .filter((sentence) => sentence.split(" ").length > 4)
+    .filter((sentence) => (sentence.match(/[a-z]{3,}/gi) ?? []).length > 4)
 }
 
 /** As many batches of documents as make `count` passages, ten a document. */

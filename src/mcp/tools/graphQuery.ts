@@ -27,16 +27,15 @@ const Known = Schema.Struct({
 
 export const graphQuery = make({
   name: "graph_query",
-  title: "Ask the knowledge graph",
-  description: () =>
-    "What documents say of a name, title or symbol: passages that define or mention it, as source:line, and names it leads to.",
+  title: "Knowledge graph",
+  description: () => "Where documents define or mention a name, title or symbol, and what it leads to.",
   input: Schema.Struct({
     entity: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
       description: "Name, title or symbol"
     }),
-    hops: Schema.optional(Schema.Int.pipe(Schema.between(1, 3)).annotations({ description: "How far neighbours are" })),
+    hops: Schema.optional(Schema.Int.pipe(Schema.between(1, 3)).annotations({ description: "Steps to neighbours" })),
     kind: Schema.optional(described(Relation, "Only this relation")),
-    collection: Schema.optional(described(CollectionName, "Its collection (default: default)"))
+    collection: Schema.optional(described(CollectionName, "Its collection"))
   }),
   output: Known,
   defaults: () => ({ hops: 1 }),

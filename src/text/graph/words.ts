@@ -18,7 +18,13 @@ const joined = /^(?:[ \t]{1,2}|[ \t]?\r?\n[ \t]?| & | - )$/u
 const ending = /[.!?:;•*#>|。！？][^.!?:;•*#>|。！？]*$/u
 
 /** What a dash opens behind a mark, or on a line of its own, is an explanation or an item of a list. */
-const dash = /[)\]`*"'\n]\s*[-–—]\s+$/u
+const opensByDash = (gap: string): boolean => {
+  const marked = gap.trimEnd()
+  if (marked.length === gap.length || !/[-\u2013\u2014]$/.test(marked)) return false
+  const before = marked.slice(0, -1)
+  const rest = before.trimEnd()
+  return before.includes("\n", rest.length) || /[)\]`*"']$/.test(rest)
+}
 /** A heading may write all its words large. */
 const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
 
@@ -97,7 +103,7 @@ export const words = (text: string): ReadonlyArray<Word> => {
       adjacent: isPlain || (before !== undefined && (stop || joined.test(gap))),
       opens:
         before === undefined ||
-        (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || dash.test(gap) || /\n\s*\n/u.test(gap)))
+        (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || opensByDash(gap) || /\n\s*\n/u.test(gap)))
     })
     last = at
     before = word

@@ -21,8 +21,10 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
     )
   }
   const [range] = yield* sql.unsafe<{ readonly first: number; readonly last: number }>(
-    `SELECT (SELECT min(first_passage) FROM documents WHERE collection_id = ?) AS first,
-            (SELECT max(first_passage) FROM documents WHERE collection_id = ?) AS last`,
+    `SELECT (SELECT first_passage FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL
+             ORDER BY first_passage LIMIT 1) AS first,
+            (SELECT first_passage FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL
+             ORDER BY first_passage DESC LIMIT 1) AS last`,
     [collection, collection]
   )
   const { first, last } = range!
