@@ -1,5 +1,5 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
-// The layout of postings and the weights of fields are those of keyword/postings.ts.
+// The layout of postings and the weights of fields are those of posting.ts.
 
 const window: u32 = 8192
 const none: u32 = 0xffffffff

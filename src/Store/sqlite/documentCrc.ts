@@ -1,4 +1,5 @@
 import { crc32 } from "../crc.ts"
+import type { PassageRow } from "./passage.ts"
 
 /** What of a document's row is in its checksum: what indexing made of it and when, not where it was found. */
 export interface DocumentPart {
@@ -11,17 +12,8 @@ export interface DocumentPart {
 }
 
 /** A passage's row, but for its numbers. */
-export interface PassagePart {
-  readonly ordinal: number
+export interface PassagePart extends PassageRow {
   readonly lead: string
-  readonly text: string
-  readonly heading: string
-  readonly start: number
-  readonly end: number
-  readonly start_line: number
-  readonly end_line: number
-  readonly locator: string | null
-  readonly table_header: string | null
 }
 
 const crcOfValues = (values: ReadonlyArray<unknown>, before: number): number =>
