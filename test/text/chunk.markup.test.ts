@@ -29,6 +29,63 @@ describe("tables", () => {
       for (const header of found.slice(1, -1)) assert.strictEqual(header, "Key | Default", format)
     }
   })
+  it("of reStructuredText do in all their forms, also where a head or a row takes several lines", () => {
+    const each = (row: (i: number) => string) => Array.from({ length: 90 }, (_, i) => row(i)).join("\n")
+    const grid = `+--------+---------+
+| Key    | Default |
+|        | value   |
++========+=========+
+${each((i) => `| cell${String(i).padEnd(2)} | a value |\n|        | goes on |\n+--------+---------+`)}`
+    const simple = `======  =========
+Key     Default
+        value
+======  =========
+${each((i) => `cell${String(i).padEnd(2)}  one value${i % 7 === 3 ? "\n" : ""}`)}
+======  =========`
+    const list = `.. list-table:: Of keys
+   :widths: 20 80
+   :header-rows: 1
+
+   * - Key
+     - Default
+       value
+${each((i) => `   * - cell${i}\n     - value`)}`
+    const values = `.. csv-table:: Of keys
+   :header: "Key", "Default value"
+
+${each((i) => `   cell${i}, value`)}`
+    for (const table of [grid, simple, list, values, `.. table:: Of keys\n\n${simple.replaceAll(/^(?=.)/gm, "   ")}`]) {
+      const content = `Keys\n====\n\n${table}\n\n${body}\n`
+      const passages = assertLaws(content, options({ format: "rst", size: 160, overlap: 0 }))
+      const [head, ...below] = passages.filter(({ text }) => !text.startsWith("Some words"))
+      assert.strictEqual(head?.tableHeader, undefined, table)
+      assert.isAbove(below.length, 1, table)
+      for (const { tableHeader, text } of below) {
+        assert.strictEqual(tableHeader, "Key | Default value", text)
+        // No row is cut in two.
+        assert.match(text, /^(?:\| |\* - )?cell/)
+      }
+      for (const { tableHeader, text } of passages) {
+        if (text.startsWith("Some words")) assert.strictEqual(tableHeader, undefined, table)
+      }
+    }
+  })
+  it("of reStructuredText that are none, or end too soon, leave what follows as it is", () => {
+    const rows = Array.from({ length: 30 }, (_, i) => `cell${i}   value`).join("\n")
+    for (const table of [
+      `=====  =====\n${rows}\n=====  =====`,
+      `=====  =====\n${rows}`,
+      `+----+----+\n| a  | b  |\n+----+----+\n${rows}`
+    ]) {
+      const content = `${table}\n\nNext\n====\n\n${body}\n`
+      const passages = assertLaws(content, options({ format: "rst", size: 48, overlap: 0 }))
+      assert.isTrue(
+        passages.every(({ tableHeader }) => tableHeader === undefined),
+        table
+      )
+      assert.deepStrictEqual(passages.at(-1)?.heading, ["Next"], table)
+    }
+  })
   it("without a header have none", () => {
     for (const [format, content] of [
       ["asciidoc", `|===\n${rows}\n|===\n`],
@@ -116,7 +173,7 @@ ${body}
 })
 
 const line = FastCheck.constantFrom(
-  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|>>> a|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
+  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
     "|"
   )
 )

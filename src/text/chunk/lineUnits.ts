@@ -35,9 +35,39 @@ const addLines = (
   }
 }
 
-/** Adds a table as its rows; the first stays with its head. */
-export const addTable = (m: Measure, units: Array<Unit>, start: number, end: number): void =>
-  addLines(m, units, [start, end], ({ number }) => (number <= 2 ? cut.heading : cut.line))
+/** Adds a table as its rows, which take several lines in reStructuredText; the first stays with what is above `rows`. */
+export const addTable = (
+  m: Measure,
+  units: Array<Unit>,
+  [start, end]: readonly [start: number, end: number],
+  rows: number
+): void => {
+  const spans: Array<{ readonly start: number; end: number }> = []
+  let heads = 0
+  let closed = true
+  const line = new LineWalker(m.text, start, end)
+  while (line.next()) {
+    const at = skipSpace(m.text, line.start, line.end)
+    if (at === line.end) continue
+    const last = spans.at(-1)
+    if (last !== undefined && last.start >= rows && !closed && goesOn(m.text, at, start)) last.end = line.end
+    else spans.push({ start: at, end: line.end })
+    if (at < rows) heads = spans.length
+    closed = m.text.charCodeAt(at) === plus
+  }
+  for (const [number, span] of spans.entries()) {
+    const isLast = number === spans.length - 1
+    const after = isLast ? cut.block : number < Math.max(heads, 2) ? cut.heading : cut.line
+    addSpan(m, units, { ...span, cut: after, flow: 0 })
+  }
+}
+
+const plus = 43
+const star = 42
+
+/** Whether a line belongs to the row above: in lists all but a star's, in frames all down to the next frame. */
+const goesOn = (text: string, at: number, start: number): boolean =>
+  text.startsWith(".. list-table", start) ? text.charCodeAt(at) !== star : text.charCodeAt(start) === plus
 
 /** Adds a block of code as its lines, to be cut rather at blank lines and where nesting is least. */
 export const addCode = (m: Measure, units: Array<Unit>, start: number, end: number): void => {

@@ -43,6 +43,7 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
   let end = -1
   let above: Array<Line> = []
   let lines = 0
+  let isBelowBlank = false
   let ends: (Sign & { readonly is: "verbatim" })["ends"] | undefined
 
   const close = () => {
@@ -71,12 +72,20 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
   while (walker.next()) {
     const at = skipSpace(text, walker.start, walker.end)
     if (at === walker.end) {
+      isBelowBlank = true
       if (ends === undefined) close()
       continue
     }
     const to = trimEnd(text, at, walker.end)
     const indent = columns(text, walker.start, at)
-    const line: Line = { text: text.slice(at, Math.min(to, at + 400)), start: at, end: to, indent, first: start < 0 }
+    const line: Line = {
+      text: text.slice(at, Math.min(to, at + 400)),
+      start: at,
+      end: to,
+      indent,
+      first: start < 0 || isBelowBlank
+    }
+    isBelowBlank = false
     if (ends !== undefined) {
       const over = ends(line)
       if (over !== "before") {

@@ -1,10 +1,10 @@
 import { type Line, type Markup, repeated, type Sign } from "./markup.ts"
+import { tableSign } from "./restructuredTables.ts"
 
 const marks = /^[!-/:-@[-`{-~]/
 const item = /^(?:[*+-]|\(?(?:\d{1,4}|#|[a-z])[.)])[ \t]+\S/i
 /** A directive whose content is no prose. */
-const listing =
-  /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|highlight|prompt|csv-table|toctree)::/
+const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|highlight|prompt|toctree)::/
 /** What defines an option, a function, a setting. */
 const definition = /^\.\. [\w:.-]{1,60}:: *\S/
 
@@ -36,6 +36,8 @@ export const restructured = (): Markup => {
     sign: (line, above) => {
       const under = underline(line, above)
       if (under !== undefined) return under
+      const table = tableSign(line)
+      if (table !== undefined) return table
       if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
       if (line.first && line.text.startsWith(">>> ")) {
         return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }

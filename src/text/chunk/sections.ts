@@ -135,10 +135,7 @@ const blockWriter = (m: Measure, tables: TableHeaders) => {
           if (!whole(units, block)) addCode(m, units, start, end)
           break
         case "table":
-          if (!whole(units, block)) {
-            addTable(m, units, start, end)
-            tables.add(start, end)
-          }
+          if (!whole(units, block)) addTable(m, units, [start, end], tables.add(start, end))
       }
       last = kind
       pending = 0

@@ -1,12 +1,10 @@
 import type { Measure } from "./measure.ts"
-import { LineWalker } from "./lines.ts"
-import { isTableRule } from "./markdownLine.ts"
-import { skipSpace } from "./space.ts"
+import { tableHead } from "./tableHead.ts"
 
 /** The headers of the tables that were taken apart. */
 export interface TableHeaders {
-  /** A table's span; tables come in order. */
-  readonly add: (start: number, end: number) => void
+  /** A table's span; tables come in order. Gives where its rows begin. */
+  readonly add: (start: number, end: number) => number
   /** The header of the table that holds the place below its first line; places come in order. */
   readonly at: (place: number) => string | undefined
 }
@@ -19,8 +17,10 @@ export const tableHeaders = (m: Measure): TableHeaders => {
   let next = 0
   return {
     add: (start, end) => {
-      const header = headerOf(m.text, start, end)
+      const head = tableHead(m.text, start, end)
+      const header = head === undefined ? "" : headerOf(head.cells)
       if (header !== "") tables.push({ start, end, header })
+      return head?.end ?? start
     },
     at: (place) => {
       while (next < tables.length && tables[next]!.end <= place) next++
@@ -30,29 +30,8 @@ export const tableHeaders = (m: Measure): TableHeaders => {
   }
 }
 
-const orgRule = /^\|[-+|]+$/
-
-/** Whether what stands between two places is the row of a header's rule, as GitHub and Org write it. */
-const isRule = (text: string, start: number, end: number): boolean => {
-  const at = skipSpace(text, start, end)
-  return isTableRule(text, at, end) || (end - at < 4 * longest && orgRule.test(text.slice(at, end).trimEnd()))
-}
-
-/**
- * The names of a table's columns: the cells of its first row, if a rule below says that it is a header or, in AsciiDoc, an
- * empty line does.
- */
-const headerOf = (text: string, start: number, end: number): string => {
-  const line = new LineWalker(text, start, end)
-  if (!line.next()) return ""
-  const isAsciidoc = text.startsWith("|===", line.start)
-  if (isAsciidoc && !line.next()) return ""
-  const row = text.slice(line.start, Math.min(line.end, line.start + 4 * longest))
-  if (!line.next()) return ""
-  const isHeader = isAsciidoc ? skipSpace(text, line.start, line.end) === line.end : isRule(text, line.start, line.end)
-  if (!isHeader) return ""
-  const header = row
-    .split("|")
+const headerOf = (cells: ReadonlyArray<string>): string => {
+  const header = cells
     .map((cell) => cell.replace(/\s+/g, " ").trim())
     .filter((cell) => cell !== "")
     .join(" | ")
