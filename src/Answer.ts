@@ -53,11 +53,13 @@ export const supportOf = (lexical: number, cosine: Option.Option<number>): numbe
 const tokenRatio = 0.75
 
 /** What is said where nothing was found: a model would answer from what it remembers. */
-const unanswered: Generation = {
+const unanswered = (hint: string | undefined): Generation => ({
   llm: { backend: "extractive" },
-  fragments: Stream.make("Nothing in the index answers this: no passage was found."),
+  fragments: Stream.make(
+    `Nothing in the index answers this: no passage was found.${hint === undefined ? "" : ` The filter: ${hint}.`}`
+  ),
   isCut: Effect.succeed(false)
-}
+})
 
 /** Answers a question from the index, and checks what the answer cites. */
 export class Answer extends Effect.Service<Answer>()("clew/Answer", {
@@ -122,12 +124,12 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         degraded,
         alsoSearched,
         hint,
-        llm: found.length === 0 ? unanswered.llm : identity,
+        llm: found.length === 0 ? unanswered(hint).llm : identity,
         generation:
           isBare && !quotes
             ? crowded(omitted)
             : found.length === 0
-              ? Effect.succeed(unanswered)
+              ? Effect.succeed(unanswered(hint))
               : llm.answer({ query, hits, prompt: text, history, model, temperature })
       } satisfies Answering
     })

@@ -139,7 +139,8 @@ export const indexPaths = define(
         dryRun: flags.dryRun
       }
       // Of paths that are all mistyped nothing comes, and no index either.
-      const isPreview = run.dryRun || (!fromInput && !run.paths.some((file) => existsSync(file)))
+      const isMistyped = !fromInput && !run.paths.some((file) => existsSync(file))
+      const isPreview = run.dryRun || isMistyped
       if (fromInput && terminal.isInteractive) yield* terminal.note("clew: reading standard input; Ctrl-D ends it")
       const bytes = fromInput ? yield* terminal.input : undefined
       const engine = yield* Engine
@@ -164,7 +165,7 @@ export const indexPaths = define(
         const report = yield* reportOf(tally, run, (yield* Clock.currentTimeMillis) - started)
         if (globals.json) yield* (flags.verbose ? printLine : printJson)(IndexReport, report)
         else {
-          if (!flags.quiet) yield* IndexText.showReport(report)
+          if (!flags.quiet && !isMistyped) yield* IndexText.showReport(report)
           yield* IndexText.showFailures(report, cwd)
         }
         const foreign = changed === 0 ? undefined : yield* foreignTexts(run.collection, report.embedding)

@@ -12,9 +12,10 @@ import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as Flag from "./flag.ts"
 import * as options from "./options.ts"
-import { numberText, printJson } from "./output.ts"
+import { count, numberText, printJson } from "./output.ts"
 import { Place, shown } from "./place.ts"
-import { Terminal } from "./terminal.ts"
+import { type Face, Terminal } from "./terminal.ts"
+import { widthOf, wrapLine } from "./wrap.ts"
 
 /** What `list --json` prints. */
 export const ListReport = Schema.Struct({
@@ -59,6 +60,37 @@ const dayAndTime = (ms: number): string => {
   const date = new Date(ms)
   const two = (value: number) => String(value).padStart(2, "0")
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+/** A row a document under its columns' names; where a terminal is too narrow for that, its source and the rest below. */
+export const tableOf = (
+  rows: ReadonlyArray<Row>,
+  { cwd, out, several }: { readonly several: boolean; readonly out: Face; readonly cwd: string }
+): string => {
+  const cells = rows.map((row) => [
+    numberText(row.passages),
+    numberText(row.characters),
+    formatOf(row),
+    dayAndTime(row.indexedAt),
+    ...(several ? [row.collection as string] : [])
+  ])
+  const sources = rows.map((row) => shown(cwd, nameOf(row)))
+  const head = ["passages", "characters", "format", "indexed", ...(several ? ["collection"] : [])]
+  const widths = head.map((name, at) => cells.reduce((most, row) => Math.max(most, row[at]!.length), name.length))
+  const line = (row: ReadonlyArray<string>, last: string) =>
+    [...row.map((cell, at) => (at < 2 ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!))), last].join("  ")
+  const table = [line(head, "source"), ...sources.map((source, at) => line(cells[at]!, source))]
+  if (!out.isTerminal || table.every((text) => widthOf(text) <= out.columns)) {
+    return [out.colors.dim(table[0]!), ...table.slice(1)].join("\n")
+  }
+  return rows
+    .map((row, at) => {
+      const [, , ...rest] = cells[at]!
+      const about = [count(row.passages, "passage"), count(row.characters, "character"), ...rest].join(", ")
+      const below = wrapLine(about, Math.max(20, out.columns - 2)).map((text) => `  ${text.trimEnd()}`)
+      return [sources[at]!, ...below.map(out.colors.dim)].join("\n")
+    })
+    .join("\n")
 }
 
 export const list = define(
@@ -111,27 +143,7 @@ export const list = define(
           })
         } else if (rows.length > 0) {
           const several = new Set(rows.map((row) => row.collection)).size > 1
-          const cells = rows.map((row) => [
-            numberText(row.passages),
-            numberText(row.characters),
-            formatOf(row),
-            dayAndTime(row.indexedAt),
-            ...(several ? [row.collection as string] : [])
-          ])
-          const head = ["passages", "characters", "format", "indexed", ...(several ? ["collection"] : [])]
-          const widths = head.map((name, at) =>
-            cells.reduce((most, row) => Math.max(most, row[at]!.length), name.length)
-          )
-          const line = (row: ReadonlyArray<string>, last: string) =>
-            [...row.map((cell, at) => (at < 2 ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!))), last].join(
-              "  "
-            )
-          yield* print(
-            [
-              out.colors.dim(line(head, "source")),
-              ...rows.map((row, at) => line(cells[at]!, shown(cwd, nameOf(row))))
-            ].join("\n")
-          )
+          yield* print(tableOf(rows, { several, out, cwd }))
         }
         if (rows.length === 0) {
           if (!globals.json) yield* note("clew: no document")

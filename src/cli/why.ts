@@ -3,9 +3,10 @@ import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fragment } from "../model/Locator.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import { Hint, type Hit } from "../model/SearchResult.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import { whyPassedOver } from "../files/Walker.ts"
+import { filterHint } from "../filterHint.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { isBelow } from "../text/below.ts"
@@ -39,6 +40,7 @@ export const WhyReport = Schema.Struct({
   reason: Schema.optional(Schema.String.annotations({ description: "Why it is not indexed" })),
   collection: Schema.optional(Schema.String),
   filtered_out: Schema.optional(Schema.Boolean),
+  hint: Schema.optional(Hint),
   hybrid: Schema.optional(Leg),
   vector: Schema.optional(Leg),
   keyword: Schema.optional(Leg),
@@ -162,6 +164,8 @@ export const why = define(
         const left = yield* store.list(found.collection, { limit: 100, filter: { ...request.filter, ...own } })
         const filteredOut = request.filter !== undefined && !left.some(({ docId }) => docId === found.docId)
 
+        const hint = filteredOut ? yield* filterHint(request.filter ?? {}) : undefined
+
         const at = (more: Partial<SearchRequest>) => standing({ ...request, ...more }, found, document.source)
         const hybrid = yield* at({})
         const vector = yield* at({ hybrid: false, fusion: undefined })
@@ -177,6 +181,7 @@ export const why = define(
           indexed: true,
           collection: found.collection,
           ...(filteredOut ? { filtered_out: true } : {}),
+          ...(hint === undefined ? {} : { hint }),
           hybrid: hybrid.leg,
           vector: vector.degraded === undefined ? vector.leg : {},
           keyword: keyword.leg,
@@ -197,7 +202,7 @@ export const why = define(
         yield* print(
           [
             `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
-            ...(filteredOut ? ["The filter leaves it out."] : []),
+            ...(filteredOut ? [`The filter leaves it out${hint === undefined ? "" : `: ${hint}`}.`] : []),
             row("fused", legText(report.hybrid!)),
             row("meaning", report.degraded === undefined ? legText(report.vector!) : `not asked: ${report.degraded}`),
             row("words", legText(report.keyword!)),

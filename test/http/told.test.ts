@@ -90,6 +90,12 @@ it.scopedLive("says at every door what about a filter may be why nothing was fou
     }
     for (const type of ["search", "prompt"]) assert.include((yield* told(port, { type, ...mistyped })).hint, why, type)
     assert.include((yield* ask(port, "POST", "/ask", { body: mistyped })).text, `: nothing found: ${why}`)
+    const { query: content, filter: wrong } = mistyped
+    const chat = { model: "clew", messages: [{ role: "user", content }], filter: wrong }
+    for (const stream of [false, true]) {
+      const { text } = yield* ask(port, "POST", "/v1/chat/completions", { body: { ...chat, stream } })
+      assert.include(text, JSON.stringify(why).slice(1, -1))
+    }
     const filter = encodeURIComponent(JSON.stringify(mistyped.filter))
     const listed = yield* ask(port, "GET", `/documents?filter=${filter}`)
     assert.include(listed.json.hint, why)

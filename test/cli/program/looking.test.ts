@@ -101,6 +101,8 @@ describe("why", () => {
   it("says that the filter leaves it out, or why it is not indexed", async () => {
     const filtered = await box.json(WhyReport, ["why", "tide", "docs/tides.md", "--filter", "lang=de"])
     assert.isTrue(filtered.filtered_out)
+    const mistyped = await box.run(["why", "tide", "docs/tides.md", "--filter", "sorce=de"])
+    assert.include(mistyped.stdout, 'no document has the metadata key "sorce" (did you mean "source"?)')
     const { code, stderr } = await box.run(["why", "tide", "docs/empty.bin"])
     assert.strictEqual(code, 3)
     assert.match(stderr, /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/)
