@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { Collections } from "./Collections.ts"
 import { LlmConfig } from "./Config.ts"
-import { Embedders } from "./Embedders.ts"
 import { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Turn } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
@@ -10,7 +10,6 @@ import type { Hit } from "./model/SearchResult.ts"
 import type { Verdict as Judgement } from "./model/Verdict.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
-import { Store } from "./Store.ts"
 import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
 import { verdictOf } from "./text/verdict.ts"
@@ -66,8 +65,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
   effect: Effect.gen(function* () {
     const prompt = yield* Prompt
     const llm = yield* Llm
-    const store = yield* Store
-    const embedders = yield* Embedders
+    const collections = yield* Collections
     const { backend, contextTokens, maxTokens, model: configured } = yield* LlmConfig
 
     const room = Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio)
@@ -139,7 +137,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     /** Cosines of each sentence with its passage, by the embedder of a collection; none where there is none to ask. */
     const similaritiesIn = Effect.fn("Answer.similarities")(
       function* (name: CollectionName, pairs: ReadonlyArray<Pair>) {
-        const embedder = yield* embedders.forCollection(yield* store.collection(name), "urgent")
+        const embedder = yield* collections.embedder(name, "urgent")
         const texts = pairs.flatMap(({ hit, sentence }) => [sentence, embeddedText(hit.document.title, hit.passage)])
         const vectors = yield* embedder.embedPassages(texts)
         return pairs.map((_, index) =>
@@ -201,5 +199,6 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     }))
 
     return { ask, models, verify }
-  })
+  }),
+  dependencies: [Collections.Default]
 }) {}

@@ -9,6 +9,7 @@ import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
 import { Benchmark } from "./measuring/Benchmark.ts"
 import { Chunker } from "./Chunker.ts"
+import { Collections } from "./Collections.ts"
 import * as Config from "./Config.ts"
 import { variables } from "./Config/Env.ts"
 import * as Load from "./Config/Load.ts"
@@ -131,7 +132,7 @@ export const layer = ({
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
     Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
     Layer.provideMerge(Indexer.Default),
-    Layer.provideMerge(Chunker.Default),
+    Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
     Layer.provideMerge(Layer.mergeAll(database(settings, store, { pooled }), embedders, loader, Tokenizer.Default)),
     Layer.provideMerge(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)

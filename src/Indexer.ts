@@ -1,17 +1,22 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { Chunker } from "./Chunker.ts"
-import type { Embedder } from "./Embedder.ts"
+import { Collections } from "./Collections.ts"
 import { Embedders } from "./Embedders.ts"
-import { atOnce, inTurns, nextTurn, type Steps, turnMs } from "./runtime/EventLoop.ts"
+import { embedAll, textsOf } from "./Indexer/embedding.ts"
 import { derivingId, fingerprinting } from "./Indexer/identity.ts"
+import { slices } from "./Indexer/slices.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { DocumentId, DocumentInput, Format, Metadata } from "./model/Document.ts"
 import type { FileChange } from "./model/File.ts"
 import { isWellFormed } from "./model/kinds.ts"
 import type { Mark } from "./model/Locator.ts"
-import type { Passage, Vector } from "./model/Passage.ts"
+import type { Passage } from "./model/Passage.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
+import { atOnce, inTurns, nextTurn, type Steps, turnMs } from "./runtime/EventLoop.ts"
+import { makeTurns } from "./runtime/Turn.ts"
 import { Store } from "./Store.ts"
 import { embeddedText } from "./text/embedded.ts"
 import { extension, judgingFormat } from "./text/format.ts"
@@ -63,21 +68,26 @@ export interface IndexedDocument {
   readonly passages: number
 }
 
+/** Too much is being indexed already. */
+export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
+  "IndexingBusy",
+  { limit: Schema.Int },
+  HttpApiSchema.annotations({ status: 503 })
+) {
+  readonly headers = { "retry-after": "5" }
+  override get message() {
+    return `${this.limit} batches are being indexed or wait for it already; send this one again later`
+  }
+}
+
 /** Turns documents into stored passages, embedding only what changed. */
 export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
     const embedders = yield* Embedders
+    const { open } = yield* Collections
     const chunker = yield* Chunker
-
-    /** The collection, made with the configured embedder if it is new. */
-    const open = Effect.fn("Indexer.open")((name: CollectionName) =>
-      Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
-        Effect.flatMap(embedders.configured.identity, (identity) =>
-          Effect.catchTag(store.createCollection(name, identity), "CollectionExists", () => store.collection(name))
-        )
-      )
-    )
+    const turns = makeTurns(1)
 
     const drafting = function* (input: Input): Steps<Draft> {
       const content = wellFormed(input.content)
@@ -199,61 +209,55 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       })
     })
 
+    const inSlices = Effect.fnUntraced(function* (
+      inputs: ReadonlyArray<DocumentInput>,
+      name: CollectionName,
+      progress: (done: number) => Effect.Effect<void>
+    ) {
+      const collection = yield* open(name)
+      // Conflicts are found before anything is stored.
+      const compared = yield* compare(name, yield* draftAll(inputs))
+      const outcomes: Array<IndexedDocument> = []
+      yield* progress(0)
+      for (const slice of slices(compared, ({ draft }) => draft.content.length)) {
+        // The rest of the process gets its turn before each slice, and between embedding and storing it.
+        yield* nextTurn
+        const prepared = yield* prepare(collection, slice)
+        yield* nextTurn
+        outcomes.push(...(yield* put(collection, prepared)))
+        yield* progress(outcomes.length)
+      }
+      return outcomes
+    })
+
     return {
       /** Names everything but a file's text that decides how it is cut. */
       settings: chunker.settings,
       open,
       draft: (input: Input): Draft => atOnce(drafting(input)),
-      draftAll,
       compare,
       prepare,
       put,
-      /** Indexes documents as a caller hands them over; a source or doc_id that is there already is replaced. */
+      /**
+       * Indexes documents as a caller hands them over, slice by slice: a source or doc_id that is there already is
+       * replaced at once, the batch is not. `progress` is told how many are done. One batch at a time, so that no other
+       * one of this process can bring up a conflict later; fails at once where too many wait already.
+       */
       index: Effect.fn("Indexer.index")(function* (
         inputs: ReadonlyArray<DocumentInput>,
-        name: CollectionName = defaultCollection
+        name: CollectionName = defaultCollection,
+        progress: (done: number) => Effect.Effect<void> = () => Effect.void
       ) {
-        const collection = yield* open(name)
-        const drafts = yield* draftAll(inputs)
-        return yield* put(collection, yield* prepare(collection, yield* compare(name, drafts)))
+        if (turns.size() >= mostBatches) return yield* new IndexingBusy({ limit: mostBatches })
+        return yield* turns.urgent(inSlices(inputs, name, progress))
       })
     }
-  })
+  }),
+  dependencies: [Collections.Default]
 }) {}
 
-/** Texts handed to an embedder at once: those of a long document are as long as it is, once more. */
-const window = 2048
-
-function* textsOf(drafts: ReadonlyArray<Draft>, cut: ReadonlyArray<ReadonlyArray<Passage>>): Generator<string> {
-  for (const [index, { title }] of drafts.entries()) {
-    for (const passage of cut[index]!) yield embeddedText(title, passage)
-  }
-}
-
-/** A vector for each text, in order; those that are known are not embedded again. */
-const embedAll = Effect.fnUntraced(function* (
-  { embedPassages }: typeof Embedder.Service,
-  texts: Iterator<string>,
-  known: ReadonlyMap<string, Vector>
-) {
-  const vectors: Array<Option.Option<Vector>> = []
-  for (;;) {
-    const some: Array<string> = []
-    while (some.length < window) {
-      const next = texts.next()
-      if (next.done === true) break
-      some.push(next.value)
-    }
-    const unknown = some.filter((text) => !known.has(text))
-    const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown)
-    let at = 0
-    for (const text of some) {
-      const kept = known.get(text)
-      vectors.push(kept === undefined ? (embedded[at++] ?? Option.none()) : Option.some(kept))
-    }
-    if (some.length < window) return vectors
-  }
-})
+/** Batches that are under way or wait; each is held in memory. */
+const mostBatches = 16
 
 /** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
 const wellFormed = (text: string): string => (isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd"))

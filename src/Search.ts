@@ -3,11 +3,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
 import type { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
-import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
+import { type Collection, identicalEmbedder } from "./model/Collection.ts"
 import type { SearchExplanation } from "./model/Explain.ts"
 import { emptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
@@ -46,6 +47,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   effect: Effect.gen(function* () {
     const store = yield* Store
     const embedders = yield* Embedders
+    const { searched } = yield* Collections
     const config = yield* SearchConfig
 
     const embed = Effect.fn("Search.embed")(function* (
@@ -75,15 +77,6 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       }))
     })
 
-    /** The collections to search: the named one, else all that have anything. */
-    const among = Effect.fnUntraced(function* (name: CollectionName | undefined) {
-      if (name !== undefined && name !== defaultCollection) return [yield* store.collection(name)]
-      const all = yield* store.collections
-      const full = name === undefined ? all.filter(({ passages }) => passages > 0) : []
-      // The default collection always exists, though it is made with its first document.
-      return full.length > 0 ? full : all.filter((collection) => collection.name === defaultCollection)
-    })
-
     /**
      * Without a collection's name all are searched together. Fails as the vector leg does when it alone was asked and
      * answers for no collection; hybrid goes on with the keyword leg.
@@ -98,7 +91,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const filter = request.filter ?? emptyFilter
 
       const outcome = Effect.gen(function* () {
-        const collections = yield* among(request.collection)
+        const collections = yield* searched(request.collection)
         if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
         const [[embedding, embedded], near] = yield* Effect.all(
           [
@@ -177,7 +170,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     })
 
     return { run }
-  })
+  }),
+  dependencies: [Collections.Default]
 }) {}
 
 type Embedded = {

@@ -54,6 +54,30 @@ export const IndexResponse = Schema.Struct({
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
 
+interface Outcome {
+  readonly docId: string
+  readonly source: string | undefined
+  readonly status: "created" | "updated" | "unchanged"
+  readonly passages: number
+}
+
+/** What came of a batch, in its order, as the wire has it. */
+export const toIndexResponse = (outcomes: ReadonlyArray<Outcome>, ms: number): IndexResponse => {
+  const changed = outcomes.filter(({ status }) => status !== "unchanged")
+  return {
+    indexed: changed.length,
+    unchanged: outcomes.length - changed.length,
+    chunks: changed.reduce((sum, { passages }) => sum + passages, 0),
+    documents: outcomes.map(({ docId, passages, source, status }) => ({
+      doc_id: docId,
+      ...(source === undefined ? {} : { source }),
+      status,
+      chunks: passages
+    })),
+    index_time_ms: Math.round(ms)
+  }
+}
+
 export const DeleteResponse = Schema.Struct({
   deleted_documents: count("Documents deleted"),
   deleted_chunks: count("Their passages"),

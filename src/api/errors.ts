@@ -167,18 +167,6 @@ export class InternalError extends Schema.TaggedError<InternalError>()(
   }
 }
 
-/** Too much is being indexed already. */
-export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
-  "IndexingBusy",
-  { limit: Schema.Int },
-  HttpApiSchema.annotations({ status: 503 })
-) {
-  readonly headers = { "retry-after": "5" }
-  override get message() {
-    return `${this.limit} batches are being indexed or wait for it already; send this one again later`
-  }
-}
-
 export class TooManySockets extends Schema.TaggedError<TooManySockets>()(
   "TooManySockets",
   { limit: Schema.Int },

@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as path from "node:path"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { Collections } from "../Collections.ts"
+import type { CollectionName } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -13,23 +14,11 @@ const named = 5
 
 const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
-/** The collections that a command looks into: the named one, else the default one and then the others. */
-export const collectionsOf = (name: CollectionName | undefined) =>
-  Effect.gen(function* () {
-    const store = yield* Store
-    if (name !== undefined) return [yield* store.collection(name)]
-    const all = yield* store.collections
-    return [
-      ...all.filter((collection) => collection.name === defaultCollection),
-      ...all.filter((collection) => collection.name !== defaultCollection)
-    ]
-  })
-
 /** The document of a source, as a path from where you stand or as it is stored, of an id, or of the end of a source. */
 export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
   const store = yield* Store
   const { cwd } = yield* Place
-  const collections = yield* collectionsOf(collection)
+  const collections = yield* (yield* Collections).among(collection)
   const names = [...new Set([path.resolve(cwd, source), source])]
   for (const { name } of collections) {
     const refs = names.map((each) => ({

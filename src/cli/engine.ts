@@ -14,6 +14,7 @@ import type {
   TelemetryConfig
 } from "../Config.ts"
 import type { Answer } from "../Answer.ts"
+import type { Collections } from "../Collections.ts"
 import type { Benchmark } from "../measuring/Benchmark.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Embedders } from "../Embedders.ts"
@@ -52,6 +53,7 @@ export type Services =
   | Indexer
   | Loader
   | Embedders
+  | Collections
   | Store
   | StoreConfig
   | SearchConfig

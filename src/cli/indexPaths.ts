@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { existsSync } from "node:fs"
 import * as path from "node:path"
+import { Collections } from "../Collections.ts"
 import { StoreConfig } from "../Config.ts"
-import { Embedders } from "../Embedders.ts"
 import type { FileEvent } from "../files/FileEvent.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
@@ -46,12 +46,7 @@ export const reportOf = Effect.fnUntraced(function* (
   run: { readonly collection: IndexReport["collection"]; readonly dryRun: boolean },
   ms: number
 ) {
-  const store = yield* Store
-  const embedders = yield* Embedders
-  const { backend, dimensions, model } = yield* store.collection(run.collection).pipe(
-    Effect.map(({ embedder }) => embedder),
-    Effect.catchTag("CollectionNotFound", () => embedders.configured.identity)
-  )
+  const { backend, dimensions, model } = yield* (yield* Collections).identity(run.collection)
   const { path: database } = yield* StoreConfig
   return {
     type: "summary",

@@ -1,13 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
+import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { extension } from "../text/format.ts"
 import { define } from "./command.ts"
-import { collectionsOf } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as Flag from "./flag.ts"
@@ -119,7 +119,7 @@ export const list = define(
         const store = yield* Store
         const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
         const rows: Array<Row> = []
-        for (const { name } of yield* collectionsOf(collection)) {
+        for (const { name } of yield* (yield* Collections).among(collection)) {
           for (let after: DocumentId | undefined; ;) {
             const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
             for (const each of page) rows.push({ ...each, collection: name })

@@ -3,12 +3,12 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { Collections } from "../Collections.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { collectionsOf } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { reportOf } from "./indexPaths.ts"
@@ -99,7 +99,7 @@ export const update = define(
 
       yield* Effect.gen(function* () {
         const store = yield* Store
-        const known = yield* Effect.forEach(yield* collectionsOf(flags.collection), ({ name }) =>
+        const known = yield* Effect.forEach(yield* (yield* Collections).among(flags.collection), ({ name }) =>
           Effect.map(store.roots(name), (roots) => ({ name, roots }))
         )
         const done = yield* Effect.forEach(

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { Collections } from "../Collections.ts"
 import { fragment } from "../model/Locator.ts"
 import { Hint, type Hit } from "../model/SearchResult.ts"
 import type { SearchRequest } from "../model/Query.ts"
@@ -14,7 +15,7 @@ import { citation } from "../text/prompt.ts"
 import { splitQuery } from "../text/terms.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
-import { collectionsOf, lookFor, theDocument } from "./document.ts"
+import { lookFor, theDocument } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { harmless } from "./harmless.ts"
@@ -75,7 +76,7 @@ const wordsOf = (query: string): ReadonlyArray<string> => {
 const notIndexed = Effect.fnUntraced(function* (source: string, collection: SearchRequest["collection"]) {
   const { cwd } = yield* Place
   const file = path.resolve(cwd, source)
-  for (const { name } of yield* collectionsOf(collection)) {
+  for (const { name } of yield* (yield* Collections).among(collection)) {
     const [known] = yield* (yield* Store).knownFiles(name, [file])
     if (known !== undefined && known.outcome !== "indexed") {
       return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
@@ -92,7 +93,7 @@ const notIndexed = Effect.fnUntraced(function* (source: string, collection: Sear
 const unmet = Effect.fnUntraced(function* (file: string, collection: SearchRequest["collection"]) {
   const { cwd } = yield* Place
   const store = yield* Store
-  for (const { name } of yield* collectionsOf(collection)) {
+  for (const { name } of yield* (yield* Collections).among(collection)) {
     for (const { include, path: root } of yield* store.roots(name)) {
       if (!isBelow(file, [root])) continue
       const reason = yield* whyPassedOver(root, include)(file)

@@ -1,19 +1,29 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Api } from "../api/Api.ts"
-import type { DeleteResponse, DocumentResponse, ListParams, ListResponse } from "../api/Documents.ts"
+import {
+  type DeleteResponse,
+  type DocumentResponse,
+  type IndexRequest,
+  type ListParams,
+  type ListResponse,
+  toIndexResponse
+} from "../api/Documents.ts"
 import { InvalidRequest } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
+import { orEmpty, untilMade } from "../Collections.ts"
+import { LimitsConfig } from "../Config.ts"
+import { Indexer } from "../Indexer.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { placeOf } from "../model/SearchResult.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
-import { CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
+import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
 import { filterHint } from "../filterHint.ts"
-import { Indexing } from "./indexing.ts"
 import * as metrics from "./metrics.ts"
 
 export const toDeleteResponse = ({ documents, passages }: Deleted): DeleteResponse => ({
@@ -90,20 +100,31 @@ const merge = (
 const counted = <E>(deleting: Effect.Effect<Deleted, E>): Effect.Effect<Deleted, E> =>
   Effect.tap(deleting, ({ documents }) => metrics.deleted(documents))
 
-/** The default collection always exists, though it is made with its first document: without it, a document is missing. */
+/** In a default collection that is not made yet, a document is missing. */
 const orMissing = <A, E>(
   docId: DocumentId,
-  collection: CollectionName | undefined,
+  collection: CollectionName = defaultCollection,
   use: (name: CollectionName) => Effect.Effect<A, E | CollectionNotFound>
-): Effect.Effect<A, E | CollectionNotFound | DocumentNotFound> =>
-  Effect.mapError(use(collection ?? defaultCollection), (error) =>
-    error instanceof CollectionNotFound && error.name === defaultCollection ? new DocumentNotFound({ docId }) : error
-  )
+) => untilMade(collection, () => new DocumentNotFound({ docId }))(use(collection))
 
 export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
   Effect.gen(function* () {
     const store = yield* Store
-    const indexing = yield* Indexing
+    const indexer = yield* Indexer
+    const { maxBatch } = yield* LimitsConfig
+
+    const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest) {
+      if (documents.length > maxBatch) {
+        return yield* badField(
+          "documents",
+          `at most ${maxBatch} documents at once (limits.max_batch), got ${documents.length}`
+        )
+      }
+      const [took, outcomes] = yield* Effect.timed(indexer.index(documents, collection))
+      const response = toIndexResponse(outcomes, Duration.toMillis(took))
+      yield* metrics.indexed(response)
+      return response
+    })
 
     /** Step by step, so that others can write meanwhile; what comes in meanwhile and matches goes as well. */
     const deleteMatching = Effect.fnUntraced(function* (collection: CollectionName, filter: Filter) {
@@ -153,24 +174,16 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       .handle("listDocuments", ({ urlParams }) =>
         list(urlParams).pipe(
           Effect.catchTag("DocumentConflict", (error) => Effect.die(error)),
-          Effect.catchIf(
-            (error) => error._tag === "CollectionNotFound" && error.name === defaultCollection,
-            () => Effect.succeed<ListResponse>({ documents: [] })
-          )
+          orEmpty(urlParams.collection ?? defaultCollection, { documents: [] })
         )
       )
-      .handle("index", ({ payload }) => indexing.run(payload))
+      .handle("index", ({ payload }) => index(payload))
       .handle("deleteBySource", ({ payload, urlParams }) =>
         Effect.flatMap(merge(payload, urlParams), ({ collection = defaultCollection, what }) => {
           const deleted = counted(
             typeof what === "string" ? store.deleteSource(collection, what) : deleteMatching(collection, what)
           )
-          const found =
-            collection === defaultCollection
-              ? Effect.catchTag(deleted, "CollectionNotFound", () =>
-                  Effect.succeed<Deleted>({ documents: 0, passages: 0 })
-                )
-              : deleted
+          const found = orEmpty(collection, { documents: 0, passages: 0 })(deleted)
           return Effect.flatMap(found, (deleted) =>
             Effect.map(hinted(deleted.documents > 0 || typeof what === "string" ? undefined : what), (hint) => ({
               ...toDeleteResponse(deleted),

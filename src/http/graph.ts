@@ -1,24 +1,9 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
+import { orEmpty, untilMade } from "../Collections.ts"
 import { EntityNotFound, Graph } from "../Graph.ts"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
-import type { CollectionNotFound } from "../Store.ts"
-
-/** The default collection always exists, though it is made with its first document. */
-const orUnknown = <A, E, R>(
-  effect: Effect.Effect<A, E | CollectionNotFound, R>,
-  collection: CollectionName,
-  name: string
-): Effect.Effect<A, E | CollectionNotFound | EntityNotFound, R> =>
-  collection === defaultCollection
-    ? Effect.catchIf(
-        effect,
-        (error): error is E & CollectionNotFound =>
-          (error as { readonly _tag?: unknown })._tag === "CollectionNotFound",
-        () => new EntityNotFound({ name })
-      )
-    : effect
+import { defaultCollection } from "../model/Collection.ts"
 
 export const layer = HttpApiBuilder.group(Api, "graph", (handlers) =>
   Effect.gen(function* () {
@@ -27,24 +12,19 @@ export const layer = HttpApiBuilder.group(Api, "graph", (handlers) =>
     return handlers
       .handle(
         "listEntities",
-        ({ urlParams: { collection = defaultCollection, cursor: offset = 0, limit = 100, prefix } }) => {
-          const found = graph.entities(collection, { limit, offset, prefix })
-          return collection === defaultCollection
-            ? Effect.catchTag(found, "CollectionNotFound", () => Effect.succeed({ entities: [], complete: true }))
-            : found
-        }
+        ({ urlParams: { collection = defaultCollection, cursor: offset = 0, limit = 100, prefix } }) =>
+          orEmpty(collection, { entities: [], complete: true })(graph.entities(collection, { limit, offset, prefix }))
       )
       .handle(
         "getEntity",
         ({ path: { name }, urlParams: { collection = defaultCollection, hops = 1, kind, limit = 20 } }) =>
-          orUnknown(
-            graph.entity(collection, name, { hops, limit, kinds: kind === undefined ? undefined : new Set([kind]) }),
+          untilMade(
             collection,
-            name
-          )
+            () => new EntityNotFound({ name })
+          )(graph.entity(collection, name, { hops, limit, kinds: kind === undefined ? undefined : new Set([kind]) }))
       )
       .handle("getPath", ({ urlParams: { collection = defaultCollection, from, to } }) =>
-        orUnknown(graph.path(collection, from, to), collection, from)
+        untilMade(collection, () => new EntityNotFound({ name: from }))(graph.path(collection, from, to))
       )
   })
 )

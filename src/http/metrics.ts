@@ -3,6 +3,7 @@ import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
 import * as Tracer from "effect/Tracer"
+import type { IndexResponse } from "../api/Documents.ts"
 
 const seconds = MetricBoundaries.fromIterable([
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
@@ -61,13 +62,17 @@ const indexedDocuments = counter(
 const indexedPassages = counter("clew_indexed_passages_total", "Passages stored by POST /index")
 const deletedDocuments = counter("clew_deleted_documents_total", "Documents deleted over HTTP")
 
-export const indexed = (statuses: Readonly<Record<"created" | "updated" | "unchanged", number>>, passages: number) =>
+/** Counts what came of a batch. */
+export const indexed = ({ chunks, documents }: Pick<IndexResponse, "chunks" | "documents">) =>
   Effect.all(
     [
-      ...Object.entries(statuses).map(([status, count]) =>
-        Metric.incrementBy(Metric.tagged(indexedDocuments, "status", status), count)
+      ...(["created", "updated", "unchanged"] as const).map((status) =>
+        Metric.incrementBy(
+          Metric.tagged(indexedDocuments, "status", status),
+          documents.filter((document) => document.status === status).length
+        )
       ),
-      Metric.incrementBy(indexedPassages, passages)
+      Metric.incrementBy(indexedPassages, chunks)
     ],
     { discard: true }
   )
@@ -81,7 +86,7 @@ export const begin = Effect.all(
     ...(["search", "prompt", "ping", "invalid"] as const).map((type) =>
       Metric.incrementBy(Metric.tagged(messagesTotal, "type", type), 0)
     ),
-    indexed({ created: 0, updated: 0, unchanged: 0 }, 0),
+    indexed({ documents: [], chunks: 0 }),
     Metric.incrementBy(socketsOpen, 0)
   ],
   { discard: true }

@@ -4,6 +4,7 @@ import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
 import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Collections } from "../Collections.ts"
 import { Api } from "../api/Api.ts"
 import { Access, layerMiddleware } from "./Access.ts"
 import * as ask from "./ask.ts"
@@ -13,7 +14,6 @@ import * as graph from "./graph.ts"
 import * as docs from "./docs.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
-import { Indexing } from "./indexing.ts"
 import { measured } from "./metrics.ts"
 import * as search from "./search.ts"
 import * as socket from "./socket.ts"
@@ -46,7 +46,7 @@ export const layer = (options: { readonly traced: boolean }) => {
     Layer.provide(HttpApiBuilder.api(Api)),
     Layer.provide(groups),
     Layer.provide(layerMiddleware),
-    Layer.provide(Layer.merge(Access.Default, Indexing.Default)),
+    Layer.provide(Layer.merge(Access.Default, Collections.Default)),
     Layer.provide(NodeHttpServer.layerContext),
     Layer.provide(stages),
     Layer.provide(config)

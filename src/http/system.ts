@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { Api } from "../api/Api.ts"
 import type { Check } from "../api/System.ts"
+import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { Embedders } from "../Embedders.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
@@ -39,41 +40,32 @@ const check = <A, R>(part: Effect.Effect<A, { readonly message: string }, R>): E
 export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
   Effect.gen(function* () {
     const store = yield* Store
+    const collections = yield* Collections
     const embedders = yield* Embedders
     const watcher = yield* Watcher
     const { readOnly } = yield* Access
     const processFigures = yield* processSamples
 
-    const identity = (name: CollectionName) => {
-      const recorded = Effect.map(store.collection(name), ({ embedder }) => embedder)
-      // The default collection's is settled with its first document.
-      return name === defaultCollection
-        ? Effect.catchTag(recorded, "CollectionNotFound", () => embedders.configured.identity)
-        : recorded
-    }
+    // The default collection's embedder is settled with its first document.
+    const identity = (name: CollectionName) =>
+      Effect.map(store.collection(name), ({ embedder }) => embedder).pipe(
+        untilMade(name, () => embedders.configured.identity)
+      )
 
     const statsOf = (name: CollectionName | undefined) =>
-      name === defaultCollection
-        ? Effect.catchTag(store.stats(name), "CollectionNotFound", () =>
-            Effect.map(store.stats(), (all) => ({ ...all, documents: 0, passages: 0 }))
+      name === undefined
+        ? store.stats()
+        : untilMade(name, () => Effect.map(store.stats(), (all) => ({ ...all, documents: 0, passages: 0 })))(
+            store.stats(name)
           )
-        : store.stats(name)
 
-    /** That of the default collection once there is one, else the one that it would get. */
-    const embedder = Effect.gen(function* () {
-      const found = yield* Effect.option(store.collection(defaultCollection))
-      const { identity, urgent } = Option.isSome(found)
-        ? yield* embedders.forCollection(found.value, "urgent")
-        : embedders.configured
-      return yield* urgent?.check ?? identity
-    })
+    const embedder = Effect.flatMap(
+      collections.embedder(defaultCollection, "urgent"),
+      ({ identity, urgent }) => urgent?.check ?? identity
+    )
 
     /** Goes the way that queries go, through the threads that answer them. */
-    const readable = Effect.catchTag(
-      Effect.asVoid(store.lookup(defaultCollection, [])),
-      "CollectionNotFound",
-      () => Effect.void
-    )
+    const readable = orEmpty(defaultCollection, [])(store.lookup(defaultCollection, []))
 
     /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
     const asking = yield* Effect.cachedWithTTL(

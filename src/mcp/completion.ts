@@ -1,5 +1,6 @@
 import type { CompleteRequest, CompleteResult } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
+import { orEmpty } from "../Collections.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
@@ -7,7 +8,6 @@ import { code, RpcError } from "./RpcError.ts"
 import * as prompts from "./prompts.ts"
 import * as resources from "./resources.ts"
 import type { Settings } from "./Tool.ts"
-import { orEmpty } from "./tools/request.ts"
 
 const most = 100
 

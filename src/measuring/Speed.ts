@@ -2,8 +2,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { percentile } from "./Benchmark.ts"
+import { untilMade } from "../Collections.ts"
 import { Indexer } from "../Indexer.ts"
-import { CollectionName, defaultCollection } from "../model/Collection.ts"
+import { CollectionName } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -85,11 +86,10 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
     return {
       /** Queries from the collection's own passages, and whole documents of it; the same for the same index and seed. */
       sample: Effect.fn("Speed.sample")(function* (collection: CollectionName, queries: number, seed: number) {
-        const { documents, passages } = yield* Effect.mapError(store.stats(collection), (error) =>
-          error._tag === "CollectionNotFound" && collection === defaultCollection
-            ? new NothingIndexed({ collection })
-            : error
-        )
+        const { documents, passages } = yield* untilMade(
+          collection,
+          () => new NothingIndexed({ collection })
+        )(store.stats(collection))
         const { databaseBytes, passages: allPassages } = yield* store.stats()
         const random = randomFrom(seed)
         const places = Array.from({ length: Math.max(queries, most.documents) }, random)

@@ -8,6 +8,7 @@ import * as errors from "../../src/api/errors.ts"
 import * as failures from "../../src/api/failures.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
+import { IndexingBusy } from "../../src/Indexer.ts"
 import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
@@ -161,7 +162,8 @@ it("declares each error with the status that it goes out with", () => {
     ...Store,
     ...RateLimiter,
     EmbedderUnavailable,
-    EntityNotFound
+    EntityNotFound,
+    IndexingBusy
   }
   for (const [name, failure] of Object.entries(failures)) {
     assert.property(classes, name)

@@ -1,13 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { distance } from "fastest-levenshtein"
+import { orEmpty } from "../../Collections.ts"
 import { Indexer } from "../../Indexer.ts"
 import { type CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import { Store } from "../../Store.ts"
 import { bounded, sourceCharacters } from "../../text/prompt.ts"
 import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
-import { orEmpty } from "./request.ts"
 
 const candidates = 5
 

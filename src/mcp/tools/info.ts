@@ -1,12 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { orEmpty } from "../../Collections.ts"
 import { Embedders } from "../../Embedders.ts"
 import { CollectionName, defaultCollection, describeEmbedder } from "../../model/Collection.ts"
 import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
 import { Store } from "../../Store.ts"
 import type { Settings } from "../Tool.ts"
-import { optional, orEmpty, plural } from "./request.ts"
+import { optional, plural } from "./request.ts"
 
 const count = (description: string) => Schema.Int.annotations({ description })
 

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
@@ -11,7 +12,7 @@ import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote } from "./quoted.ts"
-import { described, FilterArgument, maxTokens, optional, orEmpty, plural } from "./request.ts"
+import { described, FilterArgument, maxTokens, optional, plural } from "./request.ts"
 
 const defaultLimit = 100
 

@@ -1,10 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
-import { CollectionName, defaultCollection } from "../../model/Collection.ts"
+import { CollectionName } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
-import { type CollectionNotFound, Store } from "../../Store.ts"
+import { Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
 import type { Settings } from "../Tool.ts"
 
@@ -58,15 +58,6 @@ export type SearchArguments = typeof SearchArguments.Type
 /** Wants one property where an object has it, and none where it has not: for what is optional on the wire. */
 export const optional = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
-
-/** The default collection always exists, though it is made with its first document. */
-export const orEmpty =
-  <B>(collection: CollectionName, empty: B) =>
-  <A, E, R>(effect: Effect.Effect<A, E | CollectionNotFound, R>): Effect.Effect<A | B, E | CollectionNotFound, R> =>
-    collection === defaultCollection ? Effect.catchIf(effect, isNotFound, () => Effect.succeed(empty)) : effect
-
-const isNotFound = (error: unknown): error is CollectionNotFound =>
-  (error as { readonly _tag?: unknown } | null)?._tag === "CollectionNotFound"
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 

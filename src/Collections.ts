@@ -1,0 +1,75 @@
+import * as Effect from "effect/Effect"
+import { Embedders } from "./Embedders.ts"
+import { type CollectionName, defaultCollection } from "./model/Collection.ts"
+import { type CollectionNotFound, Store } from "./Store.ts"
+
+/**
+ * What holds for a collection that is not there: the default one always exists, though it is made with its first
+ * document, so `instead` stands for what it would give. Any other fails.
+ */
+export const untilMade =
+  <B, E2, R2>(name: CollectionName, instead: () => Effect.Effect<B, E2, R2>) =>
+  <A, E, R>(
+    effect: Effect.Effect<A, E | CollectionNotFound, R>
+  ): Effect.Effect<A | B, E | E2 | CollectionNotFound, R | R2> =>
+    name === defaultCollection ? Effect.catchIf(effect, isNotFound, instead) : effect
+
+/** The same where a value stands for what is not there yet. */
+export const orEmpty = <B>(name: CollectionName, empty: B) => untilMade(name, () => Effect.succeed(empty))
+
+const isNotFound = (error: unknown): error is CollectionNotFound =>
+  (error as { readonly _tag?: unknown } | null)?._tag === "CollectionNotFound"
+
+/** The collections by name, and the embedder that each of them records or would be made with. */
+export class Collections extends Effect.Service<Collections>()("clew/Collections", {
+  effect: Effect.gen(function* () {
+    const store = yield* Store
+    const embedders = yield* Embedders
+
+    /** The default one first, the others by name. */
+    const all = Effect.map(store.collections, (found) => [
+      ...found.filter(({ name }) => name === defaultCollection),
+      ...found.filter(({ name }) => name !== defaultCollection)
+    ])
+
+    return {
+      /** The collection, made with the configured embedder if it is new. */
+      open: Effect.fn("Collections.open")((name: CollectionName) =>
+        Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
+          Effect.flatMap(embedders.configured.identity, (identity) =>
+            Effect.catchTag(store.createCollection(name, identity), "CollectionExists", () => store.collection(name))
+          )
+        )
+      ),
+
+      /** The one that is named, else all: the default one first, the others by name. */
+      among: Effect.fn("Collections.among")((name: CollectionName | undefined) =>
+        name === undefined ? all : Effect.map(store.collection(name), (found) => [found])
+      ),
+
+      /** The one that is named, else all that have passages. An index without any has its default collection at most. */
+      searched: Effect.fn("Collections.searched")(function* (name: CollectionName | undefined) {
+        if (name !== undefined && name !== defaultCollection) return [yield* store.collection(name)]
+        const found = yield* store.collections
+        const full = name === undefined ? found.filter(({ passages }) => passages > 0) : []
+        return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)
+      }),
+
+      /** The embedder that a collection records, or would be made with. */
+      identity: Effect.fn("Collections.identity")((name: CollectionName) =>
+        store.collection(name).pipe(
+          Effect.map(({ embedder }) => embedder),
+          Effect.catchTag("CollectionNotFound", () => embedders.configured.identity)
+        )
+      ),
+
+      /** What embeds for a collection: the recorded embedder, or the one that it would be made with. */
+      embedder: Effect.fn("Collections.embedder")((name: CollectionName, patience: "patient" | "urgent" = "patient") =>
+        store.collection(name).pipe(
+          Effect.flatMap((found) => embedders.forCollection(found, patience)),
+          untilMade(name, () => Effect.succeed(embedders.configured))
+        )
+      )
+    }
+  })
+}) {}
