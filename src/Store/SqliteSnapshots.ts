@@ -8,7 +8,7 @@ import * as path from "node:path"
 import { type Snapshot, SnapshotRefused, Snapshots } from "../upkeep/Snapshots.ts"
 import { StoreUnavailable } from "../Store.ts"
 import { client, open } from "./sqlite/connect.ts"
-import { isBusy, typed } from "./sqlite/errors.ts"
+import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
 import { applicationId, inspect, ioReason } from "./sqlite/file/inspect.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
 import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
@@ -86,7 +86,7 @@ const copyOfBackup = (filename: string, target: string) =>
     )
   )
 
-/** Makes a copy an index of its own: one file, whose WAL is none that ever was. Gives what is in it. */
+/** Makes a copy an index of its own: one file, whose WAL is none that ever was. Gives what is in it; refuses damage where it is to be thorough. */
 const seal = (
   filename: string,
   thorough: boolean
@@ -103,7 +103,7 @@ const seal = (
             ({ table }) => `a row of ${table} refers to nothing`
           )
         ].filter((line) => line !== "ok")
-        if (found.length > 0) return yield* refuse(`The backup is damaged and was not put in place: ${found[0]}`)
+        if (found.length > 0) return yield* refuse(found[0]!)
       }
       yield* sql`PRAGMA journal_mode = DELETE`
       const [marked] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'file_mark'")
@@ -189,9 +189,22 @@ const restore = (filename: string, source: string) =>
         return yield* refuse(`${source} is the index itself; name a backup`)
       }
       if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
+      const kind = given.size === 0n && given.isFile() ? "empty" : kindOf(given)
+      if (kind !== undefined || !(yield* isOurs(source))) {
+        return yield* refuse(
+          `${source} is ${kind ?? "no backup of Clew's"}; name a file that \`clew backup\` made. Nothing was changed`
+        )
+      }
       const made = yield* partial(filename)
-      yield* copyOfBackup(source, made)
-      const snapshot = yield* seal(made, true)
+      const snapshot = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, true)).pipe(
+        Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
+        Effect.catchTag("SnapshotRefused", ({ reason }) =>
+          refuse(
+            `The backup ${source} is damaged (${reason}) and was not put in place. Take another one, or see by ` +
+              `\`clew doctor --db ${source}\` what of it can be mended`
+          )
+        )
+      )
       yield* holdOld(filename)
       yield* trying(filename, () => {
         move(made, filename)

@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { finished } from "node:stream/promises"
-import { createGzip } from "node:zlib"
+import { constants, createGzip, gunzipSync } from "node:zlib"
 import { ExportEnd } from "../model/Export.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
@@ -24,12 +24,49 @@ export const TransferReport = Schema.Struct({
 
 const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
 
+const head = '{"format":"clew-export"'
+
+const cannot = (file: string) => (error: unknown) =>
+  new FileUnusable({ message: `cannot write ${file}: ${(error as Error).message}` })
+
+/** Whether a file is an export by how it begins, compressed or not, or has nothing in it. */
+const isExport = (file: string): boolean => {
+  const fd = fs.openSync(file, "r")
+  try {
+    const bytes = Buffer.alloc(4096)
+    const begun = bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0))
+    const isPacked = begun[0] === 0x1f && begun[1] === 0x8b
+    const text = isPacked ? gunzipSync(begun, { finishFlush: constants.Z_SYNC_FLUSH }) : begun
+    return text.length === 0 || text.toString("latin1", 0, head.length) === head
+  } catch {
+    return false
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Fails where a file stands at the place of an export that is none itself. */
+const unlessTaken = (file: string) =>
+  Effect.try({
+    try: () => {
+      const stat = fs.statSync(file, { throwIfNoEntry: false })
+      return stat === undefined || (stat.isFile() && isExport(file))
+    },
+    catch: cannot(file)
+  }).pipe(
+    Effect.filterOrFail(
+      (isFree) => isFree,
+      () =>
+        new FileUnusable({
+          message: `${file} is there already and is no export of Clew's; name another file, or move it away`
+        })
+    )
+  )
+
 /** Writes lines to a new file for its owner alone, which takes its name when it is whole. */
 const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const cannot = (error: unknown) =>
-        new FileUnusable({ message: `cannot write ${file}: ${(error as Error).message}` })
       const name = `${file}.${process.pid}.partial`
       const [first, last] = yield* Effect.acquireRelease(
         Effect.try({
@@ -44,7 +81,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
             gzip.pipe(last)
             return [gzip, last] as const
           },
-          catch: cannot
+          catch: cannot(file)
         }),
         ([first, last]) =>
           Effect.sync(() => {
@@ -55,7 +92,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
       )
       const write = (line: string) =>
         Effect.async<void, FileUnusable>((resume) => {
-          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot(error)) : Effect.void))
+          first.write(`${line}\n`, (error) => resume(error ? Effect.fail(cannot(file)(error)) : Effect.void))
         })
       yield* Stream.runForEach(lines, write)
       yield* Effect.tryPromise({
@@ -64,7 +101,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
           await finished(last)
           fs.renameSync(name, file)
         },
-        catch: cannot
+        catch: cannot(file)
       })
     })
   )
@@ -75,7 +112,7 @@ export const exportIndex = define(
     summary: "Write all documents with their vectors as JSON Lines",
     positional: {
       name: "FILE",
-      summary: "The export; compressed where its name ends in .gz",
+      summary: "The export, compressed where its name ends in .gz; an older one there is replaced at once",
       min: 1,
       max: 1,
       paths: true
@@ -97,6 +134,7 @@ export const exportIndex = define(
       const { cwd } = yield* Place
       const file = path.resolve(cwd, name)
       const engine = yield* Engine
+      yield* unlessTaken(file)
       yield* Effect.gen(function* () {
         const { lines } = yield* Transfer
         let last = ""

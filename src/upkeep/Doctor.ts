@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Vector } from "../model/Passage.ts"
 import type { CollectionSummary } from "../model/Collection.ts"
-import { describeEmbedder } from "../model/Collection.ts"
+import { describeEmbedder, sameEmbedder } from "../model/Collection.ts"
 import type { Check } from "../model/Check.ts"
 import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
@@ -124,6 +124,29 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         )
       )
 
+    /** The embedder of the configuration, where no collection has it, so that it was not asked yet. */
+    const forNew = (known: ReadonlyArray<CollectionSummary>) =>
+      Effect.match(embedders.configured.identity, {
+        onSuccess: (identity): ReadonlyArray<Finding> =>
+          known.some(({ embedder }) => sameEmbedder(embedder, identity))
+            ? []
+            : [
+                {
+                  name: "embedder",
+                  status: "ok",
+                  detail: `new collections get ${describeEmbedder(identity)}, which answers`
+                }
+              ],
+        onFailure: ({ message }): ReadonlyArray<Finding> => [
+          {
+            name: "embedder",
+            status: "fail",
+            detail: `the configuration's, which new collections get: ${message}`,
+            next: "start what embeds, or set [embedding] in the configuration"
+          }
+        ]
+      })
+
     const examine = Effect.fnUntraced(function* (options: { readonly deep: boolean; readonly fix: boolean }) {
       const findings: Array<Finding> = [...(yield* examiner.examine)]
       // Vectors of an index that cannot be read are asked for no more.
@@ -133,6 +156,10 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const looked = yield* vectorsOf(collection, options)
         findings.push(...looked.findings)
         made += looked.made
+      }
+      // One that a collection has, and that does not answer, is said already.
+      if (!findings.some(({ name, status }) => name === "embedder" && status === "fail")) {
+        findings.push(...(yield* forNew(known)))
       }
       return { findings, made }
     })

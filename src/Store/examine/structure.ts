@@ -114,7 +114,7 @@ const segmentsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     : [
         ok(
           "segments",
-          `postings are in ${live.size} parts${left === 0 ? "" : `; ${left} more are being merged or taken away`}`
+          `postings are in ${live.size === 1 ? "one part" : `${live.size} parts`}${left === 0 ? "" : `; ${left} more are being merged or taken away`}`
         )
       ]
 })

@@ -27,6 +27,10 @@ export const isCannotOpen = (error: unknown): boolean =>
 /** Another connection holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
+/** What the file holds is not what SQLite wrote. */
+export const isDamage = (error: unknown): error is SqlError =>
+  error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
+
 /** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchIf(effect, isBusy, (first) =>

@@ -78,6 +78,12 @@ describe("doctor", () => {
     assert.strictEqual(silent.code, 4)
     assert.match(silent.stdout, /^fail model: Ollama .*127\.0\.0\.1:9/m)
 
+    // The collection has the packaged model; what the configuration wants for new ones is asked all the same.
+    writeFileSync(box.path("other.toml"), '[embedding]\nbackend = "ollama"\nurl = "http://127.0.0.1:9"\n')
+    const unembedded = await run("--config", "other.toml")
+    assert.strictEqual(unembedded.code, 4)
+    assert.match(unembedded.stdout, /^fail embedder: .*new collections get: .*127\.0\.0\.1:9/m)
+
     writeFileSync(box.path("other.toml"), "chunks = 3\n")
     const wrong = await run("--config", "other.toml")
     assert.strictEqual(wrong.code, 4)

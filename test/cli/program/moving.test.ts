@@ -46,6 +46,21 @@ it("exports and imports with the same answers and scores", async () => {
   assert.isFalse(fs.existsSync(box.path("fourth.db")))
 })
 
+it("exports over no file that is no export, such as the index or a note", async () => {
+  box.write({ "note.md": "A note.\n", "empty.jsonl": "" })
+  const { database = "" } = JSON.parse((await box.run(["doctor", "--json"])).stdout) as { readonly database?: string }
+  for (const file of ["note.md", database, "."]) {
+    const { code, stderr } = await box.run(["export", file])
+    assert.strictEqual(code, 1, file)
+    assert.match(stderr, /is there already and is no export/)
+  }
+  assert.strictEqual(fs.readFileSync(box.path("note.md"), "utf8"), "A note.\n")
+  assert.isNotEmpty((await answers())[0])
+  for (const file of ["empty.jsonl", "empty.jsonl", "new.gz", "new.gz"]) {
+    assert.strictEqual((await box.run(["export", file])).code, 0, file)
+  }
+})
+
 it("backs up and restores", async () => {
   const before = await answers()
   const made = await box.json(SnapshotReport, ["backup", "copy.db"])
