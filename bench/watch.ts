@@ -4,8 +4,8 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { median, program, temporaryFolder } from "./program.ts"
 
-/** Files followed, and seconds of idling. */
-const [files = 10_000, idle = 60] = process.argv.slice(2).map(Number)
+/** Files followed, seconds of idling, and seconds of edits, one a second, while memory is looked at. */
+const [files = 10_000, idle = 60, editing = 0] = process.argv.slice(2).map(Number)
 const words = "river mountain tide bread oven valley glacier lava moon sea dough crust stone wind harbour".split(" ")
 
 const folder = temporaryFolder()
@@ -51,6 +51,7 @@ for (const [name, code] of Object.entries(peers)) {
 
 const clew = program()
 const db = join(folder, "index.db")
+let log = ""
 const start = async (): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
   const child = spawn(process.execPath, [clew, "serve", "--port", "0", "--watch", root, "--db", db], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -63,7 +64,6 @@ const start = async (): Promise<{ readonly url: string; readonly child: ChildPro
   })
   process.on("exit", () => child.kill("SIGKILL"))
   const url = await new Promise<string>((resolve) => {
-    let log = ""
     child.stderr.on("data", (chunk) => {
       log += String(chunk)
       const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
@@ -110,6 +110,7 @@ for (let n = 0; n < 20; n++) {
 console.log(`from saving to finding: median ${median(saves).toFixed(0)} ms, most ${Math.max(...saves).toFixed(0)} ms`)
 console.log(`a scan of ${files} files, of which one has changed: median ${median(scans).toFixed(0)} ms`)
 
+const before = log.length
 const seconds = 10
 const began = performance.now()
 for (let n = 0; n < seconds * 100; n++) {
@@ -123,6 +124,8 @@ await until(() => finds(word), 100)
 console.log(
   `${seconds * 1000} appends to 500 files in ${(writing / 1000).toFixed(1)} s: the last is found after ${(performance.now() - began - writing).toFixed(0)} ms`
 )
+// What was said meanwhile, but for each request.
+for (const line of log.slice(before).split("\n")) if (line !== "" && !line.includes("POST /query")) console.log(`  ${line}`)
 
 await sleep(10_000)
 const first = figures()
@@ -131,4 +134,13 @@ const last = figures()
 console.log(
   `idle for ${idle} s: ${(((last.cpu - first.cpu) / idle) * 100).toFixed(2)} % CPU, memory from ${first.mb.toFixed(0)} to ${last.mb.toFixed(0)} MB`
 )
+if (editing > 0) {
+  const sizes: Array<number> = []
+  for (let n = 0; n < editing; n++) {
+    writeFileSync(fileOf(n % files), `# File ${n}\n\nedited ${n} ${words[n % 15]}\n`)
+    await sleep(1000)
+    if (n % 30 === 29) sizes.push(Math.round(figures().mb))
+  }
+  console.log(`an edit a second for ${editing} s: memory every 30 s, in MB: ${sizes.join(" ")}`)
+}
 child.kill("SIGTERM")
