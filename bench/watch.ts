@@ -125,7 +125,8 @@ console.log(
   `${seconds * 1000} appends to 500 files in ${(writing / 1000).toFixed(1)} s: the last is found after ${(performance.now() - began - writing).toFixed(0)} ms`
 )
 // What was said meanwhile, but for each request.
-for (const line of log.slice(before).split("\n")) if (line !== "" && !line.includes("POST /query")) console.log(`  ${line}`)
+for (const line of log.slice(before).split("\n"))
+  if (line !== "" && !line.includes("POST /query")) console.log(`  ${line}`)
 
 await sleep(10_000)
 const first = figures()

@@ -331,6 +331,8 @@ export class Store extends Context.Tag("clew/Store")<
 
     /** Does what is put off until there is time, such as merging, for some seconds at most. */
     readonly settle: () => Effect.Effect<void, StoreUnavailable>
+    /** Takes out what is left of deleted documents for some seconds at most; whether no byte of them is left. */
+    readonly purge: () => Effect.Effect<boolean, StoreUnavailable>
     /** Whether something that was dropped is still being taken away, or waits for it. */
     readonly sweeping: () => Effect.Effect<boolean, StoreUnavailable>
     /** Goes on with what was put off or broken off, beside everything else. */

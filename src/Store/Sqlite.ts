@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import { CollectionExists, DocumentNotFound, EmbedderMismatch, Store, type StoreUnavailable } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
-import { compact, settle, upkeepStep } from "./sqlite/compact.ts"
+import { compact, purge, settle, upkeepStep } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
@@ -167,6 +167,8 @@ const make = Effect.gen(function* () {
     ),
 
     settle: Effect.fn("Store.settle")(() => settle(database)),
+
+    purge: Effect.fn("Store.purge")(() => purge(database)),
 
     sweeping: Effect.fn("Store.sweeping")(() => read(sweep.isDue(sql))),
 

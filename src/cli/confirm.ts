@@ -10,6 +10,6 @@ export const confirmed = Effect.fnUntraced(function* (command: string, question:
   if (!isInteractive)
     return yield* new UsageError({ command, detail: `nobody to ask: ${question} Give --yes to go on` })
   if (yield* confirm(question)) return
-  yield* note("clew: nothing was deleted")
+  yield* note("clew: nothing was changed")
   return yield* stop(exitCode.failed)
 })

@@ -74,16 +74,20 @@ export const deleteDocuments = define(
             )
           ))
         ]
-        // Nobody else may come to do it.
-        yield* store.settle()
         const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
         const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
         const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
+        // Nobody else may come to do it.
+        yield* store.settle()
+        const isGone = documents === 0 || (yield* store.purge())
         yield* printResult(
           DeleteReport,
           { deleted_documents: documents, deleted_chunks: passages, not_found: missing },
           Effect.succeed(`Deleted ${count(documents, "document")}, ${count(passages, "passage")}`)
         )
+        if (!isGone) {
+          yield* note("clew: some words of it are still in the index's file; `clew compact` takes them out")
+        }
         if (!globals.json) {
           for (const name of missing) yield* note(`clew: ${name} is not in collection ${collection}`)
         }

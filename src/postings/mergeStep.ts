@@ -5,7 +5,7 @@ import { blockOf, type Head } from "./head.ts"
 import { Input, Merger, type Places } from "./merge.ts"
 import { type Runs, RunsBuilder } from "./runs.ts"
 import { type Segment, type SegmentStore, State } from "./SegmentStore.ts"
-import { plan, planWhole } from "./tiers.ts"
+import { plan, planClean, planWhole } from "./tiers.ts"
 import { bury, isDead, tombstones } from "./tombstones.ts"
 import { unique } from "./unique.ts"
 
@@ -15,9 +15,11 @@ export interface StepOptions {
   readonly bytes: number
   /** From so many passages on, beginning and ending a merge are steps of their own: heads are read and written whole. */
   readonly largePassages: number
-  /** Merges all that can be, not only what is due. */
-  readonly whole?: boolean
+  /** Merges what is due; or also whatever holds something deleted; or all that can be. */
+  readonly extent?: keyof typeof plans
 }
+
+const plans = { due: plan, clean: planClean, whole: planWhole }
 
 /** What a step does beside everything else. */
 export const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
@@ -237,7 +239,7 @@ export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
   for (const segments of byCollection(yield* store.inState(State.live))) {
     // Its segments are about to be replaced.
     if (rebuilt.has(segments[0]!.collection_id)) continue
-    const chosen = (options.whole === true ? planWhole : plan)(segments, ({ id }) => taken.has(id))
+    const chosen = plans[options.extent ?? "due"](segments, ({ id }) => taken.has(id))
     if (chosen.length === 0) continue
     yield* start(store, chosen)
     began = true

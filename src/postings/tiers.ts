@@ -45,6 +45,15 @@ export const planWhole = <A extends Sized>(
   return worn === undefined ? [] : [worn]
 }
 
+/** The segments to be merged next so that in the end nothing deleted is in any. */
+export const planClean = <A extends Sized>(
+  segments: ReadonlyArray<A>,
+  isTaken: (segment: A) => boolean
+): ReadonlyArray<A> => {
+  const due = plan(segments, isTaken)
+  return due.length > 0 ? due : segments.filter((segment) => !isTaken(segment) && segment.dead > 0).slice(0, 1)
+}
+
 /**
  * The segments to be merged next, of a collection's in order; small ones first, always neighbours, so that ids keep
  * their order. Empty: none. Leaves at most seven of a tier side by side, and little that is deleted.

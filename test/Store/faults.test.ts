@@ -82,6 +82,7 @@ const operations: Readonly<Record<string, (store: Service) => Effect.Effect<unkn
   put: (store) => store.put(defaultCollection, [note(3, " anew"), note(100)]),
   deleteSource: (store) => store.deleteSource(defaultCollection, "s4"),
   settle: (store) => store.settle(),
+  purge: (store) => store.purge(),
   reindex: reindexed,
   dropCollection: (store) =>
     Effect.zipRight(

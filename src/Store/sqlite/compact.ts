@@ -47,13 +47,28 @@ const patienceMs = 5000
 export const upkeepStep = (sql: SqlClient.SqlClient) =>
   Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
 
-/** Does what is put off until there is time, such as merging, for some seconds at most. */
-export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
+/** Takes steps while there are any, for some seconds at most; whether some are left. */
+const forAWhile = <E>(step: Effect.Effect<boolean, E>): Effect.Effect<boolean, E> =>
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + patienceMs
-    yield* Effect.repeat(Effect.zipLeft(write(upkeepStep(sql)), Effect.sleep(pause)), {
+    return yield* Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), {
       while: (more) => Effect.map(Clock.currentTimeMillis, (now) => more && now < until)
     })
+  })
+
+/** Does what is put off until there is time, such as merging, for some seconds at most. */
+export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
+  Effect.asVoid(forAWhile(write(upkeepStep(sql))))
+
+/**
+ * Takes the terms of what was deleted out of the postings, for some seconds at most, and empties the WAL; whether nothing
+ * of it is left.
+ */
+export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const left = yield* forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
+    const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return !left && checkpoint?.busy !== 1
   })
 
 /**
@@ -64,7 +79,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
   Effect.gen(function* () {
     const before = yield* typed(bytesOf(sql))
     yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
-    yield* Effect.repeat(write(mergeStep(sql, { ...step, whole: true })), { while: (more) => more })
+    yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
     const collections = yield* typed(
       sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
     )

@@ -31,6 +31,7 @@ export const writes = [
   "deleteMatching",
   "deleteSource",
   "settle",
+  "purge",
   "resume",
   "compact"
 ] as const satisfies ReadonlyArray<Name>

@@ -1,3 +1,4 @@
+import * as fs from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { CollectionsReport, DropReport } from "../../../src/cli/collections.ts"
 import { DeleteReport } from "../../../src/cli/delete.ts"
@@ -55,6 +56,27 @@ describe("delete", () => {
     assert.strictEqual((await box.json(DeleteReport, ["delete", "docs", "-y"])).deleted_documents, 5)
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 1)
     assert.strictEqual((await box.run(["delete", "doc", "-y"])).code, 1)
+  })
+
+  it("leaves no byte of what it deletes in the index's files, and what is left is found", async () => {
+    const secret = ["quokka", "glimmerport", "wonderby", "covertag", "veiled"]
+    box.write({
+      "veiled.md": "---\ntags: [covertag]\n---\n# Veiled\n\nThe quokka hides at Glimmerport with Alice Wonderby.\n"
+    })
+    assert.strictEqual((await box.run(["index", ".", "--db", "own.db"])).code, 0)
+    const files = () => fs.readdirSync(box.folder).filter((name) => name.startsWith("own.db"))
+    const found = () =>
+      secret.filter((word) =>
+        files().some((name) => fs.readFileSync(box.path(name)).toString("latin1").toLowerCase().includes(word))
+      )
+    assert.deepStrictEqual(found(), secret)
+    const { code, stderr } = await box.run(["delete", "veiled.md", "-y", "--db", "own.db"])
+    assert.strictEqual(code, 0, stderr)
+    assert.strictEqual(stderr, "")
+    assert.deepStrictEqual(found(), [])
+    assert.deepStrictEqual(files(), ["own.db"])
+    assert.strictEqual((await box.run(["query", "spring tide", "--alpha", "0", "--db", "own.db"])).code, 0)
+    assert.strictEqual((await box.run(["doctor", "--db", "own.db"])).code, 0)
   })
 
   it("deletes by id", async () => {
