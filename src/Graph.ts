@@ -3,8 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as asking from "./Graph/asking.ts"
 import { load } from "./Graph/network.ts"
 import * as ranking from "./Graph/ranking.ts"
+import { Llm } from "./Llm.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 import { Store } from "./Store.ts"
@@ -43,10 +45,28 @@ interface Parent {
   readonly passage: GraphPassage
 }
 
+/** Where a passage names an entity. */
+const placeIn = (passage: GraphPassage, entity: number) => ({
+  source: passage.source,
+  start_line: passage.startLine,
+  line: passage.mentions.find((mention) => mention.entity === entity)?.line ?? passage.startLine,
+  ...(passage.locator === undefined ? {} : { locator: passage.locator })
+})
+
+/** What a language model read in a passage about an entity and one of others, where one was asked. */
+const saysOf = ({ said }: GraphPassage, entity: number, others: ReadonlySet<number>): { readonly says?: string } => {
+  const found = said.find(({ object, subject }) => {
+    const [from, to] = [hashOf(keyOf(subject)), hashOf(keyOf(object))]
+    return (from === entity && others.has(to)) || (to === entity && others.has(from))
+  })
+  return found === undefined ? {} : { says: `${found.subject} ${found.relation} ${found.object}` }
+}
+
 /** Builds, asks and exports the knowledge graph. */
 export class Graph extends Effect.Service<Graph>()("clew/Graph", {
   effect: Effect.gen(function* () {
     const store = yield* Store
+    const llm = yield* Llm
 
     const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
       const hash = hashOf(keyOf(name))
@@ -88,6 +108,9 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           )
         ),
 
+      /** Has a language model read what is in the collection. */
+      asking: asking.make(store, llm),
+
       /** What is known of a name, and the entities at most `hops` passages away, by relations of these kinds. */
       entity: Effect.fn("Graph.entity")(function* (
         collection: CollectionName,
@@ -110,10 +133,9 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
               .map((mention) => ({
                 order: relation.get(passage.id) ?? 0,
                 mention: {
-                  source: passage.source,
+                  ...placeIn(passage, hash),
                   doc_id: passage.docId,
                   chunk_index: passage.ordinal,
-                  start_line: passage.startLine,
                   relation: mention.relation,
                   name: mention.name
                 },
@@ -126,6 +148,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         let front: ReadonlyArray<GraphPassage> = passages
         for (let hop = 1; hop <= hops && neighbours.length < limit; hop++) {
           const next = (yield* joined(collection, documents, front, kinds)).filter(({ hash }) => !seen.has(hash))
+          const before = new Set(seen)
           for (const { entity, hash, name, passage, relation } of next) {
             seen.add(hash)
             neighbours.push({
@@ -133,8 +156,8 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
               documents: entity.documents,
               hops: hop,
               relation,
-              source: passage.source,
-              start_line: passage.startLine
+              ...placeIn(passage, hash),
+              ...saysOf(passage, hash, before)
             })
           }
           front = yield* store.graphPassages(collection, [
@@ -191,9 +214,9 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           steps.unshift({
             from: names.get(parent.from) ?? from,
             to: names.get(at) ?? to,
-            source: parent.passage.source,
-            start_line: parent.passage.startLine,
+            ...placeIn(parent.passage, at),
             chunk_index: parent.passage.ordinal,
+            ...saysOf(parent.passage, at, new Set([parent.from])),
             text: parent.passage.text
           })
           at = parent.from

@@ -35,6 +35,8 @@ export interface Question {
   readonly model?: string | undefined
   /** Instead of the configured temperature, 0 to 2. */
   readonly temperature?: number | undefined
+  /** A JSON schema that a model's answer has to fit, as far as its server knows schemas. */
+  readonly schema?: object | undefined
 }
 
 /** What answers. */

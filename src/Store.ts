@@ -17,7 +17,7 @@ import { DocumentId } from "./model/Document.ts"
 import type { FileChange, IndexedRoot, KnownFile } from "./model/File.ts"
 import type { RankReport } from "./model/Explain.ts"
 import type { Filter } from "./model/Filter.ts"
-import type { Entity, GraphPassage, GraphStep } from "./model/Graph.ts"
+import type { Entity, GraphPassage, GraphStep, GraphUnasked, Said } from "./model/Graph.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type {
   Compacted,
@@ -365,6 +365,23 @@ export class Store extends Context.Tag("clew/Store")<
       after: number,
       limit: number
     ) => Effect.Effect<GraphStep, CollectionNotFound | StoreUnavailable>
+    /**
+     * Of the next passages after one, 0 before the first, those that this model was not asked about. One whose words it was
+     * asked about elsewhere gets what it said there.
+     */
+    readonly graphUnasked: (
+      collection: CollectionName,
+      model: string,
+      after: number,
+      limit: number
+    ) => Effect.Effect<GraphUnasked, CollectionNotFound | StoreUnavailable>
+    /** Keeps what a model said of a passage, and brings it into the graph; false: the passage is gone. */
+    readonly keepSaid: (
+      collection: CollectionName,
+      passage: number,
+      model: string,
+      said: Said
+    ) => Effect.Effect<boolean, CollectionNotFound | StoreUnavailable>
     /** The share of the collection's documents that name or link another, of a sample where there are many. */
     readonly linkage: (collection: CollectionName) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
     /** The next passages in the graph after one, 0 before the first, with their mentions. */

@@ -13,7 +13,7 @@ import { compass, embeddersLayer, makeEmbedder, words } from "./fakes.ts"
 
 export const many = CollectionName.make("many")
 
-/** A small index with postings, tombstones, metadata, codes and centroids. */
+/** A small index with postings, what a model said, tombstones, metadata, codes and centroids. */
 const build = (filename: string) =>
   Effect.gen(function* () {
     const { embedder } = yield* makeEmbedder()
@@ -55,6 +55,11 @@ const build = (filename: string) =>
     yield* store.put(defaultCollection, [found], { seenBy, files: [file] })
     const lines = Array.from({ length: 4200 }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
     yield* store.put(many, [yield* prepared(lines.join("\n"), "many")])
+    const { passages: unasked } = yield* store.graphUnasked(defaultCollection, "reader", 0, 2)
+    for (const { id, text } of unasked) {
+      const relations = [{ subject: text, relation: "is about", object: "château" }]
+      yield* store.keepSaid(defaultCollection, id, "reader", { entities: ["château"], relations })
+    }
   }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
 
 const doctor = (filename: string) =>
@@ -99,6 +104,7 @@ export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
     "run",
     "indexed_at"
   ],
+  graph_answers: ["model"],
   graph_linkages: ["changes", "documents", "linkage"],
   keyword_segments: ["stamp", "version", "through", "inputs"],
   roots: ["collection_id", "path", "include", "exclude", "run"],

@@ -1,9 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
-import type { Relation } from "../model/Graph.ts"
 import type { Store } from "../Store.ts"
 import { rareIn } from "../text/graph/measure.ts"
-import type { Network, NetworkNode } from "../text/graph/network.ts"
+import type { Network, NetworkEdge, NetworkNode } from "../text/graph/network.ts"
 
 /** Passages read at a time. */
 const page = 1000
@@ -11,7 +10,7 @@ const page = 1000
 interface Seen {
   readonly name: string
   readonly defines: boolean
-  readonly documents: Map<string, { readonly relation: Relation; readonly line: number }>
+  readonly documents: Map<string, Pick<NetworkEdge, "relation" | "line" | "locator">>
 }
 
 /** Reads a collection's graph, whole or its first passages, and ranks its nodes by PageRank. */
@@ -32,19 +31,20 @@ export const load = Effect.fn("Graph.load")(function* (
       break
     }
     read += passages.length
-    for (const { docId, mentions, source, startLine, title } of passages) {
+    for (const { docId, locator, mentions, source, title } of passages) {
       if (!titles.has(docId)) titles.set(docId, { source, title })
-      for (const { entity, name, relation } of mentions) {
+      for (const { entity, line, name, relation } of mentions) {
+        const evidence = { relation, line, ...(locator === undefined ? {} : { locator }) }
         const seen = entities.get(entity)
         if (seen === undefined) {
           entities.set(entity, {
             name,
             defines: relation === "defines",
-            documents: new Map([[docId, { relation, line: startLine }]])
+            documents: new Map([[docId, evidence]])
           })
         } else {
           if (relation === "defines" && !seen.defines) entities.set(entity, { ...seen, name, defines: true })
-          if (!seen.documents.has(docId)) seen.documents.set(docId, { relation, line: startLine })
+          if (!seen.documents.has(docId)) seen.documents.set(docId, evidence)
         }
       }
     }
@@ -65,7 +65,7 @@ export const load = Effect.fn("Graph.load")(function* (
     const id = `e${hash}`
     nodes.set(id, { id, kind: "entity", label: name })
     graph.addNode(id)
-    for (const [docId, { line, relation }] of documents) {
+    for (const [docId, evidence] of documents) {
       const document = `d${docId}`
       if (!nodes.has(document)) {
         const { source, title } = titles.get(docId)!
@@ -73,7 +73,7 @@ export const load = Effect.fn("Graph.load")(function* (
         graph.addNode(document)
       }
       graph.addEdge(document, id)
-      edges.push({ from: document, to: id, relation, line })
+      edges.push({ from: document, to: id, ...evidence })
     }
   }
   const ranks = graph.order === 0 ? {} : pagerank(graph, { getEdgeWeight: null })

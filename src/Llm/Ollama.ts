@@ -34,7 +34,7 @@ export const make = (options: ModelOptions): typeof Llm.Service => {
   const identity = (model = options.model) => ({ backend: "ollama" as const, model })
   return {
     identity: (model) => Effect.succeed(identity(model)),
-    answer: ({ history = [], model = options.model, prompt, temperature = options.temperature }) => {
+    answer: ({ history = [], model = options.model, prompt, schema, temperature = options.temperature }) => {
       const wrong = toOllamaError(url, model)
       const silence = () => silent(options, model)
       const begin = (ollama: Client) =>
@@ -44,6 +44,7 @@ export const make = (options: ModelOptions): typeof Llm.Service => {
               model,
               messages: [...history, { role: "user", content: prompt }],
               stream: true,
+              ...(schema === undefined ? {} : { format: schema }),
               options: { temperature, num_predict: maxTokens, num_ctx: contextTokens }
             }),
           catch: wrong

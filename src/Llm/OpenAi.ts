@@ -95,13 +95,16 @@ export const make = (
 
     return {
       identity: (model) => Effect.succeed(identity(model)),
-      answer: ({ history = [], model = options.model, prompt, temperature = options.temperature }) => {
+      answer: ({ history = [], model = options.model, prompt, schema, temperature = options.temperature }) => {
         const body = {
           model,
           messages: [...history, { role: "user", content: prompt }],
           temperature,
           max_tokens: maxTokens,
-          stream: true
+          stream: true,
+          ...(schema === undefined
+            ? {}
+            : { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } })
         }
         const parts = Stream.unwrapScoped(
           post(options, path, body).pipe(

@@ -11,6 +11,7 @@ import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import { put } from "./sqlite/put.ts"
 import * as files from "./sqlite/files.ts"
+import * as asking from "./sqlite/graph/asking.ts"
 import * as graph from "./sqlite/graph/edges.ts"
 import { entitiesOf } from "./sqlite/graph/entities.ts"
 import * as linkage from "./sqlite/graph/linkage.ts"
@@ -219,6 +220,16 @@ const make = Effect.gen(function* () {
 
     extendGraph: Effect.fn("Store.extendGraph")((name, after, limit) =>
       write(within(name, ({ id }) => Effect.zipLeft(graph.extend(sql, id, after, limit), linkage.keep(sql, id))))
+    ),
+
+    graphUnasked: Effect.fn("Store.graphUnasked")((name, model, after, limit) =>
+      write(within(name, ({ id }) => asking.unasked(sql, id, model, after, limit)))
+    ),
+
+    keepSaid: Effect.fn("Store.keepSaid")((name, passage, model, said) =>
+      write(
+        within(name, ({ id }) => Effect.zipLeft(asking.keepSaid(sql, id, passage, model, said), linkage.keep(sql, id)))
+      )
     ),
 
     linkage: Effect.fn("Store.linkage")((name) => read(within(name, ({ id }) => searching.linkages.of(sql, id)))),

@@ -1,30 +1,19 @@
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import { Graph } from "../Graph.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
-import { linkageWanted } from "../text/graph/measure.ts"
+import { GraphEntity, GraphPath, placeOf, Relation } from "../model/Graph.ts"
 import { largest, toDot, toGraphMl, toNodeLink } from "../text/graph/network.ts"
 import { define, group } from "./command.ts"
 import { Engine } from "./engine.ts"
+import { build } from "./graphBuild.ts"
 import * as Flag from "./flag.ts"
 import { oneLine } from "../text/prompt.ts"
 import * as options from "./options.ts"
-import { count, durationText, printResult } from "./output.ts"
+import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
-
-/** What `graph build --json` prints. */
-export const GraphBuildReport = Schema.Struct({
-  collection: Schema.String,
-  added_chunks: Schema.Int.annotations({ description: "Passages that were not in the graph before" }),
-  chunks: Schema.Int,
-  linkage: Schema.Finite.annotations({ description: "Share of the documents that name or link another" }),
-  build_time_ms: Schema.Int
-}).annotations({ identifier: "GraphBuildReport" })
 
 /** What `graph top --json` prints. */
 export const GraphTopReport = Schema.Struct({
@@ -49,51 +38,6 @@ const write = Effect.fnUntraced(function* (file: string | undefined, text: strin
   yield* (yield* FileSystem.FileSystem).writeFileString(file, text)
   yield* note(`clew: wrote ${file}`)
 })
-
-/** What the linkage is, and what follows from it. */
-export const linkageText = (linkage: number): string =>
-  `${Math.round(linkage * 100)} % of the documents name or link another: by itself a search ` +
-  (linkage < linkageWanted
-    ? `leaves the graph alone (below ${linkageWanted * 100} %)`
-    : "goes along the graph where the query names something in it")
-
-const build = define(
-  {
-    name: "build",
-    summary: "Bring into the graph what was indexed without it",
-    flags: { collection: options.collection, quiet: options.quiet },
-    details: [
-      "Documents come into the graph as they are indexed; this is for those indexed before there was a graph, or with graph.enabled = false. Broken off, it goes on where it was the next time."
-    ]
-  },
-  (flags) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { err, noteInPlace } = yield* Terminal
-      const collection = flags.collection ?? defaultCollection
-      yield* Effect.gen(function* () {
-        const graph = yield* Graph
-        const started = yield* Clock.currentTimeMillis
-        const done = yield* Stream.runFoldEffect(graph.build(collection), { added: 0, seen: 0 }, (sum, step) =>
-          Effect.gen(function* () {
-            const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
-            if (!flags.quiet && err.isTerminal) yield* noteInPlace(`clew: ${count(next.seen, "passage")} looked at`)
-            return next
-          })
-        )
-        const linkage = yield* graph.linkage(collection)
-        const took = (yield* Clock.currentTimeMillis) - started
-        yield* printResult(
-          GraphBuildReport,
-          { collection, added_chunks: done.added, chunks: done.seen, linkage, build_time_ms: took },
-          Effect.succeed(
-            `Added ${count(done.added, "passage")} of ${count(done.seen, "passage")} in ${durationText(took)}. ` +
-              linkageText(linkage)
-          )
-        )
-      }).pipe(Effect.provide(engine.open("change")))
-    })
-)
 
 const query = define(
   {
@@ -125,19 +69,18 @@ const query = define(
           ...(flags.limit === undefined ? {} : { limit: flags.limit }),
           kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
         })
-        const at = (source: string, line: number) => colors.cyan(oneLine(`${shown(cwd, source)}:${line}`))
+        const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
+          colors.cyan(oneLine(`${shown(cwd, place.source)}${placeOf(place)}`))
         const text = [
           `${colors.bold(oneLine(found.name))}  in ${count(found.documents, "document")}`,
           ...(found.description === undefined ? [] : [oneLine(found.description)]),
           "",
-          ...found.mentions.map(
-            ({ name, relation, source, start_line }) =>
-              `${relation.padEnd(8)}  ${at(source, start_line)}  ${oneLine(name)}`
-          ),
+          ...found.mentions.map((mention) => `${mention.relation.padEnd(8)}  ${at(mention)}  ${oneLine(mention.name)}`),
           ...(found.neighbours.length === 0 ? [] : ["", colors.bold("Neighbours")]),
           ...found.neighbours.map(
-            ({ documents, hops, name, relation, source, start_line }) =>
-              `${relation.padEnd(8)}  ${oneLine(name)} (${count(documents, "document")}${hops > 1 ? `, ${hops} steps away` : ""})  ${at(source, start_line)}`
+            ({ documents, hops, name, relation, says, ...place }) =>
+              `${relation.padEnd(8)}  ${oneLine(name)} (${count(documents, "document")}${hops > 1 ? `, ${hops} steps away` : ""})  ` +
+              `${at(place)}${says === undefined ? "" : `  ${colors.dim(oneLine(says))}`}`
           )
         ]
         yield* printResult(GraphEntity, found, Effect.succeed(text.join("\n")))
@@ -163,7 +106,8 @@ const path = define(
         const text = found.steps.map(
           (step) =>
             `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
-            `${colors.cyan(oneLine(`${shown(cwd, step.source)}:${step.start_line}`))}\n    ${oneLine(step.text.slice(0, 300))}`
+            `${colors.cyan(oneLine(`${shown(cwd, step.source)}${placeOf(step)}`))}` +
+            `${step.says === undefined ? "" : `  ${colors.dim(oneLine(step.says))}`}\n    ${oneLine(step.text.slice(0, 300))}`
         )
         yield* printResult(
           GraphPath,

@@ -13,7 +13,7 @@ import { bytesText, numberText, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 import { linkageIn } from "../Graph.ts"
-import { linkageText } from "./graph.ts"
+import { linkageText } from "./graphBuild.ts"
 import { version } from "../version.ts"
 
 export const info = define(

@@ -33,6 +33,39 @@ export interface GraphMention {
   readonly relation: Relation
   /** As the passage, its heading or its document's title has it. */
   readonly name: string
+  /** The line on which it stands, from 1; the passage's first where no text of its own says it. */
+  readonly line: number
+}
+
+/** What a language model says that a passage says: names as the passage has them, or its document's title. */
+export interface SaidRelation {
+  readonly subject: string
+  readonly relation: string
+  readonly object: string
+}
+
+export interface Said {
+  readonly entities: ReadonlyArray<string>
+  readonly relations: ReadonlyArray<SaidRelation>
+}
+
+/** A passage that a language model is to be asked about. */
+export interface UnaskedPassage {
+  readonly id: number
+  readonly heading: ReadonlyArray<string>
+  readonly text: string
+  readonly title: string | undefined
+}
+
+/** A step through a collection in search of passages that a model was not asked about. */
+export interface GraphUnasked {
+  /** Passages that the step looked at; 0: there are no more. */
+  readonly seen: number
+  /** The last of them, to go on after. */
+  readonly through: number
+  /** Those that got what the model had said of the same words. */
+  readonly taken: number
+  readonly passages: ReadonlyArray<UnaskedPassage>
 }
 
 /** A passage in the graph. `id` is its row's, rising in the order of storing. */
@@ -43,8 +76,12 @@ export interface GraphPassage {
   readonly title: string | undefined
   readonly ordinal: number
   readonly startLine: number
+  /** Where in a file that is no text it stands, as follows the file's name. */
+  readonly locator?: string | undefined
   readonly text: string
   readonly mentions: ReadonlyArray<GraphMention>
+  /** What a language model says that it says. */
+  readonly said: ReadonlyArray<SaidRelation>
 }
 
 /** How far the making of a graph has come. */
@@ -57,12 +94,25 @@ export interface GraphStep {
   readonly through: number
 }
 
+const locator = Schema.optional(
+  Schema.String.annotations({ description: "Page, slide or the like of that passage, as in #page=3" })
+)
+const says = Schema.optional(
+  Schema.String.annotations({ description: "What a language model read there about the two, where one was asked" })
+)
+
+/** What follows a source: the place in a file that is no text, else the line. */
+export const placeOf = ({ line, locator }: { readonly line: number; readonly locator?: string | undefined }): string =>
+  locator ?? `:${line}`
+
 /** A passage that has to do with an entity: where it stands, and the words that say so. */
 export const EntityMention = Schema.Struct({
   source: Schema.String.annotations({ description: "Source of the document, else its doc_id" }),
   doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
   chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
   start_line: Schema.Int.annotations({ description: "Line on which the passage begins, from 1" }),
+  line: Schema.Int.annotations({ description: "Line on which the name stands, from 1" }),
+  locator,
   relation: Relation,
   name: Schema.String.annotations({ description: "The name as this passage has it" })
 }).annotations({ identifier: "EntityMention", description: "A passage that has to do with an entity" })
@@ -73,7 +123,10 @@ export const Neighbour = Schema.Struct({
   hops: Schema.Int.annotations({ description: "Steps from the entity asked for" }),
   relation: Relation.annotations({ description: "What the passage that joins the two has to do with it" }),
   source: Schema.String.annotations({ description: "Source of that passage" }),
-  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" })
+  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" }),
+  line: Schema.Int.annotations({ description: "Line on which the name stands there, from 1" }),
+  locator,
+  says
 }).annotations({ identifier: "Neighbour", description: "An entity that a passage joins to another" })
 
 export const GraphEntity = Schema.Struct({
@@ -92,7 +145,10 @@ export const PathStep = Schema.Struct({
   to: Schema.String.annotations({ description: "The entity that it leads to" }),
   source: Schema.String.annotations({ description: "Source of the passage that has to do with both" }),
   start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" }),
+  line: Schema.Int.annotations({ description: "Line on which the name that it leads to stands, from 1" }),
+  locator,
   chunk_index: Schema.Int.annotations({ description: "That passage's place in its document, from 0" }),
+  says,
   text: Schema.String.annotations({ description: "That passage's text" })
 }).annotations({ identifier: "PathStep", description: "A step between two entities, with the passage that joins them" })
 

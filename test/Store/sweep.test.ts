@@ -65,6 +65,7 @@ const tables = [
   "code_epochs",
   "graph_passages",
   "graph_mentions",
+  "graph_answers",
   "keyword_segments",
   "keyword_postings",
   "keyword_tombstones",

@@ -149,9 +149,9 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     }
   }
   const config = Layer.merge(Config.layer(parts), Layer.provideMerge(Memory.layerConfig, Config.layerServer(parts)))
-  const engine = Answers.Default.pipe(
+  const engine = Layer.merge(Answers.Default, Graph.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
-    Layer.provideMerge(Layer.merge(Search.Default, Graph.Default)),
+    Layer.provideMerge(Search.Default),
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
     Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),

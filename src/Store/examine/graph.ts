@@ -1,10 +1,13 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
 import { mentionsOf } from "../../text/graph/extract.ts"
 import { relations } from "../../text/graph/mention.ts"
 import { pack, unpack } from "../../text/graph/pack.ts"
+import { fromStored } from "../../text/graph/said.ts"
 import { crcOf } from "../crc.ts"
+import { askedOf } from "../sqlite/graph/answers.ts"
 import { headingOf } from "../sqlite/passage.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
@@ -16,6 +19,8 @@ interface Row {
   readonly title: string | null
   readonly source: string | null
   readonly mentions: Uint8Array | null
+  readonly asked: string | null
+  readonly answer: string | null
 }
 
 interface Edge {
@@ -43,31 +48,26 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
   let missing = 0
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.mentions
+      `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.mentions, a.asked, a.answer
        FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
-         LEFT JOIN graph_passages AS g ON g.passage_id = p.id
+         LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
       [id, after]
     )
     const last = rows.at(-1)
     if (last === undefined) break
     after = last.id
-    for (const { heading, id: passage, mentions, ordinal, source, text, title } of rows) {
+    for (const { answer, asked, id: passage, mentions, ordinal, source, text, ...row } of rows) {
       if (mentions === null) {
         missing++
         continue
       }
       known++
-      const made = pack(
-        mentionsOf({
-          ordinal,
-          text,
-          heading: headingOf(heading),
-          title: title ?? undefined,
-          source: source ?? undefined
-        })
-      )
-      if (Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other.push(passage)
+      const its = { text, heading: headingOf(row.heading), title: row.title ?? undefined }
+      const said = Option.getOrUndefined(Option.flatMap(Option.fromNullable(answer), fromStored))
+      const made = pack(mentionsOf({ ...its, ordinal, said, source: source ?? undefined }))
+      if (asked !== null && (said === undefined || asked !== askedOf(its))) other.push(passage)
+      else if (Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other.push(passage)
       const edges = new Set(
         unpack(mentions).map(({ entity, relation }) =>
           digestOf({ entity, relation: relations.indexOf(relation), passage, ordinal })

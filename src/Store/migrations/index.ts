@@ -14,6 +14,7 @@ import digests from "./0012_digests.ts"
 import tableHeaders from "./0013_table_headers.ts"
 import contents from "./0014_contents.ts"
 import linkages from "./0015_linkages.ts"
+import graphAnswers from "./0016_graph_answers.ts"
 
 const migrations = {
   "0001_index": index,
@@ -30,7 +31,8 @@ const migrations = {
   "0012_digests": digests,
   "0013_table_headers": tableHeaders,
   "0014_contents": contents,
-  "0015_linkages": linkages
+  "0015_linkages": linkages,
+  "0016_graph_answers": graphAnswers
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

@@ -18,7 +18,8 @@ export interface PassageRow {
 
 const isLocator = Schema.is(Locator)
 
-const locatorOf = (json: string): Locator => {
+/** The locator that a row holds as JSON. */
+export const locatorOf = (json: string): Locator => {
   const locator = parsed<unknown>(json, () => "the locator of a passage")
   return isLocator(locator) ? locator : damaged("the locator of a passage is none that is known")
 }

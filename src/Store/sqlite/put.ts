@@ -13,6 +13,8 @@ import { documentCrc, type PassagePart } from "./documentCrc.ts"
 import { remove } from "./documents.ts"
 import * as files from "./files.ts"
 import { metadataRows } from "./filter.ts"
+import type { Answers } from "./graph/answers.ts"
+import * as answers from "./graph/answers.ts"
 import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
@@ -78,14 +80,15 @@ const insertAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
   rows: Rows,
-  inGraph: boolean
+  inGraph: boolean,
+  said: Answers
 ) {
   yield* insertRows(sql, "documents", documentColumns, rows.documents)
   yield* insertRows(sql, "metadata_values", ["key", "kind", "value", "document_id"], rows.metadata)
   yield* insertRows(sql, "passages", passageColumns, rows.passages)
   yield* keyword.insert(sql, collection, rows.keyword)
   yield* vectors.insert(sql, collection, rows.vectors)
-  if (inGraph) yield* graph.insert(sql, collection, rows.graph)
+  if (inGraph) yield* graph.insert(sql, collection, rows.graph, said)
 })
 
 /** Passages as their rows hold them. */
@@ -124,12 +127,9 @@ export const put = Effect.fnUntraced(function* (
   } = {}
 ) {
   const found = yield* resolve(sql, collection.id, documents)
-  yield* remove(
-    sql,
-    collection.id,
-    found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id))),
-    { paths: new Set(changes.map(({ path }) => path)) }
-  )
+  const replaced = found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))
+  const said = yield* answers.ofDocuments(sql, inGraph ? replaced : [])
+  yield* remove(sql, collection.id, replaced, { paths: new Set(changes.map(({ path }) => path)) })
   let documentId = yield* nextId(sql, "documents")
   let passageId = yield* nextId(sql, "passages")
   const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
@@ -140,7 +140,7 @@ export const put = Effect.fnUntraced(function* (
   const flush = Effect.suspend(() => {
     const full = rows
     rows = noRows()
-    return insertAll(sql, collection.id, full, inGraph)
+    return insertAll(sql, collection.id, full, inGraph, said)
   })
   const outcomes: Array<PutOutcome> = []
   for (const [index, document] of documents.entries()) {

@@ -27,6 +27,8 @@ export const writes = [
   "finishReindex",
   "rebuildStep",
   "extendGraph",
+  "graphUnasked",
+  "keepSaid",
   "deleteDocument",
   "deleteMatching",
   "deleteSource",

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Graph } from "../../Graph.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
-import { Relation } from "../../model/Graph.ts"
+import { placeOf, Relation } from "../../model/Graph.ts"
 import { bounded, oneLine } from "../../text/prompt.ts"
 import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
@@ -78,11 +78,11 @@ export const graphQuery = make({
               shown(found.name),
               ...(found.description === undefined ? [] : [oneLine(found.description)]),
               ...mentions.map(
-                ({ name, relation, source, start_line }) => `${relation} ${source}:${start_line} ${name}`
+                (mention) => `${mention.relation} ${mention.source}${shown(placeOf(mention))} ${mention.name}`
               ),
               ...neighbours.map(
-                ({ hops, name, relation, source, start_line }) =>
-                  `neighbour ${name} (${relation}, ${plural(hops, "step")}) ${source}:${start_line}`
+                ({ hops, name, relation, says, source, ...place }) =>
+                  `neighbour ${name} (${relation}, ${plural(hops, "step")}) ${source}${shown(placeOf(place))}${says === undefined ? "" : ` ${shown(says)}`}`
               )
             ])
           ].join("\n\n")

@@ -1,9 +1,11 @@
 import { functionWords } from "../terms/functionWords.ts"
+import type { Said } from "../../model/Graph.ts"
 import { keyOf } from "./key.ts"
 import { links } from "./links.ts"
 import type { Mention, Relation, Span } from "./mention.ts"
 import { names } from "./names.ts"
 import { pathKeys, stemOf } from "./paths.ts"
+import { placeOf } from "./place.ts"
 import { symbols } from "./symbols.ts"
 
 /** A passage, and what of its document the rules need. */
@@ -15,6 +17,8 @@ export interface Text {
   readonly ordinal: number
   readonly title?: string | undefined
   readonly source?: string | undefined
+  /** What a language model said of it. */
+  readonly said?: Said | undefined
 }
 
 /** More in one passage is a list or a table of names, which joins nothing. */
@@ -59,11 +63,16 @@ export const titleKeys = (title: string, text = ""): ReadonlyArray<string> => {
   return [...new Set(keys)].filter(tellsSomething)
 }
 
+const namesSaid = ({ entities, relations }: Said): ReadonlyArray<string> => [
+  ...entities,
+  ...relations.flatMap(({ object, subject }) => [subject, object])
+]
+
 /**
  * Everything that a passage has to do with entities, each key and relation once, where it stands first. A function of the
- * passage alone, so that a graph kept in step is the graph made anew.
+ * passage and of what was said of it, so that a graph kept in step is the graph made anew.
  */
-export const mentionsOf = ({ heading, ordinal, source, text, title }: Text): ReadonlyArray<Mention> => {
+export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
   const seen = { defines: new Set(), heads: new Set(), links: new Set(), imports: new Set(), mentions: new Set() }
   const add = (key: string, relation: Relation, { end, start }: Span): void => {
@@ -93,6 +102,11 @@ export const mentionsOf = ({ heading, ordinal, source, text, title }: Text): Rea
   }
   addNamed(names(text))
   addNamed(symbols(text))
+  // Behind what the rules find, so that a model takes nothing of that away.
+  for (const name of said === undefined ? [] : namesSaid(said)) {
+    const key = keyOf(name)
+    if (tellsSomething(key) && !seen.defines.has(key)) add(key, "mentions", placeOf(name, text) ?? nowhere)
+  }
   return found
 }
 

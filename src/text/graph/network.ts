@@ -17,6 +17,8 @@ export interface NetworkEdge {
   readonly relation: string
   /** The line of the document that says so. */
   readonly line: number
+  /** The place in a document that is no text, as follows its source. */
+  readonly locator?: string | undefined
 }
 
 /** A graph of documents and the entities that join them, nodes of the highest rank first. */
@@ -53,6 +55,7 @@ export const toGraphMl = ({ edges, nodes }: Network): string =>
     '<key id="rank" for="node" attr.name="rank" attr.type="double"/>',
     '<key id="relation" for="edge" attr.name="relation" attr.type="string"/>',
     '<key id="line" for="edge" attr.name="line" attr.type="int"/>',
+    '<key id="locator" for="edge" attr.name="locator" attr.type="string"/>',
     '<graph edgedefault="undirected">',
     ...nodes.map(
       ({ id, kind, label, rank, source }) =>
@@ -60,8 +63,9 @@ export const toGraphMl = ({ edges, nodes }: Network): string =>
         `${source === undefined ? "" : `<data key="source">${xml(source)}</data>`}<data key="rank">${rank}</data></node>`
     ),
     ...edges.map(
-      ({ from, line, relation, to }) =>
-        `<edge source="${xml(from)}" target="${xml(to)}"><data key="relation">${relation}</data><data key="line">${line}</data></edge>`
+      ({ from, line, locator, relation, to }) =>
+        `<edge source="${xml(from)}" target="${xml(to)}"><data key="relation">${relation}</data><data key="line">${line}</data>` +
+        `${locator === undefined ? "" : `<data key="locator">${xml(locator)}</data>`}</edge>`
     ),
     "</graph>",
     "</graphml>"
@@ -73,7 +77,7 @@ export const toNodeLink = ({ edges, nodes }: Network): string =>
     directed: false,
     multigraph: false,
     nodes,
-    links: edges.map(({ from, line, relation, to }) => ({ source: from, target: to, relation, line }))
+    links: edges.map(({ from, to, ...evidence }) => ({ source: from, target: to, ...evidence }))
   })
 
 const quoted = (text: string): string => JSON.stringify(text.replace(/\s+/gu, " "))

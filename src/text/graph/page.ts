@@ -76,7 +76,7 @@ const script = `
       title.textContent = node.label; sub.textContent = node.kind + (node.source ? ", " + node.source : "")
       for (const [n, edge] of near[i].slice(0, 200)) {
         const item = document.createElement("li"), say = document.createElement("small")
-        say.textContent = " " + edge.relation + " in " + (nodes[at.get(edge.from)].source || "") + ":" + edge.line
+        say.textContent = " " + edge.relation + " in " + (nodes[at.get(edge.from)].source || "") + (edge.locator || ":" + edge.line)
         item.append(link(n), say); list.append(item)
       }
       side.append(title, sub, list)

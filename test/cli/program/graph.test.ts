@@ -1,8 +1,11 @@
 import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
-import { afterAll, assert, beforeAll, it } from "vitest"
-import { GraphBuildReport, GraphTopReport } from "../../../src/cli/graph.ts"
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { GraphTopReport } from "../../../src/cli/graph.ts"
+import { GraphBuildReport } from "../../../src/cli/graphBuild.ts"
 import { GraphEntity, GraphPath } from "../../../src/model/Graph.ts"
+import { startOllama } from "../../ollama.ts"
 import { songQuestion, songs } from "../../songs.ts"
 import { Sandbox } from "./sandbox.ts"
 
@@ -83,6 +86,40 @@ it("brings in what was indexed without it, from where it was broken off", async 
     other.remove()
   }
 })
+
+it.scopedLive("has a language model read the passages: says how often before it asks, and asks about none twice", () =>
+  Effect.gen(function* () {
+    const said = {
+      entities: ["hit", "Hank Snow"],
+      relations: [{ subject: "This song", relation: "was a hit of", object: "Hank Snow" }]
+    }
+    const ollama = yield* startOllama([JSON.stringify(said)])
+    const env = { CLEW_LLM_BACKEND: "ollama", CLEW_LLM_URL: ollama.url, CLEW_LLM_MODEL: "small" }
+    const other = yield* Effect.acquireRelease(
+      Effect.sync(() => new Sandbox(files)),
+      (made) => Effect.sync(() => made.remove())
+    )
+    const run = (...args: ReadonlyArray<string>) => Effect.promise(() => other.run(args, { env }))
+    yield* run("index", "docs")
+    const first = yield* run("graph", "build", "--llm")
+    assert.strictEqual(first.code, 0, first.stderr)
+    assert.match(first.stderr, /^clew: small will be asked 3 times at most/)
+    assert.match(first.stdout, /Asked small 3 times: \d names, 1 relation\./)
+    const chats = ollama.asked.filter(({ path }) => path === "/api/chat")
+    assert.lengthOf(chats, 3)
+    assert.strictEqual(chats[0]!.body.format.properties.entities.type, "array")
+    const told = (yield* run("graph", "query", "this song")).stdout
+    assert.match(told, /Hank Snow \(2 documents\)  docs\/song\.md:3  This song was a hit of Hank Snow/)
+    const again = yield* Effect.promise(() => other.json(GraphBuildReport, ["graph", "build", "--llm"], { env }))
+    assert.deepStrictEqual(again.llm, { model: "small", calls: 0, unusable: 0, entities: 0, relations: 0 })
+    const none = yield* Effect.promise(() =>
+      other.run(["graph", "build", "--llm"], { env: { CLEW_LLM_BACKEND: "extractive" } })
+    )
+    assert.notStrictEqual(none.code, 0)
+    assert.include(none.stderr, "No language model is at hand")
+    assert.strictEqual((yield* run("graph", "build", "-m", "small")).code, 2)
+  })
+)
 
 it("goes along it, or not, as query, prompt and ask are told by --graph or search.graph", async () => {
   const other = new Sandbox(

@@ -5,22 +5,26 @@ import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
 import { relations } from "../../../text/graph/mention.ts"
 import { pack, unpack } from "../../../text/graph/pack.ts"
 import { inList, insertRows, list } from "../rows.ts"
+import * as answers from "./answers.ts"
 
 /** A passage that comes into the graph. */
 export interface GraphRow extends Text {
   readonly id: number
+  readonly title: string | undefined
 }
 
-/** Adds passages' mentions; to be called in the transaction that adds the passages. */
+/** Adds passages' mentions, with what a model said of them, or of the same words in `carried`; to be called in the transaction that adds the passages. */
 export const insert = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  rows: ReadonlyArray<GraphRow>
+  rows: ReadonlyArray<GraphRow>,
+  carried?: answers.Answers
 ) {
+  const said = yield* answers.take(sql, rows, carried)
   const packed: Array<ReadonlyArray<unknown>> = []
   const edges: Array<ReadonlyArray<number>> = []
   for (const row of rows) {
-    const bytes = pack(mentionsOf(row))
+    const bytes = pack(mentionsOf({ ...row, said: said.get(row.id) }))
     packed.push([row.id, Buffer.from(bytes)])
     for (const { entity, relation } of unpack(bytes)) {
       edges.push([collection, entity, relations.indexOf(relation), row.id, row.ordinal])

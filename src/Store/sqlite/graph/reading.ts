@@ -1,9 +1,13 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { DocumentId } from "../../../model/Document.ts"
 import type { GraphPassage } from "../../../model/Graph.ts"
+import { fragment } from "../../../model/Locator.ts"
 import { unpack } from "../../../text/graph/pack.ts"
+import { fromStored } from "../../../text/graph/said.ts"
+import { locatorOf } from "../passage.ts"
 import { inList, list } from "../rows.ts"
 import { nameOf } from "./name.ts"
 
@@ -14,10 +18,35 @@ interface Row {
   readonly title: string | null
   readonly ordinal: number
   readonly start_line: number
+  readonly end_line: number
+  readonly locator: string | null
   readonly line: number | null
   readonly text: string
   readonly heading: string
   readonly mentions: Uint8Array
+  readonly answer: string | null
+}
+
+/** Finds the line of an offset, where the passage is written in the file as it is stored. */
+const linesOf = ({ end_line, line, locator, start_line, text }: Row): ((at: number) => number) => {
+  if (line !== null) return () => line
+  const ends: Array<number> = []
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at)
+  if (locator !== null || ends.length !== end_line - start_line) return () => start_line
+  return (at) => {
+    const next = ends.findIndex((end) => end >= at)
+    return start_line + (next < 0 ? ends.length : next)
+  }
+}
+
+const mentionsOf = (row: Row): GraphPassage["mentions"] => {
+  const lineAt = linesOf(row)
+  return unpack(row.mentions).map((mention) => ({
+    entity: mention.entity,
+    relation: mention.relation,
+    name: nameOf(mention, row),
+    line: lineAt(mention.start)
+  }))
 }
 
 const toPassage = (row: Row): GraphPassage => ({
@@ -28,16 +57,18 @@ const toPassage = (row: Row): GraphPassage => ({
   ordinal: row.ordinal,
   startLine: row.line ?? row.start_line,
   text: row.text,
-  mentions: unpack(row.mentions).map((mention) => ({
-    entity: mention.entity,
-    relation: mention.relation,
-    name: nameOf(mention, row)
-  }))
+  ...(row.locator === null ? {} : { locator: fragment(locatorOf(row.locator)) }),
+  mentions: mentionsOf(row),
+  said: Option.match(Option.flatMap(Option.fromNullable(row.answer), fromStored), {
+    onNone: () => [],
+    onSome: ({ relations }) => relations
+  })
 })
 
-const select = `SELECT p.id, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, p.ordinal, p.start_line, d.line, p.text,
-    p.heading, g.mentions
-  FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id`
+const select = `SELECT p.id, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, p.ordinal, p.start_line, p.end_line, p.locator, d.line, p.text,
+    p.heading, g.mentions, a.answer
+  FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id
+    LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
 
 const rows = (sql: SqlClient.SqlClient, where: string, params: ReadonlyArray<string | number>) =>
   Effect.map(sql.unsafe<Row>(`${select} ${where}`, params), (found) => found.map(toPassage))

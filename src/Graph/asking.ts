@@ -1,0 +1,101 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { type Llm, LlmUnavailable } from "../Llm.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import type { UnaskedPassage } from "../model/Graph.ts"
+import type { Store } from "../Store.ts"
+import { answerSchema, promptFor, toSaid } from "../text/graph/said.ts"
+
+/** Passages that one look takes in. */
+const page = 100
+/** Questions that a server has to answer at a time. */
+const atOnce = 4
+
+/** What is ahead, before any question is asked. */
+export interface AskingPlan {
+  /** What is asked, as its answers are kept under. */
+  readonly model: string
+  /** Passages of the collection. */
+  readonly passages: number
+  /** Calls that it takes at most: passages of the same words need one. */
+  readonly calls: number
+}
+
+/** What came of a call. */
+export interface AskedPassage {
+  /** Whether the answer was what was asked for; one that was not is asked for again the next time. */
+  readonly usable: boolean
+  readonly entities: number
+  readonly relations: number
+}
+
+const nobody = (why: string | undefined) =>
+  new LlmUnavailable({
+    reason:
+      `No language model is at hand to read the passages${why === undefined ? "" : `: ${why}`}; ` +
+      "start one that [llm] names, or build the graph without it"
+  })
+
+/** Has a language model read passages for the graph. */
+export const make = (store: Store["Type"], llm: Llm["Type"]) => {
+  const look = (collection: CollectionName, model: string, after: number) =>
+    store.graphUnasked(collection, model, after, page)
+
+  const passages = (collection: CollectionName, model: string) =>
+    Stream.unfoldEffect(0, (after) =>
+      Effect.map(look(collection, model, after), (step) =>
+        step.seen === 0 ? Option.none() : Option.some([step, step.through] as const)
+      )
+    )
+
+  const askOne = Effect.fnUntraced(function* (
+    collection: CollectionName,
+    { id, ...asked }: UnaskedPassage,
+    plan: AskingPlan,
+    named: string | undefined
+  ) {
+    const generation = yield* llm.answer({
+      query: "",
+      hits: [],
+      prompt: promptFor(asked),
+      schema: answerSchema,
+      model: named,
+      temperature: 0
+    })
+    if (generation.llm.backend === "extractive") return yield* nobody(generation.llm.why)
+    const text = yield* Stream.runFold(generation.fragments, "", (before, fragment) => before + fragment)
+    return yield* Option.match(toSaid(text, asked), {
+      onNone: () => Effect.succeed<AskedPassage>({ usable: false, entities: 0, relations: 0 }),
+      onSome: (said) =>
+        Effect.map(store.keepSaid(collection, id, plan.model, said), (kept): AskedPassage => ({
+          usable: true,
+          entities: kept ? said.entities.length : 0,
+          relations: kept ? said.relations.length : 0
+        }))
+    })
+  })
+
+  return {
+    /** Who is to be asked, and how often; fails where there is no model. */
+    plan: Effect.fn("Graph.plan")(function* (collection: CollectionName, named?: string) {
+      const { backend, model, why } = yield* llm.identity(named)
+      if (backend === "extractive" || model === undefined) return yield* nobody(why)
+      const plan = yield* Stream.runFold(passages(collection, model), { passages: 0, calls: 0 }, (sum, step) => ({
+        passages: sum.passages + step.seen,
+        calls: sum.calls + step.passages.length
+      }))
+      return { model, ...plan } satisfies AskingPlan
+    }),
+
+    /** Asks about every passage that the plan's model was not asked about. Broken off, it goes on where it was. */
+    run: (collection: CollectionName, plan: AskingPlan, named?: string) =>
+      passages(collection, plan.model).pipe(
+        Stream.flatMap((step) => Stream.fromIterable(step.passages)),
+        Stream.mapEffect((passage) => askOne(collection, passage, plan, named), {
+          concurrency: atOnce,
+          unordered: true
+        })
+      )
+  }
+}

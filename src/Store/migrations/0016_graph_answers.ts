@@ -1,0 +1,17 @@
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+
+const statements = [
+  `CREATE TABLE graph_answers (
+    passage_id INTEGER PRIMARY KEY REFERENCES passages (id) ON DELETE CASCADE,
+    asked TEXT NOT NULL,
+    model TEXT NOT NULL,
+    answer TEXT NOT NULL
+  ) STRICT`,
+  "CREATE INDEX graph_answers_asked ON graph_answers (asked, model)"
+]
+
+/** What a language model said of passages, and the hash of what it was asked, by which a passage of the same words finds it. */
+export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+)

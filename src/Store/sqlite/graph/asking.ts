@@ -1,0 +1,109 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { GraphUnasked, Said } from "../../../model/Graph.ts"
+import { toStored } from "../../../text/graph/said.ts"
+import { inList, list } from "../rows.ts"
+import * as answers from "./answers.ts"
+import { type GraphRow, insert, remove } from "./edges.ts"
+
+interface Row {
+  readonly id: number
+  readonly ordinal: number
+  readonly text: string
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string | null
+  readonly model: string | null
+}
+
+const select = `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, a.model
+  FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
+
+const toRow = ({ heading, id, ordinal, source, text, title }: Row): GraphRow => ({
+  id,
+  ordinal,
+  text,
+  heading: JSON.parse(heading) as ReadonlyArray<string>,
+  title: title ?? undefined,
+  source: source ?? undefined
+})
+
+/** Brings passages into the graph once more, with what is said of them now. */
+const again = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: ReadonlyArray<GraphRow>
+) {
+  yield* remove(
+    sql,
+    collection,
+    rows.map(({ id }) => id)
+  )
+  yield* insert(sql, collection, rows)
+  // The linkage of a collection is kept for its state.
+  yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
+})
+
+/** Of the next passages after an id those that a model was not asked about; what it said of the same words is taken over. */
+export const unasked = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  model: string,
+  after: number,
+  limit: number
+) {
+  const seen = yield* sql.unsafe<Row>(`${select} WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`, [
+    collection,
+    after,
+    limit
+  ])
+  const rows = seen.filter((row) => row.model !== model).map((row) => ({ row: toRow(row), asked: "" }))
+  for (const one of rows) one.asked = answers.askedOf(one.row)
+  const known = yield* answers.to(
+    sql,
+    rows.map(({ asked }) => asked),
+    model
+  )
+  const taken = rows.flatMap(({ asked, row }) => {
+    const answer = known.get(asked)
+    return answer === undefined ? [] : [{ row, answer: { ...answer, id: row.id } }]
+  })
+  if (taken.length > 0) {
+    yield* answers.write(
+      sql,
+      taken.map(({ answer }) => answer)
+    )
+    yield* again(
+      sql,
+      collection,
+      taken.map(({ row }) => row)
+    )
+  }
+  return {
+    seen: seen.length,
+    through: seen.at(-1)?.id ?? after,
+    taken: taken.length,
+    passages: rows.flatMap(({ asked, row: { heading, id, text, title } }) =>
+      known.has(asked) ? [] : [{ id, heading, text, title }]
+    )
+  } satisfies GraphUnasked
+})
+
+/** Keeps what a model said of a passage and brings it into the graph; false where the passage is gone. */
+export const keepSaid = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passage: number,
+  model: string,
+  said: Said
+) {
+  const [found] = yield* sql.unsafe<Row>(`${select} WHERE p.id ${inList} AND d.collection_id = ?`, [
+    list([passage]),
+    collection
+  ])
+  if (found === undefined) return false
+  const row = toRow(found)
+  yield* answers.write(sql, [{ id: passage, asked: answers.askedOf(row), model, answer: toStored(said) }])
+  yield* again(sql, collection, [row])
+  return true
+})
