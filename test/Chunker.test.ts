@@ -1,10 +1,12 @@
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
 import { packagedTokenizer, Tokenizer } from "../src/packaged/Tokenizer.ts"
+import { nextTurn } from "../src/runtime/EventLoop.ts"
 import { chunk } from "../src/text/chunk.ts"
 
 const size = { chunkSize: 64, chunkOverlap: 8 }
@@ -33,15 +35,24 @@ it.scopedLive("cuts a long document as a short one, and lets everything else go 
   }).pipe(Effect.provide(layer))
 )
 
-it.scopedLive("is free at once when nobody waits any more, and cuts the next", () =>
+/** Threads that are at work. */
+const working = () => process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length
+
+it.scopedLive("ends at once what nobody waits for any more, and cuts the next", () =>
   Effect.gen(function* () {
     const chunker = yield* Chunker
-    const cutting = yield* Effect.fork(chunker.chunk(maze(20_000), "markdown"))
-    yield* Effect.sleep("200 millis")
-    const waiting = yield* Effect.fork(chunker.chunk(maze(100), "markdown"))
+    const untouched = yield* Effect.map(Layer.build(Layer.fresh(layer)), Context.get(Chunker))
+    for (const each of [chunker, untouched]) yield* each.chunk(maze(50), "markdown")
+    const idle = working()
+    const cutting = yield* Effect.fork(chunker.chunk(maze(4000), "markdown"))
+    let isWhole = false
+    yield* Effect.fork(Effect.tap(untouched.chunk(maze(2000), "markdown"), () => (isWhole = true)))
+    while (working() < idle + 2) yield* nextTurn
     yield* Fiber.interrupt(cutting)
-    const passages = yield* Fiber.join(waiting)
-    assert.isAbove(passages.length, 100)
+    while (working() === idle + 2) yield* nextTurn
+    assert.isFalse(isWhole, "half as much is cut by now")
+    const passages = yield* chunker.chunk(maze(50), "markdown")
+    assert.isAbove(passages.length, 50)
     assert.deepStrictEqual(passages[0]?.heading, ["The maze", "Turning 0"])
   }).pipe(Effect.provide(layer))
 )

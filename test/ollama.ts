@@ -202,11 +202,11 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
     return { url: `http://127.0.0.1:${port}`, faults, asked, state, stop, start: Effect.asVoid(listen(port)) }
   })
 
-/** Waits until something is so, for at most two seconds. */
+/** Waits until something is so, for at most twenty seconds. */
 export const eventually = (what: string, isSo: () => boolean): Effect.Effect<void> =>
   Effect.promise(async () => {
-    for (let left = 200; !isSo(); left--) {
-      if (left === 0) throw new Error(`not within two seconds: ${what}`)
+    for (let left = 2000; !isSo(); left--) {
+      if (left === 0) throw new Error(`not within twenty seconds: ${what}`)
       await wait(10)
     }
   })

@@ -15,6 +15,8 @@ export interface Faults {
   /** Closes after the reason to finish, without `[DONE]`. */
   withoutDone?: boolean
   slowMs?: number
+  /** The place of the fragment that never comes. */
+  stopAt?: number
   /** Why an answer ended; "stop" unless set. */
   finishReason?: "stop" | "length"
 }
@@ -50,6 +52,7 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         })
       send(chunk({ role: "assistant", content: null }))
       for (const [at, content] of [...answer, undefined].entries()) {
+        if (faults.stopAt === at) return
         if (faults.slowMs !== undefined) await wait(faults.slowMs)
         if (response.destroyed) return
         // What was written before goes out first.

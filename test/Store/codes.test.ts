@@ -15,6 +15,7 @@ import { codesOn } from "../../src/Store/sqlite/codes/store.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../src/Store/sqlite/transaction.ts"
 import * as vectors from "../../src/Store/sqlite/vectors.ts"
+import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { cosine, randomVectors } from "../codes/random.ts"
 
 type Sql = SqlClient.SqlClient
@@ -246,15 +247,16 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       const sql = yield* connect({ filename, mode: "create" })
       yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
       const arena = BlockCache.make()
-      const stop = new Int32Array(new SharedArrayBuffer(4))
-      const threads = Array.from({ length: 2 }, () => {
+      const stop = new Int32Array(new SharedArrayBuffer(12))
+      const threads = Array.from({ length: 2 }, (_, at) => {
         const thread = new Worker(new URL("../codes/searcher.mjs", import.meta.url), {
           workerData: {
             entry: new URL("../codes/searcherThread.ts", import.meta.url).href,
             filename,
             arena: arena.admit(),
             width,
-            stop
+            stop,
+            number: at + 1
           }
         })
         const messages: Array<unknown> = []
@@ -276,8 +278,11 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
         )
         yield* put(sql, rowsOf(next, randomVectors(50 + (round % 7), width, round)))
         next += 60
-        // Lets the threads have the processor.
-        yield* Effect.promise(() => new Promise((resume) => setTimeout(resume, 5)))
+        // Each thread searches now and then while this goes on.
+        const searched = threads.map((_, at) => Atomics.load(stop, at + 1))
+        const waits = () =>
+          threads.some(({ messages }, at) => messages.length < 2 && Atomics.load(stop, at + 1) === searched[at])
+        if (round % 10 === 0) while (waits()) yield* nextTurn
       }
       Atomics.store(stop, 0, 1)
       for (const { messages, next } of threads) {

@@ -9,11 +9,13 @@ import { transaction } from "../../src/Store/sqlite/transaction.ts"
 
 const port = parentPort!
 
-const { arena, filename, stop, width } = workerData as {
+const { arena, filename, number, stop, width } = workerData as {
   readonly filename: string
   readonly arena: CacheHandle
   readonly width: number
+  /** First whether to stop, then of each thread how often it has searched. */
   readonly stop: Int32Array
+  readonly number: number
 }
 
 /** Searches again and again, and tells of the first snapshot in which the codes are not those of the vectors. */
@@ -39,6 +41,7 @@ const searching = Effect.gen(function* () {
     )
     if (found !== stored) return { states: states.size, wrong: [found, stored] }
     states.add(found)
+    Atomics.add(stop, number, 1)
     if (last) return { states: states.size, wrong: undefined }
   }
 }).pipe(Effect.scoped)

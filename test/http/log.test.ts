@@ -115,7 +115,8 @@ it.scopedLive("has every counter from the start, and no series for each status o
 it.scopedLive("cuts what is still running once the grace is over", () =>
   Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
-    const { port, stop } = yield* filled({ gate, grace: Duration.millis(200) })
+    const reached = yield* Deferred.make<void>()
+    const { port, stop } = yield* filled({ gate, reached, grace: Duration.millis(200) })
     const ended = yield* Effect.fork(
       Effect.promise(() =>
         fetch(`http://127.0.0.1:${port}/query`, {
@@ -128,7 +129,7 @@ it.scopedLive("cuts what is still running once the grace is over", () =>
         )
       )
     )
-    yield* Effect.sleep("100 millis")
+    yield* Deferred.await(reached)
     yield* stop
     assert.strictEqual(yield* ended, "cut")
   })

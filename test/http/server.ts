@@ -63,6 +63,8 @@ export interface Given {
   readonly faults?: { embedder?: string; store?: string; defect?: unknown }
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
+  /** Done once a search has come to the gate. */
+  readonly reached?: Deferred.Deferred<void>
   /** What storing waits for. */
   readonly writing?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
@@ -99,7 +101,7 @@ const watcher = ({ watch }: Given) =>
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
 /** The real store, with whatever is wrong with it at the moment before each of its methods. */
-const store = ({ faults = {}, gate, writing }: Given) => {
+const store = ({ faults = {}, gate, reached, writing }: Given) => {
   const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
@@ -108,7 +110,9 @@ const store = ({ faults = {}, gate, writing }: Given) => {
   const waits: Readonly<Record<string, Deferred.Deferred<void> | undefined>> = { rank: gate, put: writing }
   const wait = (name: string) => {
     const until = waits[name]
-    return until === undefined ? Effect.void : Deferred.await(until)
+    if (until === undefined) return Effect.void
+    const here = name === "rank" && reached !== undefined ? Deferred.succeed(reached, undefined) : Effect.void
+    return Effect.zipRight(here, Deferred.await(until))
   }
   const wrap = (name: string, member: unknown) =>
     Effect.isEffect(member)

@@ -239,13 +239,15 @@ const heavy = Effect.gen(function* () {
       )
     )
   const searched = figure('clew_websocket_messages_total{type="search"}')
-  /** Searches so far, once there are no more. */
+  /** Searches so far, once thirty other answers in a row have seen no more. */
   const settled = Effect.gen(function* () {
-    while (true) {
-      const before = yield* searched
-      yield* Effect.sleep("500 millis")
-      if ((yield* searched) === before) return before
+    let [last, same] = [-1, 0]
+    while (same < 30) {
+      const now = yield* searched
+      same = now === last ? same + 1 : 0
+      last = now
     }
+    return last
   })
   return { port, searched, settled, connections: figure("clew_websocket_connections") }
 })
@@ -283,12 +285,13 @@ it.scopedLive("does no more for a client that has gone, and keeps nobody waiting
 it.scopedLive("finishes the answer in hand and says goodbye when the server shuts down", () =>
   Effect.gen(function* () {
     const gate = yield* Deferred.make<void>()
-    const { port, stop } = yield* start({ gate })
+    const reached = yield* Deferred.make<void>()
+    const { port, stop } = yield* start({ gate, reached })
     yield* ask(port, "POST", "/index", { body: { documents } })
     const idle = yield* open(port)
     const busy = yield* open(port)
     busy.send({ type: "search", id: 1, query: "maze", top_k: 2 })
-    yield* Effect.sleep("100 millis")
+    yield* Deferred.await(reached)
     const stopping = yield* Effect.fork(stop)
     assert.deepStrictEqual(yield* idle.ended, { code: 1001, reason: "The server is shutting down" })
     yield* Deferred.succeed(gate, undefined)

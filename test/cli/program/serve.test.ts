@@ -196,13 +196,15 @@ describe("serve", () => {
     const body = JSON.stringify({ query: "x" })
     const slow = Http.request(`${server.url}/query`, {
       method: "POST",
-      headers: { "content-type": "application/json", "content-length": body.length }
+      headers: { "content-type": "application/json", "content-length": body.length, expect: "100-continue" }
     })
+    const taken = new Promise((resolve) => slow.on("continue", resolve))
     const answer = new Promise<Http.IncomingMessage>((resolve, reject) =>
       slow.on("response", resolve).on("error", reject)
     )
+    slow.flushHeaders()
+    await taken
     slow.write(body.slice(0, 5))
-    await new Promise((resolve) => setTimeout(resolve, 200))
     server.child.kill("SIGTERM")
     assert.strictEqual(await closed, 1001)
     const late = await fetch(`${server.url}/health`).then(
