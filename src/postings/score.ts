@@ -21,9 +21,6 @@ export interface SearchOptions {
   readonly also: ReadonlyArray<number>
 }
 
-/** Passages that come beyond `depth` because they tie with the last; of more ties, those with the least ids. */
-const maxTied = 10_000
-
 /** Sizes of the kernel's structures. */
 const window = 8192
 const cursorBytes = 24
@@ -46,7 +43,7 @@ const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle
 const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: number) => number): number =>
   segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
 
-/** The best passages of segments that are loaded, best first, then by id; undefined once it is cancelled. */
+/** The best passages of segments that are loaded and all that tie with the last, best first, then by id; undefined once it is cancelled. */
 export const score = (
   arena: Arena,
   segments: ReadonlyArray<Segment>,
@@ -66,8 +63,9 @@ export const score = (
     return want.count * gain * idf(passages, matching)
   })
   const most = Math.min(depth, passages)
-  const room = 2 * (most + maxTied)
   const largest = Math.max(...segments.map((segment) => segment.passages))
+  // Whatever one stretch finds has room, so that no tie is lost.
+  const room = Math.min(stretch, Math.ceil(largest / window) * window)
   const [cursors, heap, sums, out, alsoAt, alsoScores, allowedAt] = arena.scratch([
     cursorBytes * wanted.length,
     8 * most,
@@ -103,8 +101,11 @@ export const score = (
       .map((id) => ({ id, ordinal: ids.ordinalOf(id) }))
       .filter(({ ordinal }) => ordinal >= 0 && (deadAt === 0 || !isDead(bytes.subarray(deadAt), ordinal)))
 
-  const candidates: Array<Scored> = []
+  let candidates: Array<Scored> = []
+  const above = (bound: number) => candidates.filter(({ score }) => score >= bound)
   const others: Array<Scored> = []
+  /** Candidates at which those are dropped that have been outdone. */
+  let next = window
   for (const segment of loaded) {
     const { deadAt, ids, lengthsAt } = segment
     const count = openCursors(segment)
@@ -136,17 +137,17 @@ export const score = (
         const at = out + entryBytes * entry
         candidates.push({ id: ids.idOf(words[at / 4]!), score: doubles[at / 8 + 1]! })
       }
+      if (candidates.length > next) {
+        candidates = above(kernel.bound())
+        next = 2 * candidates.length + window
+      }
       for (const [place, { id }] of within.entries()) {
         const score = doubles[alsoScores / 8 + place]!
         if (score > 0) others.push({ id, score })
       }
     }
   }
-  const bound = kernel.bound()
-  const ranked = candidates
-    .filter(({ score }) => score >= bound)
-    .sort((a, b) => b.score - a.score || a.id - b.id)
-    .slice(0, most + maxTied)
+  const ranked = above(kernel.bound()).sort((a, b) => b.score - a.score || a.id - b.id)
   const known = new Set(ranked.map(({ id }) => id))
   return [...ranked, ...others.filter(({ id }) => !known.has(id))]
 }

@@ -165,6 +165,36 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
     })
   )
 
+  it.scoped("puts more equals than anybody reads in the order of their documents, in both legs", () =>
+    Effect.gen(function* () {
+      const store = yield* open(yield* temporary, scanned)
+      yield* store.createCollection(defaultCollection, identity(16))
+      const same = randomVectors(1, 16, 5)[0]!
+      const other = same.map((value, at) => (at % 3 === 0 ? value : -value))
+      const copies = Array.from({ length: 100 }, () => same)
+      // What is stored last comes first. Others between them move the centroids that codes are made around.
+      for (let n = 130; n-- > 0;) {
+        const docId = `d${String(n).padStart(3, "0")}`
+        yield* store.put(defaultCollection, [
+          document(docId, copies, 1),
+          document(
+            `e${n}`,
+            copies.map(() => other),
+            2
+          )
+        ])
+      }
+      const first = Array.from({ length: 100 }, (_, at) => `d000.${at}`)
+      const ids = (found: ReadonlyArray<{ readonly id: string }>) => found.map(({ id }) => id)
+      assert.deepStrictEqual(ids(yield* best(store, same, { limit: 100 })), first)
+      assert.deepStrictEqual(ids(yield* best(store, same, { limit: 100, filter: { group: 1 } })), first)
+      const byWord = { vector: undefined, keyword: "x", limit: 100 }
+      assert.deepStrictEqual(ids(yield* best(store, same, byWord)), first)
+      assert.deepStrictEqual(ids(yield* best(store, same, { ...byWord, filter: { group: 1 } })), first)
+      assert.deepStrictEqual(ids(yield* best(store, same, { keyword: "x", limit: 100 })), first)
+    })
+  )
+
   it.scoped("loads codes once for all threads of a pool", () =>
     Effect.gen(function* () {
       const filename = yield* temporary

@@ -15,6 +15,7 @@ import { expand } from "./graph/expand.ts"
 import * as keyword from "./keyword.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
+import { thinned } from "./ties.ts"
 import * as vectors from "./vectors.ts"
 
 /** What a hit shows, by passage id. */
@@ -46,12 +47,14 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
   searched: (request) => searched(sql, searching, request),
 
   matching: (asked, query, options) =>
-    keyword.search(
-      sql,
-      asked.map(({ id }) => id),
-      query,
-      { ...options, mask: union(asked), passages: asked.reduce((sum, { passages }) => sum + passages, 0) }
-    ),
+    keyword
+      .search(
+        sql,
+        asked.map(({ id }) => id),
+        query,
+        { ...options, mask: union(asked), passages: asked.reduce((sum, { passages }) => sum + passages, 0) }
+      )
+      .pipe(Effect.flatMap((scored) => thinned(sql, scored, options.depth, options.also))),
 
   terms: (asked, query, { most, near, passages }) => {
     const wanted = wantedTerms(query, near)

@@ -12,6 +12,7 @@ import { codesOn, vectorsIn } from "./codes/store.ts"
 import * as codes from "../../codes/write.ts"
 import type { Mask } from "../../model/Mask.ts"
 import { passagesIn } from "./PassageRanges.ts"
+import { firstOf } from "./ties.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
 
@@ -107,10 +108,10 @@ const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"
 
-/** Most passages with the score of the last one that a leg hands over, for their places to decide. */
-const mostTied = 10_000
-
-/** The best of some of a table's vectors, exact, best first, and all that tie with the last; one of no direction has no score. */
+/**
+ * The best of some of a table's vectors, exact, best first, and all that tie with the last, or of very many the first by
+ * their places; and how many tie. One of no direction has no score.
+ */
 const best = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   from: string,
@@ -123,12 +124,19 @@ const best = Effect.fnUntraced(function* (
   )
   const found = rows.filter((row): row is Scored => row.score !== null)
   const last = found[depth - 1]?.score
-  if (last === undefined || found[depth]?.score !== last) return found.slice(0, depth)
-  const equal = yield* sql.unsafe<Scored>(
-    `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score = ? ORDER BY id LIMIT ?`,
-    [...params, last, mostTied]
+  if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
+  const equal = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT id FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score = ?`,
+    [...params, last]
   )
-  return [...found.filter(({ score }) => score > last), ...equal]
+  const ids = equal.map(({ id }) => id)
+  return {
+    found: [
+      ...found.filter(({ score }) => score > last),
+      ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
+    ],
+    ties: ids.length
+  }
 })
 
 /** How a vector search goes; see `[vector]` in the configuration. */
@@ -151,11 +159,19 @@ const manyFrom = 10_000
  */
 const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 1_000_000))
 
+/** How many candidates are asked for, one after the other, while equals may be missing among them. */
+const widened = (wanted: number, left: number): ReadonlyArray<number> => {
+  const all = [wanted]
+  for (let most = 8 * wanted; 2 * most < left; most *= 8) all.push(most)
+  return all
+}
+
 /**
- * The nearest passages by cosine similarity, best first, and all that tie with the last of them. Few are scored exactly
+ * The nearest passages by cosine similarity, best first, and all that tie with the last of them, or of very many the
+ * first by their places. Few are scored exactly
  * outright; of many the codes tell the candidates, which are then scored exactly.
  */
-export const search = (...args: Parameters<typeof find>) => comparable(find(...args))
+export const search = (...args: Parameters<typeof find>) => Effect.map(comparable(find(...args)), ({ found }) => found)
 
 const find = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -180,12 +196,17 @@ const find = Effect.fnUntraced(function* (
   if (mask !== undefined && (few || mask.count < Math.min(2 * wanted, exactBelow))) {
     return yield* among(passagesIn(mask))
   }
-  if (!few) {
-    const candidates = yield* searching.codes.nearest(codesOn(sql), collection, query, { wanted, mask: mask?.bits })
-    if (Option.isSome(candidates)) return yield* among(candidates.value)
-    if (mask !== undefined) return yield* among(passagesIn(mask))
+  // Equal vectors are estimated otherwise around each centroid, so of very many some may not be candidates.
+  for (const most of few ? [] : widened(wanted, left)) {
+    const candidates = yield* searching.codes.nearest(codesOn(sql), collection, query, {
+      wanted: most,
+      mask: mask?.bits
+    })
+    if (Option.isNone(candidates)) break
+    const some = yield* among(candidates.value)
+    if (2 * some.ties < most || candidates.value.length === left) return some
   }
-  return yield* best(sql, tableOf(collection), [blob(query)], depth)
+  return yield* mask === undefined ? best(sql, tableOf(collection), [blob(query)], depth) : among(passagesIn(mask))
 })
 
 /** The similarity of given passages, as far as they have a vector with a direction. */
