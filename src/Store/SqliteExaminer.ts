@@ -8,15 +8,16 @@ import { Examiner, type Finding } from "../upkeep/Examiner.ts"
 import { StoreUnavailable } from "../Store.ts"
 import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
-import { fail, guarded, messageOf, ok, warn } from "./examine/finding.ts"
+import { fail, guarded, messageOf, ok, salvage as salvaging, warn } from "./examine/finding.ts"
 import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
 import { formats, records } from "./examine/records.ts"
+import { salvage } from "./examine/salvage/salvage.ts"
 import * as structure from "./examine/structure.ts"
 import { toVector } from "./sqlite/codes/store.ts"
 import * as collections from "./sqlite/collections.ts"
 import { client, type DatabaseOptions, open } from "./sqlite/connect.ts"
-import { typed } from "./sqlite/errors.ts"
+import { isUnreadable, typed } from "./sqlite/errors.ts"
 import * as edges from "./sqlite/graph/edges.ts"
 import { headingOf } from "./sqlite/passage.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
@@ -102,17 +103,19 @@ const toPassage = (row: PassageRow) => ({
 })
 
 const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
-  const using = <A>(mode: "readonly" | "existing", use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) =>
-    typed(filename)(
-      Effect.scoped(
-        Effect.flatMap(open({ filename, mode }), ({ sql }) =>
-          transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))
-        )
+  const opened = <A>(mode: "readonly" | "existing", use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) =>
+    Effect.scoped(
+      Effect.flatMap(open({ filename, mode }), ({ sql }) =>
+        transaction(sql, mode === "readonly" ? "BEGIN" : "BEGIN IMMEDIATE")(use(sql))
       )
-    ).pipe(
-      // In an index that is looked over, what cannot be is damage, not a fault of the program.
-      Effect.catchAllDefect((defect) => new StoreUnavailable({ reason: `The index ${filename}: ${messageOf(defect)}` }))
     )
+  const using = <A>(...args: Parameters<typeof opened<A>>) =>
+    typed(filename)(opened(...args)).pipe(
+      // In an index that is looked over, what cannot be is damage, not a fault of the program.
+      Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect)))
+    )
+  const unreadable = (defect: unknown) =>
+    new StoreUnavailable({ reason: `The index ${filename}: ${messageOf(defect)}` })
   const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("readonly", use)
   const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("existing", use)
 
@@ -143,7 +146,12 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 
   return Examiner.of({
     examine: typed(filename)(structure.fresh).pipe(
-      Effect.flatMap((fresh) => read((sql) => look(sql, filename, fresh))),
+      Effect.flatMap((fresh) => opened("readonly", (sql) => look(sql, filename, fresh))),
+      Effect.catchIf(isUnreadable, (error) =>
+        Effect.succeed([fail("pages", `SQLite says: ${messageOf(error)}`, undefined, salvaging)])
+      ),
+      typed(filename),
+      Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect))),
       Effect.catchAll(({ reason }) =>
         Effect.succeed([
           fail("file", reason, "see `clew doctor` in the documentation; restore a backup, or index into a new file")
@@ -151,8 +159,11 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
       )
     ),
 
+    copy,
+
+    salvage: Effect.withSpan(typed(filename)(salvage(filename)), "Examiner.salvage"),
+
     mend: Effect.fn("Examiner.mend")(function* (cures) {
-      const name = yield* copy
       const { migrations } = yield* typed(filename)(structure.fresh)
       // Damage may stand in its way, and what is to be mended does not.
       const sweep = Effect.ignore(
@@ -182,7 +193,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
           Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)
         )
       )
-      return { copy: name, done }
+      return done
     }),
 
     collections: read(collections.all),

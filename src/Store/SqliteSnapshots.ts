@@ -4,52 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import * as path from "node:path"
 import { type Snapshot, SnapshotRefused, Snapshots } from "../upkeep/Snapshots.ts"
 import { StoreUnavailable } from "../Store.ts"
 import { client, open } from "./sqlite/connect.ts"
 import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
-import { applicationId, inspect, ioReason } from "./sqlite/file/inspect.ts"
+import { alone, inUse, move, partial, trying } from "./sqlite/file/exchange.ts"
+import { applicationId, inspect } from "./sqlite/file/inspect.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
 import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
 import * as RawFile from "./sqlite/file/RawFile.ts"
 import { isPresent } from "./sqlite/sweep.ts"
 
 const refuse = (reason: string) => Effect.fail(new SnapshotRefused({ reason }))
-
-const trying = <A>(filename: string, use: () => A) =>
-  Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
-
-/** A new file beside the target, for its owner alone, that is gone with the scope unless it was moved there. */
-const partial = (target: string) =>
-  Effect.acquireRelease(
-    trying(target, () => {
-      const name = `${target}.${process.pid}.partial`
-      fs.rmSync(name, { force: true })
-      fs.closeSync(fs.openSync(name, "wx", 0o600))
-      return name
-    }),
-    (name) =>
-      Effect.sync(() => {
-        for (const file of [name, ...besides(name)]) fs.rmSync(file, { force: true })
-      })
-  )
-
-const sync = (name: string) => {
-  const fd = fs.openSync(name, "r")
-  try {
-    fs.fsyncSync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
-}
-
-/** Puts a file in another's place, so that it is there after a power cut too. */
-const move = (from: string, to: string) => {
-  sync(from)
-  fs.renameSync(from, to)
-  sync(path.dirname(to))
-}
 
 /** Copies a database as one transaction sees it, by SQLite's own backup, a few pages at a time. */
 const copy = (sql: SqliteClient, target: string) =>
@@ -166,17 +132,10 @@ const holdOld = (filename: string): Effect.Effect<void, SnapshotRefused | StoreU
       (raw) => Effect.sync(() => RawFile.release(raw))
     )
     if (!belongs(filename, raw.fd)) return
-    const sql = yield* client(filename, false)
-    yield* sql`PRAGMA busy_timeout = 1000`.pipe(
-      Effect.zipRight(sql`PRAGMA journal_mode = DELETE`),
-      Effect.zipRight(sql`BEGIN EXCLUSIVE`),
-      Effect.catchAll((error) =>
-        isBusy(error)
-          ? refuse(
-              `Another program has ${filename} open (clew serve, mcp, watch or index); stop it, then restore again`
-            )
-          : Effect.logWarning(`The index that is replaced is damaged: ${String(error.cause)}`)
-      )
+    yield* Effect.catchAll(alone(filename), (error) =>
+      isBusy(error)
+        ? refuse(`${inUse(filename)}; stop it, then restore again`)
+        : Effect.logWarning(`The index that is replaced is damaged: ${String(error)}`)
     )
   })
 

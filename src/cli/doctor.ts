@@ -144,7 +144,7 @@ export const doctor = define(
     examples: ["clew doctor", "clew doctor --deep --json", "clew doctor --fix"],
     details: [
       "Exits with 4 where a check fails; a warning alone exits with 0. docs/doctor.md says what each check finds.",
-      "--fix copies the index first, makes postings, codes and missing vectors anew, mends counts and lists, and has the next clew index replace what is damaged."
+      "--fix copies the index first, makes postings, codes and missing vectors anew, mends counts and lists, and has the next clew index replace what is damaged. Where pages cannot be read, what can be goes into a new file."
     ]
   },
   ({ deep, fix }) =>

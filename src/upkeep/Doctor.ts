@@ -172,23 +172,34 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         ...(next === undefined ? {} : { next })
       }))
 
-    /** `deep` makes every vector anew and compares. `fix` mends, and then looks again. */
-    const run = Effect.fn("Doctor.run")(function* ({ deep, fix }: { readonly deep: boolean; readonly fix: boolean }) {
-      const first = yield* examine({ deep, fix: false })
-      const isWell = first.findings.every(({ status }) => status === "ok")
-      const cures = first.findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))
-      const lacks = first.findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
-      if (!fix || isWell || (cures.length === 0 && !lacks)) {
-        return { checks: bare(first.findings), fixed: [] } satisfies Report
-      }
-      const { copy, done } = yield* examiner.mend(cures)
+    const curesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Cure> =>
+      findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))
+
+    const mended = Effect.fnUntraced(function* (cures: ReadonlyArray<Cure>, deep: boolean) {
+      const done = cures.length > 0 ? yield* examiner.mend(cures) : []
       const { made } = yield* examine({ deep: false, fix: true })
       const last = yield* examine({ deep, fix: false })
-      return {
-        checks: bare(last.findings),
-        copy,
-        fixed: made > 0 ? [...done, `${made} vectors were made anew`] : done
-      } satisfies Report
+      return { checks: bare(last.findings), done: made > 0 ? [...done, `${made} vectors were made anew`] : done }
+    })
+
+    /** `deep` makes every vector anew and compares. `fix` mends, and then looks again. */
+    const run = Effect.fn("Doctor.run")(function* ({ deep, fix }: { readonly deep: boolean; readonly fix: boolean }) {
+      const { findings } = yield* examine({ deep, fix: false })
+      const isWell = findings.every(({ status }) => status === "ok")
+      const cures = curesOf(findings)
+      const lacks = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
+      if (!fix || isWell || (cures.length === 0 && !lacks)) {
+        return { checks: bare(findings), fixed: [] } satisfies Report
+      }
+      if (cures.some(({ _tag }) => _tag === "Salvage")) {
+        const salvaged = yield* examiner.salvage
+        const left = yield* examine({ deep: false, fix: false })
+        const { checks, done } = yield* mended([...curesOf(left.findings), ...salvaged.cures], deep)
+        return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] } satisfies Report
+      }
+      const copy = yield* examiner.copy
+      const { checks, done } = yield* mended(cures, deep)
+      return { checks, copy, fixed: done } satisfies Report
     })
 
     return { run, origins: examiner.origins }

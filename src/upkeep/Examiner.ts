@@ -18,6 +18,8 @@ export type Cure =
   /** The collection's graph is made anew from the texts. */
   | { readonly _tag: "Graph"; readonly collection: number }
   | { readonly _tag: "Checkpoint" }
+  /** What can be read goes into a new file, which takes the place of the damaged one. */
+  | { readonly _tag: "Salvage" }
 
 export interface Finding extends Check {
   readonly cure?: Cure | undefined
@@ -42,10 +44,18 @@ export class Examiner extends Context.Tag("clew/Examiner")<
   {
     /** Cheap checks first; whatever fails is a finding. Writes nothing. */
     readonly examine: Effect.Effect<ReadonlyArray<Finding>>
-    /** Copies the index first; gives the copy's name and what was done, a sentence each. */
-    readonly mend: (
-      cures: ReadonlyArray<Cure>
-    ) => Effect.Effect<{ readonly copy: string; readonly done: ReadonlyArray<string> }, StoreUnavailable>
+    /** Copies the index as it is, damaged or not; gives the copy's name. */
+    readonly copy: Effect.Effect<string, StoreUnavailable>
+    /** Gives what was done, a sentence each. */
+    readonly mend: (cures: ReadonlyArray<Cure>) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /**
+     * Puts a new index in the place of one whose pages cannot be read: what could be read of it, and is as it was stored.
+     * The damaged one keeps another name. What is derived is still to be made, as the cures say.
+     */
+    readonly salvage: Effect.Effect<
+      { readonly kept: string; readonly done: ReadonlyArray<string>; readonly cures: ReadonlyArray<Cure> },
+      StoreUnavailable
+    >
     readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
     /** Passages with vectors, or without, after one of them. */
     readonly embedded: (

@@ -8,8 +8,10 @@ import { inList, list } from "../sqlite/rows.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
-interface Row {
+/** A document as it is looked over. */
+export interface DocumentRow {
   readonly id: number
+  readonly collection_id: number
   readonly doc_id: string
   readonly source: string | null
   readonly title: string | null
@@ -22,16 +24,20 @@ interface Row {
   readonly crc: number | null
 }
 
-interface PassageRow extends PassagePart {
+/** A passage as it is looked over. */
+export interface PassageRow extends PassagePart {
   readonly id: number
   readonly document_id: number
 }
+
+export const passageColumns =
+  'id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator, table_header'
 
 /** Documents read at a time. */
 const page = 50
 
 /** What a document says of its passages, and how they follow each other. */
-const isInOrder = (row: Row, passages: ReadonlyArray<PassageRow>): boolean =>
+const isInOrder = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
   passages.length === row.passages &&
   (passages[0]?.id ?? null) === row.first_passage &&
   passages.every(({ id, ordinal }, place) => ordinal === place && id === row.first_passage! + place)
@@ -66,17 +72,28 @@ const metadataOf = (json: string) =>
       : undefined
   })
 
+/** Whether texts, title, headings, spans, lines and metadata are as they were stored. */
+const isSame = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
+  metadataOf(row.metadata) !== undefined &&
+  passages.every(({ heading }) => attempt(() => headingOf(heading)) !== undefined) &&
+  isWhole(passages) &&
+  (row.crc === null || documentCrc(row, passages) === row.crc)
+
+/** Whether all of a document is there, in its place and as it was stored. */
+export const isIntact = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
+  isInOrder(row, passages) && isSame(row, passages)
+
 /** Every document and passage of the index: counts, texts, spans, metadata. */
 export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const altered: Array<Row> = []
+  const altered: Array<DocumentRow> = []
   const misplaced: Array<string> = []
   const listed: Array<string> = []
   const miscounted: Array<string> = []
   let unprotected = 0
   let total = 0
   for (let after = 0; ;) {
-    const rows = yield* sql.unsafe<Row>(
-      `SELECT id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc
+    const rows = yield* sql.unsafe<DocumentRow>(
+      `SELECT id, collection_id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc
        FROM documents NOT INDEXED WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
       [after]
     )
@@ -86,7 +103,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     const ids = list(rows.map(({ id }) => id))
     const passages = new Map<number, Array<PassageRow>>(rows.map(({ id }) => [id, []]))
     for (const row of yield* sql.unsafe<PassageRow>(
-      `SELECT id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator, table_header
+      `SELECT ${passageColumns}
        FROM passages WHERE document_id ${inList} ORDER BY document_id, ordinal`,
       [ids]
     )) {
@@ -106,12 +123,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
       const name = row.source ?? row.doc_id
       const own = passages.get(row.id)!
       const metadata = metadataOf(row.metadata)
-      const isSame =
-        metadata !== undefined &&
-        own.every(({ heading }) => attempt(() => headingOf(heading)) !== undefined) &&
-        isWhole(own) &&
-        (row.crc === null || documentCrc(row, own) === row.crc)
-      if (!isSame) altered.push(row)
+      if (!isSame(row, own)) altered.push(row)
       if (row.crc === null) unprotected++
       if (!isInOrder(row, own)) misplaced.push(name)
       const wanted = metadataRows(metadata ?? {}).map((value) => JSON.stringify(value))

@@ -1,6 +1,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { Cure, Finding } from "../../upkeep/Examiner.ts"
+import { isUnreadable } from "../sqlite/errors.ts"
 
 /** So many of a kind are named. */
 const most = 5
@@ -35,6 +36,9 @@ export const messageOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
+/** What is to be done where pages cannot be read. */
+export const salvage: Cure = { _tag: "Salvage" }
+
 /** A check that cannot be done, because of what it reads, has found something too. */
 export const guarded = (
   name: string,
@@ -42,7 +46,9 @@ export const guarded = (
   cure?: Cure
 ): Effect.Effect<ReadonlyArray<Finding>> =>
   check.pipe(
-    Effect.catchAll((error) => Effect.succeed([fail(name, messageOf(error), unreadable, cure)])),
+    Effect.catchAll((error) =>
+      Effect.succeed([fail(name, messageOf(error), unreadable, isUnreadable(error) ? salvage : cure)])
+    ),
     Effect.catchAllDefect((defect) => Effect.succeed([fail(name, messageOf(defect), fixing, cure)]))
   )
 

@@ -4,10 +4,14 @@ import type { Finding } from "../../upkeep/Examiner.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
-import { fail, ok, some, warn } from "./finding.ts"
+import { fail, ok, salvage, some, warn } from "./finding.ts"
 import { migrations } from "./records.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
+
+/** What SQLite says of pages and not of rows, which indices can be made anew of. */
+const isOfPages = (line: string): boolean =>
+  /^(\*\*\*|tree|page|freelist|max rootpage|database disk|disk i\/o)/i.test(line)
 
 /** SQLite's own checks of pages, indices and references. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -19,7 +23,7 @@ export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   const pages =
     said.length === 1 && said[0] === "ok"
       ? ok("pages", "SQLite finds its pages and indices whole")
-      : fail("pages", `SQLite says: ${some(said)}`, anew, { _tag: "Rows" })
+      : fail("pages", `SQLite says: ${some(said)}`, undefined, said.some(isOfPages) ? salvage : { _tag: "Rows" })
   const references =
     orphans.length === 0
       ? ok("references", "every row belongs to something")

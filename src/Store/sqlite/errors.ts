@@ -31,6 +31,10 @@ export const isBusy = (error: unknown): boolean => error instanceof SqlError && 
 export const isDamage = (error: unknown): error is SqlError =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
 
+/** Pages of the file make no sense, or the disk does not give them. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof SqlError && /^SQLITE_(CORRUPT|IOERR(?!_(WRITE|FSYNC|LOCK|UNLOCK|SHM|NOMEM)))/.test(codeOf(error))
+
 /** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchIf(effect, isBusy, (first) =>

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3"
-import { appendFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
@@ -48,6 +48,36 @@ describe("doctor", () => {
     const last = await run("doctor", "--deep")
     assert.strictEqual(last.code, 0, last.stdout)
     assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
+  }, 300_000)
+
+  it("puts what can be read of a damaged file into a new one, and has the next index bring back the rest", async () => {
+    const run = (...args: ReadonlyArray<string>) => box.run([...args, "--db", "index.db"])
+    mkdirSync(box.path("many"))
+    for (let n = 0; n < 60; n++) {
+      writeFileSync(box.path(`many/${n}.md`), `# Chapter ${n}\n\n${`Page of chapter ${n}, with words. `.repeat(40)}\n`)
+    }
+    assert.strictEqual((await run("index", "many")).code, 0)
+    const bytes = readFileSync(box.path("index.db"))
+    const page = bytes.readUInt16BE(16)
+    const at = bytes.indexOf("Page of chapter 41, with")
+    bytes.fill(0, at - (at % page), at - (at % page) + page)
+    writeFileSync(box.path("index.db"), bytes)
+
+    const found = await run("doctor")
+    assert.strictEqual(found.code, 4)
+    assert.match(found.stdout, /^fail pages: /m)
+    const fixed = await run("doctor", "--fix")
+    assert.strictEqual(fixed.code, 0, fixed.stdout)
+    assert.match(fixed.stdout, /^As it was: .*index\.db\.\d+\.before-fix$/m)
+    assert.match(fixed.stdout.replaceAll(/\s+/g, " "), /Mended: \d\d documents could be read and are in a new file/)
+    assert.match(fixed.stdout, /documents are lost: .*41\.md/)
+    assert.deepStrictEqual(readFileSync(/^As it was: (.*)$/m.exec(fixed.stdout)![1]!), bytes)
+    assert.notMatch((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
+    const again = await run("index", "many")
+    assert.strictEqual(again.code, 0, again.stderr)
+    assert.match((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
+    const well = await run("doctor", "--deep")
+    assert.strictEqual(well.code, 0, well.stdout)
   }, 300_000)
 
   it("names what around the index is not as it should be, whatever it is", async () => {

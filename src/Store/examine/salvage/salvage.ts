@@ -1,0 +1,98 @@
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import type { Cure } from "../../../upkeep/Examiner.ts"
+import { StoreUnavailable } from "../../../Store.ts"
+import { client, open } from "../../sqlite/connect.ts"
+import { isBusy } from "../../sqlite/errors.ts"
+import { alone, inUse, move, partial, trying } from "../../sqlite/file/exchange.ts"
+import { inspect } from "../../sqlite/file/inspect.ts"
+import { besides, statOf } from "../../sqlite/file/place.ts"
+import { copyRows, type Salvaged } from "./copyRows.ts"
+
+/** So many lost documents are named. */
+const mostNamed = 1000
+
+/**
+ * The damaged file, to be read: itself, held against others, or where it cannot be opened as it is, a copy as long as
+ * its header says.
+ */
+const source = (filename: string, bytes: number) =>
+  Effect.gen(function* () {
+    const { size } = yield* trying(filename, () => fs.statSync(filename))
+    if (size >= bytes) {
+      const held = yield* Effect.either(alone(filename))
+      if (held._tag === "Right") return held.right
+      if (isBusy(held.left)) {
+        return yield* Effect.fail(
+          new StoreUnavailable({ reason: `${inUse(filename)}; stop it, then run \`clew doctor --fix\` again` })
+        )
+      }
+    }
+    const copied = yield* partial(`${filename}.damaged`)
+    yield* trying(filename, () => {
+      fs.copyFileSync(filename, copied)
+      if (size < bytes) fs.truncateSync(copied, bytes)
+      const wal = `${filename}-wal`
+      if (statOf(wal) !== undefined) fs.copyFileSync(wal, `${copied}-wal`)
+    })
+    return yield* client(copied, false)
+  })
+
+/** A second name for a file; where the file system knows no such thing, a name instead of its own. */
+const keepAs = (filename: string, name: string): void => {
+  try {
+    fs.linkSync(filename, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error
+    fs.renameSync(filename, name)
+  }
+}
+
+const sentences = (kept: string, found: Salvaged): ReadonlyArray<string> => {
+  const { documents, lost, missing, wasReindexing } = found
+  const unnamed = missing - Math.min(lost.length, mostNamed)
+  const names = lost.slice(0, mostNamed).join(", ")
+  return [
+    `${documents} documents could be read and are in a new file; the damaged one is ${kept}`,
+    ...(missing === 0
+      ? []
+      : [
+          `${missing} documents are lost${names === "" ? "" : `: ${names}`}${names !== "" && unnamed > 0 ? ` and ${unnamed} more` : ""}; ` +
+            "the next `clew index` brings back those that came from files, the others are to be indexed again"
+        ]),
+    ...(wasReindexing ? ["a change of embedder begins anew with the next `clew reindex`"] : [])
+  ]
+}
+
+/** Salvages an index; see `Examiner.salvage`. */
+export const salvage = (
+  filename: string
+): Effect.Effect<
+  { readonly kept: string; readonly done: ReadonlyArray<string>; readonly cures: ReadonlyArray<Cure> },
+  SqlError | StoreUnavailable
+> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { header } = yield* inspect(filename, "existing")
+      const from = yield* source(filename, header!.pages * header!.pageBytes)
+      const made = yield* partial(filename)
+      const found = yield* Effect.scoped(
+        Effect.flatMap(open({ filename: made, mode: "create" }), ({ sql }) => copyRows(from, sql))
+      )
+      const kept = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
+      yield* trying(filename, () => {
+        for (const file of besides(filename)) {
+          if (statOf(file) !== undefined) fs.renameSync(file, kept + file.slice(filename.length))
+        }
+        keepAs(filename, kept)
+        move(made, filename)
+      })
+      return {
+        kept,
+        done: sentences(kept, found),
+        cures: [{ _tag: "Rows" } as const, ...found.graphs.map((collection): Cure => ({ _tag: "Graph", collection }))]
+      }
+    })
+  )

@@ -1,0 +1,56 @@
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { client } from "../connect.ts"
+import { ioReason } from "./inspect.ts"
+import { besides } from "./place.ts"
+
+/** What Node says of a file, as what the store says. */
+export const trying = <A>(filename: string, use: () => A) =>
+  Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
+
+/** A new file beside the target, for its owner alone, that is gone with the scope unless it was moved there. */
+export const partial = (target: string) =>
+  Effect.acquireRelease(
+    trying(target, () => {
+      const name = `${target}.${process.pid}.partial`
+      fs.rmSync(name, { force: true })
+      fs.closeSync(fs.openSync(name, "wx", 0o600))
+      return name
+    }),
+    (name) =>
+      Effect.sync(() => {
+        for (const file of [name, ...besides(name)]) fs.rmSync(file, { force: true })
+      })
+  )
+
+const sync = (name: string) => {
+  const fd = fs.openSync(name, "r")
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Puts a file in another's place, so that it is there after a power cut too. */
+export const move = (from: string, to: string): void => {
+  sync(from)
+  fs.renameSync(from, to)
+  sync(path.dirname(to))
+}
+
+/**
+ * The only connection to a file, holding its lock until the scope ends; whoever opens it meanwhile waits. What was in its
+ * WAL is in the file then.
+ */
+export const alone = Effect.fnUntraced(function* (filename: string) {
+  const sql = yield* client(filename, false)
+  yield* sql`PRAGMA busy_timeout = 1000`
+  yield* sql`PRAGMA journal_mode = DELETE`
+  yield* sql`BEGIN EXCLUSIVE`
+  return sql
+})
+
+export const inUse = (filename: string): string =>
+  `Another program has ${filename} open (clew serve, mcp, watch or index)`
