@@ -8,7 +8,7 @@ import { chunk } from "./text/chunk.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 /** Raised whenever the same text would be cut otherwise than before, so that documents are indexed anew. */
-const revision = 3
+const revision = 4
 
 /** Characters beyond which cutting takes long enough to hold up everything else. */
 const long = 32_768

@@ -131,6 +131,36 @@ ${body}
     ])
   })
 
+  it("of AsciiDoc below an anchor or attributes, and closed by their signs", () => {
+    const text = `[[top]]
+Manual
+======
+
+${body}
+
+[[undo]]
+== Undoing a commit
+${body}
+
+[role="x"]
+[[deep]]
+=== Deep ===
+
+${body}
+
+Text that goes on
+== in a line
+${body}
+`
+    assert.deepStrictEqual(outline("asciidoc", text), [
+      "Manual",
+      "Manual > Undoing a commit",
+      "Manual > Undoing a commit > Deep"
+    ])
+    const passages = chunk(text, options({ format: "asciidoc", size: 40, overlap: 0 }))
+    assert.isTrue(passages.find(({ heading }) => heading.at(-1) === "Undoing a commit")?.text.startsWith("[[undo]]"))
+  })
+
   it("of reStructuredText, whose levels are as they first come", () => {
     const text = `=====
 Title

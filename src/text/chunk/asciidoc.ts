@@ -7,6 +7,8 @@ const underlines = "=-~^+"
 const verbatim = new Set(["-", ".", "+", "/"])
 
 const atx = /^(={1,6}|#{1,6})[ \t]+(?=\S)/
+/** An anchor, or attributes, of the block that follows: `[[id]]`, `[role="x"]`. */
+const attributes = /^\[[^\]]*\]{1,2}$/
 const item = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
 /** A term of a list, with what it means after it or on the next lines. */
 const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
@@ -14,8 +16,20 @@ const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
 
 const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
 
+/** The lines of a paragraph without the anchors and attributes that it begins with. */
+const bare = (above: ReadonlyArray<Line>): ReadonlyArray<Line> => {
+  const from = above.findIndex(({ text }) => !attributes.test(text))
+  return from < 0 ? [] : above.slice(from)
+}
+
+/** Where a title ends; its signs may close it too: `== Title ==`. */
+const endOfTitle = ({ end, text }: Line, marks: string): number =>
+  text.endsWith(` ${marks}`) && text.length > 2 * marks.length + 2
+    ? end - text.length + text.slice(0, -marks.length).trimEnd().length
+    : end
+
 const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => {
-  const [title, more] = above
+  const [title, more] = bare(above)
   const level = 1 + underlines.indexOf(repeated(line.text, 2) ?? " ")
   if (level === 0 || line.indent > 0 || title === undefined || more !== undefined || title.indent > 0) return undefined
   // As AsciiDoc has it, a line too long or too short by three is no underline.
@@ -29,10 +43,11 @@ export const asciidoc: Markup = {
     if (line.indent === 0) {
       const under = underline(line, above)
       if (under !== undefined) return under
-      const [marked, marks] = (line.first ? atx.exec(line.text) : null) ?? []
+      const opens = line.first || (above.length > 0 && bare(above).length === 0)
+      const [marked, marks] = (opens ? atx.exec(line.text) : null) ?? []
       if (marked !== undefined) {
-        const title = [line.start + marked.length, line.end] as const
-        return { is: "heading", level: marks!.length, title }
+        const title = [line.start + marked.length, endOfTitle(line, marks!)] as const
+        return { is: line.first ? "heading" : "underline", level: marks!.length, title }
       }
       const open = repeated(line.text, 4)
       if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
