@@ -37,7 +37,7 @@ export interface SearchOutcome {
 }
 
 /** The weight of the vector leg that measured best, by how the legs are fused. */
-const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.45 }
+const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.4 }
 
 /** What the vector leg is asked and how much of the query that says, 0 to 1, or why it is not asked. */
 type QueryVector = { readonly vector: Vector; readonly share: number } | { readonly missing: string }
@@ -134,6 +134,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           alpha: weight,
           fusion,
           rrfK: config.rrfK,
+          context: config.context,
           filter,
           graph: use === false ? undefined : { question: request.query, auto: use === "auto" },
           limit

@@ -162,7 +162,9 @@ it.scoped("fuses scores, or what the door is used to, unless the request or the 
       Search,
       Search.Default.pipe(
         Layer.provide(embeddersLayer(embedder)),
-        Layer.provide(Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, fusion: "score", graph: "auto" })),
+        Layer.provide(
+          Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context: true, fusion: "score", graph: "auto" })
+        ),
         Layer.provide(Layer.succeed(Store, store))
       )
     )

@@ -48,4 +48,4 @@ export const makeEmbedder = (identity: EmbedderIdentity = compass) =>
 export const embeddersLayer = (embedder: Embedder["Type"]) =>
   Embedders.layerSingle.pipe(Layer.provide(Layer.succeed(Embedder, embedder)))
 
-export const searchConfig = Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, graph: "auto" })
+export const searchConfig = Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context: true, graph: "auto" })

@@ -103,7 +103,7 @@ const search = Schema.Struct({
   alpha: optionalKey(
     "alpha",
     finite(limits.alpha.min, limits.alpha.max),
-    "Weight of the vector leg in hybrid search; unset: 0.4 for rrf, 0.45 for score"
+    "Weight of the vector leg in hybrid search; unset: 0.4"
   ),
   fusion: optionalKey(
     "fusion",
@@ -116,6 +116,7 @@ const search = Schema.Struct({
     10,
     "The constant of reciprocal rank fusion; the smaller, the more the first ranks count"
   ),
+  context: key("context", flag, true, "Where scores are fused, the passages before and after one count for it"),
   graph: key(
     "graph",
     autoOrFlag,

@@ -24,11 +24,11 @@ const termsOf = ({ name_bonus: bonus = 0, others, terms }: Keyword): string => {
 
 const legOf = (
   name: string,
-  leg: { rank?: number | undefined; score: number; contribution: number } | undefined
+  leg: { rank?: number | undefined; score: number; beside?: number | undefined; contribution: number } | undefined
 ): string =>
   leg === undefined
     ? `${name} –`
-    : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)} adds ${leg.contribution.toFixed(3)}`
+    : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)}${leg.beside === undefined ? "" : ` beside ${leg.beside.toFixed(3)}`} adds ${leg.contribution.toFixed(3)}`
 
 /** How a result's score came about, on a line. */
 export const explanationOf = ({ keyword, vector }: Explanation): string =>

@@ -17,6 +17,9 @@ export const ExplainedTerm = Schema.Struct({
 const leg = {
   rank: Schema.optional(count("Place in the leg's ranking, from 1; absent: beyond the leg's depth")),
   score: Schema.Finite.annotations({ description: "The leg's own score" }),
+  beside: Schema.optional(
+    Schema.Finite.annotations({ description: "Mean score of the passages before and after it, which count for it" })
+  ),
   contribution: Schema.Finite.annotations({ description: "What the leg adds to the result's score" })
 }
 
@@ -60,6 +63,7 @@ export const SearchExplanation = Schema.Struct({
     vector: count("The vector leg"),
     keyword: count("The keyword leg"),
     fuse: count("Fusing both"),
+    context: count("Counting the passages before and after"),
     read: count("Reading the results' texts")
   }).annotations({ description: "How long the stages took, in microseconds" })
 }).annotations({ identifier: "SearchExplanation", description: "How the search went" })

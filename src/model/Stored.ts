@@ -183,6 +183,8 @@ export interface RankRequest extends Asked {
   readonly fusion: Fusion
   /** The constant of reciprocal rank fusion, 10 unless given. */
   readonly rrfK?: number | undefined
+  /** Whether the passages before and after one count for it, where scores are fused; not unless given. */
+  readonly context?: boolean | undefined
   readonly filter: Filter
   /** The question, where the graph may lead on from the best hits; `auto`: only where it promises to help. */
   readonly graph?: { readonly question: string; readonly auto: boolean } | undefined

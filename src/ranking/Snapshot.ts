@@ -89,6 +89,9 @@ export interface Snapshot<E> {
     passages: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<{ readonly id: number; readonly heading: string; readonly text: string }>, E>
 
+  /** The passages before and after each in its document, as far as there are any. */
+  readonly beside: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<number>>, E>
+
   /** The collections that passages are in. */
   readonly homes: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, number>, E>
 

@@ -1,18 +1,19 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { explainedTerms, type Explanation } from "../model/Explain.ts"
+import { explainedTerms, type Explanation, type RankReport } from "../model/Explain.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { RankRequest } from "../model/Stored.ts"
 import type { Fused } from "../text/fusion.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
 import { terms } from "../text/terms.ts"
+import type { Beside } from "./context.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
 
-type Stage = "mask" | "vector" | "keyword" | "fuse" | "read"
+type Stage = keyof RankReport["stages_us"]
 
 /** Takes the time of a ranking's stages, in microseconds. */
 export class Stages {
-  readonly us: Record<Stage, number> = { mask: 0, vector: 0, keyword: 0, fuse: 0, read: 0 }
+  readonly us: Record<Stage, number> = { mask: 0, vector: 0, keyword: 0, fuse: 0, context: 0, read: 0 }
 
   /** The effect, under a span of the stage and with its time taken. */
   during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
@@ -39,8 +40,15 @@ export const explain = Effect.fnUntraced(function* <E>(
   request: RankRequest,
   best: ReadonlyArray<Fused<number>>,
   hits: ReadonlyArray<Hit>,
-  scoreIn: ScoreIn,
-  gains: ReadonlyMap<number, number>
+  {
+    beside,
+    gains,
+    scoreIn
+  }: {
+    readonly scoreIn: ScoreIn
+    readonly gains: ReadonlyMap<number, number>
+    readonly beside: Beside | undefined
+  }
 ) {
   const { terms: shown, total } =
     request.keyword === undefined
@@ -60,6 +68,7 @@ export const explain = Effect.fnUntraced(function* <E>(
     }
     const score = scoreIn("keyword", key)
     const gain = gains.get(key) ?? 0
+    const around = beside?.get(key)
     const found = shown.flatMap((want) => {
       const own = want.scores.get(key)
       return own === undefined
@@ -78,15 +87,23 @@ export const explain = Effect.fnUntraced(function* <E>(
     const similarity = scoreIn("vector", key)
     const others = (score ?? 0) / (1 + gain) - found.reduce((sum, term) => sum + term.score, 0)
     return {
-      ...(similarity === undefined
+      ...(similarity === undefined && parts.vector === 0
         ? {}
-        : { vector: { ...(vector && { rank: vector.rank }), score: similarity, contribution: parts.vector } }),
-      ...(score === undefined
+        : {
+            vector: {
+              ...(vector && { rank: vector.rank }),
+              score: similarity ?? 0,
+              ...(around?.vector === undefined ? {} : { beside: around.vector }),
+              contribution: parts.vector
+            }
+          }),
+      ...(score === undefined && parts.keyword === 0
         ? {}
         : {
             keyword: {
               ...(byWords && { rank: byWords.rank }),
-              score,
+              score: score ?? 0,
+              ...(around?.keyword === undefined ? {} : { beside: around.keyword }),
               contribution: parts.keyword,
               terms: found.sort((a, b) => b.score - a.score),
               ...(total > shown.length ? { others } : {}),

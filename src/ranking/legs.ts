@@ -19,12 +19,12 @@ export const toLeg = (
   sorted: ReadonlyArray<Ranked<number>>,
   others: ReadonlyArray<Scored>,
   depth: number
-): Leg<number> => {
+): Leg<number> & { readonly scores: ReadonlyMap<number, number> } => {
   const scores = new Map([
-    ...sorted.slice(depth).map(({ key, score }) => [key, score] as const),
-    ...others.map(({ id, score }) => [id, score] as const)
+    ...others.map(({ id, score }) => [id, score] as const),
+    ...sorted.map(({ key, score }) => [key, score] as const)
   ])
-  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id) }
+  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id), scores }
 }
 
 /** The ranking of one leg, where there is no other. */

@@ -12,6 +12,7 @@ import type { RankRequest } from "../model/Stored.ts"
 import { byRank, fuse, type Ranked } from "../text/fusion.ts"
 import { namesGain, namesIn } from "../text/names.ts"
 import { along } from "./along.ts"
+import { inContext } from "./context.ts"
 import { explain, type ScoreIn, Stages } from "./explain.ts"
 import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
@@ -68,7 +69,18 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     : asks
       ? alone("vector", vectorLeg)
       : alone("keyword", keywordLeg)
-  const complete = (yield* ties.learn(tied(order, request.limit))) ? order.toSorted(ties.best) : order
+  const scoreIn: ScoreIn = (name, key) => {
+    const leg = name === "vector" ? vectorLeg : keywordLeg
+    return leg.scores.get(key)
+  }
+  const { beside, order: placed } =
+    crosswise && request.context === true
+      ? yield* stages.during(
+          "context",
+          inContext(snapshot, order, scoreIn, (ids) => scoresOf(snapshot, asked, ids), ties)
+        )
+      : { order, beside: undefined }
+  const complete = (yield* ties.learn(tied(placed, request.limit))) ? placed.toSorted(ties.best) : placed
   const led = yield* Effect.withSpan(along(snapshot, asked, request, complete), "Store.graph")
   const best = led.order.slice(0, request.limit)
 
@@ -82,11 +94,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   })
   if (request.explain !== true) return { hits } satisfies Ranking as Ranking
 
-  const scoreIn: ScoreIn = (name, key) => {
-    const leg = name === "vector" ? vectorLeg : keywordLeg
-    return leg.ranked.find((candidate) => candidate.key === key)?.score ?? leg.scoreOf?.(key)
-  }
-  const explained = yield* explain(snapshot, asked, request, best, hits, scoreIn, gains)
+  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, beside })
   const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
   return {
     hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),

@@ -92,6 +92,20 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       [list(passages)]
     ),
 
+  beside: (passages) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly beside: number }>(
+        `SELECT p.id, n.id AS beside FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+         CROSS JOIN passages AS n ON n.id IN (p.id - 1, p.id + 1) AND n.document_id = p.document_id`,
+        [list(passages)]
+      ),
+      (rows) => {
+        const found = new Map<number, Array<number>>()
+        for (const { beside, id } of rows) found.set(id, [...(found.get(id) ?? []), beside])
+        return found
+      }
+    ),
+
   homes: (passages) =>
     Effect.map(
       sql.unsafe<{ readonly id: number; readonly collection: number }>(

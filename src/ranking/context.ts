@@ -1,0 +1,83 @@
+import * as Effect from "effect/Effect"
+import type { Scored } from "../model/Scored.ts"
+import type { Fused } from "../text/fusion.ts"
+import { present } from "../model/Damaged.ts"
+import type { Snapshot } from "./Snapshot.ts"
+import type { TieOrder } from "./ties.ts"
+
+/** Passages whose neighbours are looked at: the best of the fusion. Twenty gave the same results, all of them too. */
+const lookedAt = 50
+
+/** How much of a passage's score is its neighbours', by leg. As they measured best: docs/quality.md. */
+const share = { vector: 0.35, keyword: 0.1 } as const
+
+type Leg = keyof typeof share
+
+/** What the passages before and after a hit say of the question: the mean of their scores, where there are any. */
+export type Beside = ReadonlyMap<number, { readonly vector?: number; readonly keyword?: number }>
+
+const mean = (values: ReadonlyArray<number>): number | undefined =>
+  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
+
+/**
+ * The ranking of score fusion with the passages before and after one in its document counting for it, by their share of
+ * each leg's score: a section that answers goes on about it. Only the best of the ranking are looked at; what follows
+ * keeps its order, scaled to stay below them. A neighbour counts by its words only where it is a candidate itself.
+ */
+export const inContext = Effect.fnUntraced(function* <E>(
+  snapshot: Pick<Snapshot<E>, "beside">,
+  order: ReadonlyArray<Fused<number>>,
+  scoreIn: (leg: Leg, key: number) => number | undefined,
+  similarity: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>,
+  ties: TieOrder<E>
+) {
+  const [head, tail] = [order.slice(0, lookedAt), order.slice(lookedAt)]
+  const neighbours = yield* snapshot.beside(head.map(({ key }) => key))
+  const unknown = new Set([...neighbours.values()].flat().filter((key) => scoreIn("vector", key) === undefined))
+  const near = new Map((yield* similarity([...unknown])).map(({ id, score }) => [id, score]))
+  const beside = new Map(
+    head.map(({ key }) => {
+      const ids = neighbours.get(key) ?? []
+      const vector = mean(ids.flatMap((id) => scoreIn("vector", id) ?? near.get(id) ?? []))
+      const keyword = mean(ids.map((id) => scoreIn("keyword", id) ?? 0))
+      return [key, { ...(vector === undefined ? {} : { vector }), ...(keyword === undefined ? {} : { keyword }) }]
+    })
+  ) satisfies Beside
+
+  const units = { vector: unitOf("vector", order, scoreIn), keyword: unitOf("keyword", order, scoreIn) }
+  const risen = head.map((hit): Fused<number> => {
+    const around = present(beside.get(hit.key), () => `passage ${hit.key}`)
+    const partOf = (leg: Leg) =>
+      around[leg] === undefined
+        ? hit.parts[leg]
+        : (1 - share[leg]) * hit.parts[leg] + share[leg] * units[leg] * around[leg]
+    const parts = { vector: partOf("vector"), keyword: partOf("keyword") }
+    const score = parts.vector + parts.keyword
+    return { ...hit, parts, score, second: score }
+  })
+  risen.sort(ties.best)
+  return { order: [...risen, ...below(risen.at(-1), tail)], beside }
+})
+
+/** What a leg's score of 1 adds to the fused score. */
+const unitOf = (
+  leg: Leg,
+  order: ReadonlyArray<Fused<number>>,
+  scoreIn: (leg: Leg, key: number) => number | undefined
+): number => {
+  const some = order.find(({ key, parts }) => parts[leg] !== 0 && scoreIn(leg, key))
+  return some === undefined ? 0 : some.parts[leg] / scoreIn(leg, some.key)!
+}
+
+/** Hits with their scores scaled to stay below the last of those before them. */
+const below = (last: Fused<number> | undefined, hits: ReadonlyArray<Fused<number>>): ReadonlyArray<Fused<number>> => {
+  const first = hits[0]
+  if (first === undefined || last === undefined || first.score <= Math.max(0, last.score)) return hits
+  const factor = Math.max(0, last.score) / first.score
+  return hits.map((hit) => ({
+    ...hit,
+    score: hit.score * factor,
+    second: hit.second * factor,
+    parts: { vector: hit.parts.vector * factor, keyword: hit.parts.keyword * factor }
+  }))
+}
