@@ -109,7 +109,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         ],
         { concurrency: 2 }
       )
-      const { alsoSearched, degraded, fits, found, fusion, hint, mode, prompt: text } = outcome
+      const { alsoSearched, degraded, fits, found, fusion, hint, mode, prompt: text, readAs } = outcome
       const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
       const quotes = isBare && identity.backend === "extractive"
       const hits = quotes ? found : outcome.hits
@@ -121,6 +121,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         omitted,
         degraded,
         alsoSearched,
+        readAs,
         hint,
         llm: found.length === 0 ? unanswered(hint).llm : identity,
         generation:

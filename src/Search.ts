@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import * as Struct from "effect/Struct"
 import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
 import type { EmbedderUnavailable } from "./Embedder.ts"
@@ -10,11 +11,13 @@ import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, identicalEmbedder } from "./model/Collection.ts"
 import type { SearchExplanation } from "./model/Explain.ts"
-import { emptyFilter } from "./model/Filter.ts"
+import { emptyFilter, type Filter, isEmptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
+import type { ReadAs } from "./model/Reading.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, NearTerm, RankRequest } from "./model/Stored.ts"
+import { demandsOf, read, type Reading, relaxed } from "./Search/reading.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
 import { writtenAs } from "./text/spelling.ts"
 
@@ -29,6 +32,8 @@ export interface SearchOutcome {
   readonly degraded?: string | undefined
   /** Words searched for besides, since words of the query match nothing and these are spelled like them. */
   readonly alsoSearched?: ReadonlyArray<string> | undefined
+  /** How the query was read, where it has quotes, `-word` or `field:value`. */
+  readonly readAs?: ReadAs | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
   /** How the search went, where that was asked for. */
@@ -88,19 +93,19 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
       const offset = request.offset ?? 0
       const limit = (request.topK ?? config.topK) + offset
-      const filter = request.filter ?? emptyFilter
+      const given = request.filter ?? emptyFilter
 
-      const outcome = Effect.gen(function* () {
-        const collections = yield* searched(request.collection)
-        if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
+      const searchFor = Effect.fnUntraced(function* (collections: ReadonlyArray<Collection>, reading: Reading) {
+        const { demands, words } = reading
+        const filter = withFilters(given, reading.filters)
         const [[embedding, embedded], near] = yield* Effect.all(
           [
-            Effect.timed(alpha === 0 ? Effect.succeed([]) : embedFor(request.query, collections)),
+            Effect.timed(alpha === 0 ? Effect.succeed([]) : embedFor(words, collections)),
             alpha === 1
               ? Effect.succeed([])
               : store.nearTerms(
                   collections.map(({ name }) => name),
-                  request.query
+                  words
                 )
           ],
           { concurrency: "unbounded" }
@@ -118,7 +123,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           return { collection: collection.name, vector: vector?.vector, share: vector?.share ?? 1 }
         })
         const isBlind = asked.every(({ vector }) => vector === undefined)
-        const keyword = isBlind || alpha < 1 ? request.query : undefined
+        const keyword = isBlind || alpha < 1 ? words : undefined
         const degraded = shortcomings(embedded, keyword === undefined)
         // What the model does not know of a query, words alone can find.
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
@@ -136,27 +141,54 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           rrfK: config.rrfK,
           context: config.context,
           filter,
-          graph: use === false ? undefined : { question: request.query, auto: use === "auto" },
+          demands,
+          graph: use === false ? undefined : { question: words, auto: use === "auto" },
           limit
         }
-        const { hits, report } = yield* request.explain === true
+        // What went unread for a phrase only the report says.
+        const { hits, report } = yield* request.explain === true || demands !== undefined
           ? store.explain(ranking)
           : Effect.map(store.rank(ranking), (hits) => ({ hits, report: undefined }))
+        const unchecked = report?.unchecked ?? 0
+        const readAs =
+          reading.readAs === undefined || unchecked === 0 ? reading.readAs : { ...reading.readAs, unchecked }
         const embedUs = Math.round(Duration.toMillis(embedding) * 1000)
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
-        const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
+        const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(given), Store, store)
         const alsoSearched = wordsOf(near, hits)
         return {
-          hits,
+          hits:
+            request.explain === true || report === undefined
+              ? hits
+              : hits.map((hit): Hit => Struct.omit(hit, "explain")),
           mode,
+          ...(readAs === undefined ? {} : { readAs }),
           ...(alsoSearched.length === 0 ? {} : { alsoSearched }),
           ...(mode === "hybrid" ? { fusion } : {}),
           ...(degraded === undefined ? {} : { degraded }),
           ...(hint === undefined ? {} : { hint }),
-          ...(report === undefined
+          ...(report === undefined || request.explain !== true
             ? {}
-            : { explain: { ...report, stages_us: { ...report.stages_us, embed: embedUs } } })
+            : {
+                explain: {
+                  ...(readAs === undefined ? {} : { read_as: readAs }),
+                  ...Struct.omit(report, "unchecked"),
+                  stages_us: { ...report.stages_us, embed: embedUs }
+                }
+              })
         }
+      })
+
+      const outcome = Effect.gen(function* () {
+        const collections = yield* searched(request.collection)
+        if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
+        const names = collections.map(({ name }) => name)
+        const reading = yield* Effect.provideService(read(request.query, names), Store, store)
+        const found = yield* searchFor(collections, reading)
+        if (found.hits.length > 0 || reading.readAs === undefined) return found
+        // Text that was pasted is not left without an answer for its quotes.
+        if (reading.hasWords) return yield* searchFor(collections, relaxed(request.query))
+        return { ...found, hint: [...(found.hint === undefined ? [] : [found.hint]), unmet(reading.readAs)].join("; ") }
       })
 
       // A collection may go between the look at what there is and the search.
@@ -174,6 +206,14 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   }),
   dependencies: [Collections.Default]
 }) {}
+
+/** Why a query of nothing but demands finds nothing. */
+const unmet = (readAs: ReadAs): string =>
+  `no passage is found ${demandsOf(readAs)}; leave out quotes, dashes and fields to search for the words`
+
+/** A filter and others besides, all of which must match. */
+const withFilters = (given: Filter, others: ReadonlyArray<Filter>): Filter =>
+  others.length === 0 ? given : { and: isEmptyFilter(given) ? others : [given, ...others] }
 
 type Embedded = {
   readonly collection: Collection
@@ -228,6 +268,15 @@ const partly = (share: number, vectorAlone: boolean): string | undefined =>
 /** The same in a sentence for people, which says which search it was where one leg answered alone. */
 export const shortfall = ({ degraded, mode }: Pick<SearchOutcome, "degraded" | "mode">): string | undefined =>
   degraded === undefined || mode === "hybrid" ? degraded : `answered by ${mode} search alone: ${degraded}`
+
+/** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
+export const asRead = ({ readAs }: Pick<SearchOutcome, "readAs">): string | undefined => {
+  if (readAs === undefined) return undefined
+  if (readAs.as_words !== undefined) return `read as plain words: ${readAs.as_words}`
+  const unread =
+    readAs.unchecked === undefined ? "" : `; ${readAs.unchecked} passages with its words were not looked at`
+  return `read as: ${readAs.words} (${demandsOf(readAs)})${unread}`
+}
 
 /** What was searched for besides, in a sentence for people. */
 export const besides = ({ alsoSearched }: Pick<SearchOutcome, "alsoSearched">): string | undefined =>

@@ -358,6 +358,11 @@ export class Store extends Context.Tag("clew/Store")<
       collections: ReadonlyArray<CollectionName>,
       query: string
     ) => Effect.Effect<ReadonlyArray<NearTerm>, CollectionNotFound | StoreUnavailable>
+    /** Which of these words stand in a passage as they are written, `-jar` with its dash; a bounded number of passages is looked at. */
+    readonly written: (
+      collections: ReadonlyArray<CollectionName>,
+      words: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<string>, CollectionNotFound | StoreUnavailable>
     readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
     /** Brings the next passages after one, 0 before the first, into the graph, as far as they are not in it. */
     readonly extendGraph: (

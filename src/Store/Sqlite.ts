@@ -17,6 +17,7 @@ import { entitiesOf } from "./sqlite/graph/entities.ts"
 import * as linkage from "./sqlite/graph/linkage.ts"
 import * as graphReading from "./sqlite/graph/reading.ts"
 import { embeddings } from "./sqlite/embeddings.ts"
+import { written } from "./sqlite/demands.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
 import * as keyword from "./sqlite/keyword.ts"
@@ -194,6 +195,20 @@ const make = Effect.gen(function* () {
               query
             )
         )
+      )
+    ),
+
+    written: Effect.fn("Store.written")((names, words) =>
+      read(
+        Effect.gen(function* () {
+          const found: Array<string> = []
+          for (const name of names) {
+            const { id } = yield* collections.find(sql, name)
+            const left = words.filter((word) => !found.includes(word))
+            if (left.length > 0) found.push(...(yield* written(sql, id, left)))
+          }
+          return found
+        })
       )
     ),
 

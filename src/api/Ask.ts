@@ -7,6 +7,7 @@ import { ViaStep } from "../model/Graph.ts"
 import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
+import { ReadAs } from "../model/Reading.ts"
 import { AlsoSearched, Hint } from "../model/SearchResult.ts"
 import { Verdict } from "../model/Verdict.ts"
 import * as failures from "./failures.ts"
@@ -97,6 +98,7 @@ export const CitationsEvent = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
+  read_as: Schema.optional(ReadAs),
   hint: Schema.optional(Hint),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })

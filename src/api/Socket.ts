@@ -4,6 +4,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Fusion, Mode } from "../model/Query.ts"
+import { ReadAs } from "../model/Reading.ts"
 import { AlsoSearched, Hint, SearchResult } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
@@ -60,6 +61,7 @@ export const ServerMessage = Schema.Union(
       fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
       degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
       also_searched: Schema.optional(AlsoSearched),
+      read_as: Schema.optional(ReadAs),
       hint: Schema.optional(Hint),
       explain: Schema.optional(SearchExplanation),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))

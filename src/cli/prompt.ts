@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
-import { besides, shortfall } from "../Search.ts"
+import { asRead, besides, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -29,7 +29,7 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs } =
+      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs, readAs } =
         yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
           Effect.provide(engine.open("read"))
         )
@@ -43,6 +43,7 @@ export const prompt = define(
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+          ...(readAs === undefined ? {} : { read_as: readAs }),
           ...(hint === undefined ? {} : { hint }),
           ...(omitted === 0 ? {} : { omitted })
         })
@@ -50,6 +51,7 @@ export const prompt = define(
         yield* print(prompt)
         if (degraded !== undefined) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         if (alsoSearched !== undefined) yield* note(`clew: ${besides({ alsoSearched })}`)
+        if (readAs !== undefined) yield* note(`clew: ${asRead({ readAs })}`)
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
       }
       if (found.length === 0) {

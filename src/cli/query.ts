@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
-import { besides, Search, shortfall } from "../Search.ts"
+import { asRead, besides, Search, shortfall } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { renderExplanation } from "./explanation.ts"
@@ -36,7 +36,7 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs } = yield* Effect.flatMap(
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs } = yield* Effect.flatMap(
         Search,
         (search) => search.run({ ...request, explain: flags.explain })
       ).pipe(Effect.provide(engine.open("read")))
@@ -49,15 +49,17 @@ export const query = define(
           ...(fusion === undefined ? {} : { fusion }),
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+          ...(readAs === undefined ? {} : { read_as: readAs }),
           ...(hint === undefined ? {} : { hint }),
           ...(explain === undefined ? {} : { explain })
         })
       } else if (hits.length > 0) {
-        yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, text))
+        yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? text))
         if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
       }
       if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
       if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
+      if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
       if (hits.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)

@@ -11,8 +11,9 @@ import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api
 import { defaultCollection } from "../model/Collection.ts"
 import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
 import type { Fusion, Mode } from "../model/Query.ts"
+import type { ReadAs } from "../model/Reading.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { besides } from "../Search.ts"
+import { asRead, besides } from "../Search.ts"
 import { Listener } from "./Listener.ts"
 import { errorOf, idOf, render, withoutInside } from "./respond.ts"
 import { byContract } from "./search.ts"
@@ -37,6 +38,7 @@ interface Provenance {
   readonly fusion?: Fusion
   readonly degraded?: string
   readonly also_searched?: ReadonlyArray<string>
+  readonly read_as?: ReadAs
   readonly hint?: string
   readonly omitted?: number
   readonly llm: LlmIdentity
@@ -49,13 +51,15 @@ export const provenance = ({
   hint,
   llm: { why, ...llm },
   mode,
-  omitted
+  omitted,
+  readAs
 }: Answering): Provenance => ({
   mode,
   llm: { ...llm, ...(why === undefined ? {} : { why: withoutInside(why) }) },
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
   ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+  ...(readAs === undefined ? {} : { read_as: readAs }),
   ...(hint === undefined ? {} : { hint }),
   ...(omitted === 0 ? {} : { omitted })
 })
@@ -79,9 +83,17 @@ export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Provenance):
 })
 
 /** The same as comments, only where something is less than was asked for. */
-const commentsOf = ({ also_searched: alsoSearched, degraded, hint, mode, omitted }: Provenance): string =>
+const commentsOf = ({
+  also_searched: alsoSearched,
+  degraded,
+  hint,
+  mode,
+  omitted,
+  read_as: readAs
+}: Provenance): string =>
   (hint === undefined ? "" : sse.comment(`nothing found: ${hint}`)) +
   (alsoSearched === undefined ? "" : sse.comment(besides({ alsoSearched })!)) +
+  (readAs === undefined ? "" : sse.comment(asRead({ readAs })!)) +
   (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search alone: ${degraded}`)) +
   (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
 

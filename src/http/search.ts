@@ -16,13 +16,15 @@ export const provenance = ({
   fusion,
   hint,
   mode,
-  queryTimeMs
+  queryTimeMs,
+  readAs
 }: Omit<SearchOutcome, "hits">) => ({
   query_time_ms: queryTimeMs,
   mode,
   ...(fusion === undefined ? {} : { fusion }),
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
   ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+  ...(readAs === undefined ? {} : { read_as: readAs }),
   ...(hint === undefined ? {} : { hint })
 })
 

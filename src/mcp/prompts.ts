@@ -18,7 +18,7 @@ import type { Settings } from "./Tool.ts"
 import { countFitting, defaultMaxTokens } from "./tools/budget.ts"
 import { indexInfo, infoText } from "./tools/info.ts"
 import { guard, quote } from "./tools/quoted.ts"
-import { alsoSearchedLine } from "./tools/request.ts"
+import { alsoSearchedLine, readAsLine } from "./tools/request.ts"
 
 const ragDefault = 3
 
@@ -59,7 +59,7 @@ const asUser = (description: string, text: string): GetPromptResult => ({
 
 const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
   Effect.gen(function* () {
-    const { alsoSearched, degraded, mode, prompt } = yield* (yield* Prompt).run({
+    const { alsoSearched, degraded, mode, prompt, readAs } = yield* (yield* Prompt).run({
       query,
       topK: topK ?? ragDefault,
       hybrid: true,
@@ -67,7 +67,8 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     })
     const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
     const also = alsoSearched === undefined ? "" : `\n\n(${alsoSearchedLine(alsoSearched)})`
-    return asUser("The question with the passages found for it", prompt + note + also)
+    const how = readAsLine(readAs).map((line) => `\n\n(${line})`)
+    return asUser("The question with the passages found for it", [prompt, note, also, ...how].join(""))
   })
 
 /** Places that are looked at, spread evenly over each collection, of which the first few are shown with their text. */

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { ReadAs } from "./Reading.ts"
 
 /** So that an explanation has an end. */
 export const explainedTerms = 32
@@ -48,8 +49,9 @@ export type Explanation = typeof Explanation.Type
 
 /** How a search went as a whole. */
 export const SearchExplanation = Schema.Struct({
+  read_as: Schema.optional(ReadAs),
   passages: count("Passages of the collections searched"),
-  filtered: Schema.optional(count("Passages that the filter leaves to be searched")),
+  filtered: Schema.optional(count("Passages that the filter, and what the query demands, leave to be searched")),
   depth: count("Passages that each leg ranks"),
   candidates: Schema.Struct({
     vector: count("That the vector leg ranked"),
@@ -70,6 +72,8 @@ export const SearchExplanation = Schema.Struct({
 export type SearchExplanation = typeof SearchExplanation.Type
 
 /** What the store knows of how a ranking came about; times in microseconds. */
-export interface RankReport extends Omit<SearchExplanation, "stages_us"> {
+export interface RankReport extends Omit<SearchExplanation, "stages_us" | "read_as"> {
+  /** Passages that may meet what the query demands and were too many to be looked at. */
+  readonly unchecked?: number
   readonly stages_us: Omit<SearchExplanation["stages_us"], "embed">
 }

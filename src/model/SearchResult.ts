@@ -6,6 +6,7 @@ import { ViaStep } from "./Graph.ts"
 import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
 import { Fusion, Mode } from "./Query.ts"
+import { ReadAs } from "./Reading.ts"
 
 /** A leg's place for a passage: rank from 1, and the leg's own score. */
 export interface LegPlace {
@@ -92,6 +93,7 @@ export const SearchResponse = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
+  read_as: Schema.optional(ReadAs),
   hint: Schema.optional(Hint),
   explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
@@ -105,6 +107,7 @@ export const PromptResponse = Schema.Struct({
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
+  read_as: Schema.optional(ReadAs),
   hint: Schema.optional(Hint),
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })

@@ -4,6 +4,7 @@ import type { DocumentId, Metadata } from "./Document.ts"
 import type { Filter } from "./Filter.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
+import type { Demands } from "./Reading.ts"
 
 /** How a document is known: by its doc_id, else its source, else the hash of its content. */
 export interface DocumentRef {
@@ -186,6 +187,8 @@ export interface RankRequest extends Asked {
   /** Whether the passages before and after one count for it, where scores are fused; not unless given. */
   readonly context?: boolean | undefined
   readonly filter: Filter
+  /** What passages must have, or must not. */
+  readonly demands?: Demands | undefined
   /** The question, where the graph may lead on from the best hits; `auto`: only where it promises to help. */
   readonly graph?: { readonly question: string; readonly auto: boolean } | undefined
   /** Hits wanted; if so many match, so many come. */

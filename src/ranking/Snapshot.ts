@@ -8,9 +8,11 @@ import type { Scored } from "../model/Scored.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
 
-/** A collection that is searched: what the filter leaves of it, and the query's vector by its embedder. */
+/** A collection that is searched: what the filter and the query's demands leave of it, and the query's vector by its embedder. */
 export interface Searched extends CollectionSummary {
   readonly mask: Mask | undefined
+  /** Passages that may meet what the query demands and were too many to be looked at; 0 unless given. */
+  readonly unchecked?: number | undefined
   readonly vector: Vector | undefined
 }
 

@@ -101,6 +101,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     report: {
       passages: asked.reduce((sum, { passages }) => sum + passages, 0),
       ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),
+      unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
       depth,
       candidates: { vector: vectorLeg.ranked.length, keyword: keywordLeg.ranked.length },
       ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {}),

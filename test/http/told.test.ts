@@ -56,6 +56,43 @@ it.scopedLive("names the words searched for besides, at every door", () =>
   })
 )
 
+it.scopedLive("reads quotes, -word and field:word at every door, and says how", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    const asked = { query: '"the harbour" -tides lang:en', hybrid: true }
+    const read = { words: "the harbour", phrases: ["the harbour"], without: ["tides"], fields: ["lang:en"] }
+    const { json } = yield* ask(port, "POST", "/query", { body: { ...asked, explain: true } })
+    assert.deepStrictEqual(
+      json.results.map(({ metadata }: any) => metadata.source),
+      ["lights.md"]
+    )
+    assert.deepStrictEqual(json.read_as, read)
+    assert.deepStrictEqual(json.explain.read_as, read)
+    const prompt = yield* ask(port, "POST", "/prompt", { body: asked })
+    assert.deepStrictEqual(prompt.json.sources, ["lights.md"])
+    assert.deepStrictEqual(prompt.json.read_as, read)
+    for (const type of ["search", "prompt"]) {
+      const done = yield* told(port, { type, ...asked })
+      assert.strictEqual(done.count, 1, type)
+      assert.deepStrictEqual(done.read_as, read, type)
+    }
+    const answer = yield* ask(port, "POST", "/ask", { body: { ...asked, verify: true } })
+    assert.include(answer.text, ": read as: the harbour (with “the harbour”, without “tides”, lang:en)\n")
+    assert.include(answer.text, `"read_as":${JSON.stringify(read)}`)
+    assert.notInclude(answer.text, "tides.md")
+    const pasted = yield* ask(port, "POST", "/query", {
+      body: { query: 'error: no "harbour pilot" tides', hybrid: true }
+    })
+    assert.lengthOf(pasted.json.results, 2)
+    assert.isString(pasted.json.read_as.as_words)
+    for (const query of ['"', "-", "a:", ":b", '-"', 'lang:"', "http://x:80"]) {
+      const odd = yield* ask(port, "POST", "/query", { body: { query, hybrid: true } })
+      assert.strictEqual(odd.status, 200, query)
+      assert.notProperty(odd.json, "read_as", query)
+    }
+  })
+)
+
 it.scopedLive("explains scores where that is asked for", () =>
   Effect.gen(function* () {
     const port = yield* filled

@@ -262,6 +262,20 @@ describe("every tool", () => {
     }
   })
 
+  it("reads quotes, -word and field:word, and says how", async () => {
+    const client = await connectWith([sea, { content: "Lights of the harbour", metadata: { source: "lights.md" } }])
+    for (const tool of ["search", "get_prompt"]) {
+      const { content, structuredContent } = await client.call(tool, { query: '"the harbour" -moon path:lights' })
+      const sources =
+        structuredContent.sources ?? structuredContent.results.map(({ metadata }: Json) => metadata.source)
+      assert.deepStrictEqual(sources, ["lights.md"], tool)
+      assert.deepStrictEqual(structuredContent.read_as.phrases, ["the harbour"], tool)
+      const told = "Read as: the harbour (with “the harbour”, without “moon”, path:lights)."
+      assert.include(content.map(({ text }: Json) => text).join("\n"), told, tool)
+      assert.include(structuredContent.notice, told, tool)
+    }
+  })
+
   it("takes null for an argument that was left out", async () => {
     const client = await connectWith([sea])
     const { structuredContent } = await client.call("search", {

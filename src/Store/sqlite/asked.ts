@@ -5,12 +5,13 @@ import type { RankRequest } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import type { Searched } from "../../ranking/Snapshot.ts"
 import type { Searching } from "./Database.ts"
+import { demanded } from "./demands.ts"
 
-/** The collections of which the filter leaves anything. */
+/** The collections of which the filter and the query's demands leave anything. */
 export const searched = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: Searching,
-  { collection, filter, others = [], vector }: RankRequest
+  { collection, demands, filter, others = [], vector }: RankRequest
 ) {
   const found: Array<Searched> = []
   for (const asked of [{ collection, vector }, ...others]) {
@@ -19,8 +20,11 @@ export const searched = Effect.fnUntraced(function* (
       ? finding
       : Effect.catchTag(finding, "CollectionNotFound", () => Effect.succeed(undefined))
     if (known === undefined) continue
-    const mask = yield* searching.masks.of(sql, known.id, filter)
-    if (mask?.count !== 0) found.push({ ...known, mask, vector: asked.vector })
+    const filtered = yield* searching.masks.of(sql, known.id, filter)
+    if (filtered?.count === 0) continue
+    const { mask, unchecked } =
+      demands === undefined ? { mask: filtered, unchecked: 0 } : yield* demanded(sql, known.id, filtered, demands)
+    if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector: asked.vector })
   }
   return found
 })

@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { KeywordRow } from "../../postings/build.ts"
+import { holding as heldBy } from "../../postings/holding.ts"
 import * as merging from "../../postings/mergeStep.ts"
 import * as postings from "../../postings/Postings.ts"
 import type { State } from "../../postings/SegmentStore.ts"
@@ -38,6 +39,14 @@ export const termScores = (
   Effect.flatMap(Cancelled, (isCancelled) =>
     postings.termScores(segmentsOn(sql), collections, wanted, passages, { mask, isCancelled })
   )
+
+/** The passages of a collection that have all of some terms; see `holding`. */
+export const holding = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  needles: Parameters<typeof heldBy>[2],
+  field: "any" | "title"
+) => Effect.flatMap(Cancelled, (isCancelled) => heldBy(segmentsOn(sql), collection, needles, { field, isCancelled }))
 
 export const nearTerms = (sql: SqlClient.SqlClient, collections: ReadonlyArray<number>, query: string) =>
   spelling.nearTerms(segmentsOn(sql), collections, query)

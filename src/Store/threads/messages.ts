@@ -54,6 +54,7 @@ export const reads = [
   "rank",
   "explain",
   "nearTerms",
+  "written",
   "sizes",
   "linkage",
   "graphPage",

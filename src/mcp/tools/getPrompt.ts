@@ -7,11 +7,15 @@ import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { Notice } from "./quoted.ts"
-import { alsoSearchedLine, nothingFound, optional, plural, SearchArguments } from "./request.ts"
+import { alsoSearchedLine, nothingFound, optional, plural, readAsLine, SearchArguments, told } from "./request.ts"
 
 const defaultTopK = 3
 
-const PromptAnswer = Schema.Struct({ ...PromptResponse.fields, notice: Schema.optional(Notice) })
+const PromptAnswer = Schema.Struct({
+  ...PromptResponse.fields,
+  read_as: Schema.optional(told),
+  notice: Schema.optional(Notice)
+})
 
 export const getPrompt = make({
   name: "get_prompt",
@@ -24,7 +28,7 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs } = yield* (yield* Search).run({
+      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs, readAs } = yield* (yield* Search).run({
         ...request,
         topK: request.topK ?? defaultTopK,
         hybrid: request.hybrid ?? true
@@ -41,6 +45,7 @@ export const getPrompt = make({
           ...nothing,
           ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
           ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
+          ...readAsLine(readAs),
           ...(omitted === 0
             ? []
             : [
@@ -57,6 +62,7 @@ export const getPrompt = make({
             ...optional("fusion", fusion),
             ...optional("degraded", degraded),
             ...optional("also_searched", alsoSearched),
+            ...optional("read_as", readAs),
             ...optional("hint", hint),
             ...optional("omitted", omitted === 0 ? undefined : omitted),
             ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))

@@ -4,6 +4,8 @@ import * as Schema from "effect/Schema"
 import { CollectionName } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
+import type { ReadAs } from "../../model/Reading.ts"
+import { asRead } from "../../Search.ts"
 import { Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
 import type { Settings } from "../Tool.ts"
@@ -106,6 +108,13 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
   return `Nothing found among ${plural(documents, "document")} of ${where}. To go on: ${hints.join(", ")}.`
 })
 
+/** An object that the text tells too, in few words: a client pays for the schema in every conversation. */
+export const told = Schema.Unknown.annotations({ jsonSchema: { type: "object" } })
+
 /** The words searched for besides those of the query; a word of the index may be long. */
 export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
   `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`
+
+/** How a query with quotes, `-word` or `field:value` was read. */
+export const readAsLine = (readAs: ReadAs | undefined): ReadonlyArray<string> =>
+  readAs === undefined ? [] : [`${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())]

@@ -6,16 +6,16 @@ import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
-import { alsoSearchedLine, nothingFound, optional, plural, SearchArguments } from "./request.ts"
+import { alsoSearchedLine, nothingFound, optional, plural, readAsLine, SearchArguments, told } from "./request.ts"
 
-/** In few words: a client pays for the schema in every conversation. */
-const Explained = Schema.Unknown.annotations({ jsonSchema: { type: "object" }, description: "As asked for by explain" })
+const Explained = told.annotations({ description: "As asked for by explain" })
 
 const SearchAnswer = Schema.Struct({
   notice: Notice,
   ...SearchResponse.fields,
   results: Schema.Array(Schema.Struct({ ...SearchResult.fields, explain: Schema.optional(Explained) })),
   explain: Schema.optional(Explained),
+  read_as: Schema.optional(told),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" })
   ),
@@ -40,7 +40,7 @@ export const search = make({
   title: "Search the index",
   description: ({ overview, tools, topK }) =>
     `Find passages in ${overview.what}. Use it before answering anything these documents may settle. ` +
-    `Ask in plain words; identifiers and exact phrases work too. Returns the best ${topK} passages with score, source:lines, title and headings; cite them as source:line. ` +
+    `Ask in plain words; names, "a phrase", -word and path:word work. Returns the best ${topK} passages with score, source:lines, title and headings; cite them as source:line. ` +
     'To refine: other words, larger top_k, filter by metadata, e.g. {"source": "*/docs/*", "year": {"gte": 2020}}.' +
     (tools.includes("get_document") ? " get_document reads on around a passage." : ""),
   input: Schema.Struct({
@@ -56,7 +56,7 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs } = found
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs } = found
       const entries = hits.map((hit, index) =>
         hit.explain === undefined
           ? entry(hit, index + 1)
@@ -71,6 +71,7 @@ export const search = make({
         opening,
         ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
         ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
+        ...readAsLine(readAs),
         ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
       ]
       return yield* fitting(
@@ -88,6 +89,7 @@ export const search = make({
               ...optional("fusion", fusion),
               ...optional("degraded", degraded),
               ...optional("also_searched", alsoSearched),
+              ...optional("read_as", readAs),
               ...optional("hint", hint),
               ...optional("explain", explain),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })

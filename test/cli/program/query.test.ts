@@ -73,6 +73,27 @@ describe("query", () => {
     )
   })
 
+  it("reads quotes, -word and field:word, and says how", async () => {
+    assert.deepStrictEqual(await sources('"hot oven"'), ["docs/bread.md"])
+    assert.deepStrictEqual(new Set(await sources("oven lang:de")), new Set(["docs/brot.md"]))
+    assert.notInclude(await sources("oven teig -crust", "-k", "20"), "docs/bread.md")
+    assert.deepStrictEqual(new Set(await sources("water path:TIDES")), new Set(["docs/tides.md"]))
+    const { stderr, stdout } = await box.run(["query", 'oven "hot oven" -teig', "-k1"])
+    assert.include(stderr, "read as: oven hot oven (with “hot oven”, without “teig”)")
+    assert.include(stdout, "hot oven")
+    const none = await box.run(["query", '"cold oven"'])
+    assert.strictEqual(none.code, 3)
+    assert.include(none.stderr, "nothing found: no passage is found with “cold oven”; leave out quotes")
+    const pasted = await box.run(["query", 'error: no "cold oven" is hot', "-k1"])
+    assert.strictEqual(pasted.code, 0)
+    assert.include(pasted.stderr, "read as plain words")
+    for (const command of ["ask", "prompt"]) {
+      const { code, stderr } = await box.run([command, 'oven "hot oven"'])
+      assert.strictEqual(code, 0, stderr)
+      assert.include(stderr, "read as: oven hot oven", command)
+    }
+  })
+
   it("exits with 3 where nothing is found", async () => {
     const { code, stderr, stdout } = await box.run(["query", "zyzzyva", "--alpha", "0"])
     assert.strictEqual(code, 3)

@@ -1,0 +1,127 @@
+import * as Effect from "effect/Effect"
+import type { CollectionName } from "../model/Collection.ts"
+import { type Filter, type Scalar } from "../model/Filter.ts"
+import type { Demands, ReadAs } from "../model/Reading.ts"
+import { Store } from "../Store.ts"
+import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
+
+/** A query as it is searched for. */
+export interface Reading {
+  /** What both legs are asked. */
+  readonly words: string
+  readonly demands?: Demands | undefined
+  /** What the fields named in it demand of documents. */
+  readonly filters: ReadonlyArray<Filter>
+  /** What to tell of it; unset where all of it are words. */
+  readonly readAs?: ReadAs | undefined
+  /** It has words besides, so that these can be searched for where nothing meets the rest. */
+  readonly hasWords: boolean
+}
+
+type Field = QueryPart & { readonly kind: "field" }
+
+/** All of a query as words. */
+export const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
+
+/** Fields that every document has. */
+const ownFields: ReadonlySet<string> = new Set(["title", "path", "source", "doc_id"])
+
+const nameOf = ({ field }: Field): string => (ownFields.has(field.toLowerCase()) ? field.toLowerCase() : field)
+
+/** A value as people write it and as documents may. */
+const spellings = (value: string): ReadonlyArray<string> => {
+  const small = value.toLowerCase()
+  return [...new Set([value, small, value.toUpperCase(), small.slice(0, 1).toUpperCase() + small.slice(1)])]
+}
+
+const scalars = (value: string): ReadonlyArray<Scalar> => [
+  ...spellings(value),
+  ...(/^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? [Number(value)] : []),
+  ...(/^(?:true|false)$/i.test(value) ? [value.toLowerCase() === "true"] : [])
+]
+
+const filterOf = (part: Field): Filter => {
+  const name = nameOf(part)
+  const isPath = name === "path" || name === "source"
+  const condition = isPath
+    ? spellings(part.value).map((text) => `*${text}*`)
+    : name === "doc_id"
+      ? [part.value]
+      : scalars(part.value)
+  return { [isPath ? "source" : name]: part.negated ? { not: condition } : condition }
+}
+
+const isTitle = (part: QueryPart): part is Field => part.kind === "field" && nameOf(part) === "title"
+
+const textsOf = (parts: ReadonlyArray<QueryPart>, which: (part: QueryPart) => boolean): ReadonlyArray<string> =>
+  parts.flatMap((part) => (part.kind !== "word" && which(part) ? [part.value] : []))
+
+const some = <K extends string, V>(key: K, values: ReadonlyArray<V>) =>
+  (values.length === 0 ? {} : { [key]: values }) as { readonly [P in K]?: ReadonlyArray<V> }
+
+/** A query whose parts are known to be what they seem. */
+const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
+  const words = positiveWords(parts)
+  if (!hasOperators(parts) || words === "") return plainly(query)
+  const phrases = textsOf(parts, (part) => part.kind === "phrase" && !part.negated)
+  const titles = textsOf(parts, (part) => isTitle(part) && !part.negated)
+  const without = parts.flatMap((part): Demands["without"] => {
+    if (part.kind === "without") return [{ text: part.value, in: "any" }]
+    if (part.kind === "phrase" && part.negated) return [{ text: part.value, in: "phrase" }]
+    return isTitle(part) && part.negated ? [{ text: part.value, in: "title" }] : []
+  })
+  return {
+    words,
+    ...(phrases.length + titles.length + without.length === 0 ? {} : { demands: { phrases, titles, without } }),
+    filters: parts.flatMap((part) => (part.kind === "field" && !isTitle(part) ? [filterOf(part)] : [])),
+    readAs: {
+      words,
+      ...some("phrases", phrases),
+      ...some(
+        "without",
+        textsOf(parts, (part) => part.kind === "without" || (part.kind === "phrase" && part.negated))
+      ),
+      ...some(
+        "fields",
+        parts.flatMap((part) => (part.kind === "field" ? [part.written] : []))
+      )
+    },
+    hasWords: parts.some(({ kind, written }) => kind === "word" && /[\p{L}\p{N}]/u.test(written))
+  }
+}
+
+/**
+ * Reads quotes, `-word` and `field:value` in a query. A field that no document has, and a `-word` that documents write so,
+ * as they do flags, are words.
+ */
+export const read = Effect.fn("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
+  const parts = queryParts(query)
+  if (!hasOperators(parts)) return plainly(query)
+  const store = yield* Store
+  const asked = parts.flatMap((part) => (part.kind === "field" && !ownFields.has(nameOf(part)) ? [part.field] : []))
+  const dashed = parts.flatMap((part) => (part.kind === "without" ? [`-${part.value}`] : []))
+  const [{ unknown }, written] = yield* Effect.all([
+    asked.length === 0 ? Effect.succeed({ unknown: [] }) : store.metadataKeys([...new Set(asked)]),
+    dashed.length === 0 ? Effect.succeed([]) : store.written(collections, dashed)
+  ])
+  const words = new Set<string>(unknown)
+  const flags = new Set(written)
+  return assembled(
+    query,
+    parts.map((part) =>
+      (part.kind === "field" && words.has(part.field)) || (part.kind === "without" && flags.has(`-${part.value}`))
+        ? wordOf(part)
+        : part
+    )
+  )
+})
+
+/** All of a query as words, since nothing is as its operators want it. */
+export const relaxed = (query: string): Reading => ({
+  ...plainly(query),
+  readAs: { words: query, as_words: "nothing meets all that its quotes, dashes and fields demand" }
+})
+
+/** What is demanded of passages and documents, in few words. */
+export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
+  [...phrases.map((phrase) => `with “${phrase}”`), ...without.map((text) => `without “${text}”`), ...fields].join(", ")

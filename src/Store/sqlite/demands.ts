@@ -1,0 +1,141 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Mask } from "../../model/Mask.ts"
+import type { Demands } from "../../model/Reading.ts"
+import { phraseTest, plainTerms, writes } from "../../text/phrase.ts"
+import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import { isLoneCharacter } from "../../text/terms/scan.ts"
+import { Cancelled } from "./Cancelled.ts"
+import * as keyword from "./keyword.ts"
+import { headingOf } from "./passage.ts"
+import { inList, list } from "./rows.ts"
+
+/** Passages that are read for a phrase, the best by its words, so that no phrase takes seconds. */
+const mostRead = 5000
+/** Passages that are read for how they write a word. */
+const mostLookedThrough = 500
+/** Terms of a phrase that passages are chosen by. */
+const mostTerms = 16
+const page = 500
+
+type Bits = Uint32Array
+
+const countOf = (bits: Bits): number => {
+  let count = 0
+  for (let word of bits) for (; word !== 0; word &= word - 1) count++
+  return count
+}
+
+const idsIn = (bits: Bits): ReadonlyArray<number> => {
+  const ids: Array<number> = []
+  for (let at = 0; at < bits.length; at++) {
+    for (let word = bits[at]!; word !== 0; word &= word - 1) ids.push(32 * at + (31 - Math.clz32(word & -word)))
+  }
+  return ids
+}
+
+const meet = (a: Bits, b: Bits): Bits => a.map((word, at) => word & (b[at] ?? 0))
+const less = (a: Bits, b: Bits): Bits => a.map((word, at) => word & ~(b[at] ?? 0))
+
+const termsOf = (text: string) => plainTerms(text).slice(0, mostTerms)
+
+/** The passages that have all words of a text; all passages, if it has none. */
+const held = (sql: SqlClient.SqlClient, collection: number, text: string, field: "any" | "title") =>
+  keyword.holding(
+    sql,
+    collection,
+    termsOf(text).map((term) => ({ term, isPrefix: isLoneCharacter(term) })),
+    field
+  )
+
+interface Row {
+  readonly id: number
+  readonly title: string | null
+  readonly source: string | null
+  readonly heading: string
+  readonly table_header: string | null
+  readonly text: string
+}
+
+/** Of passages those a field of which passes, and how many were left unread. */
+const passing = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  candidates: Bits,
+  wanted: string,
+  { most, test }: { readonly most: number; readonly test: (field: string) => boolean }
+) {
+  const count = countOf(candidates)
+  const ids =
+    count <= most
+      ? idsIn(candidates)
+      : (yield* keyword.search(sql, [collection], wanted, { depth: most, mask: { bits: candidates }, also: [] }))
+          .slice(0, most)
+          .map(({ id }) => id)
+  const isCancelled = yield* Cancelled
+  const bits = new Uint32Array(candidates.length)
+  for (let from = 0; from < ids.length; from += page) {
+    if (isCancelled()) return yield* Effect.interrupt
+    const rows = yield* sql.unsafe<Row>(
+      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text
+       FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+      [list(ids.slice(from, from + page))]
+    )
+    for (const { heading, id, source, table_header, text, title } of rows) {
+      const under = { heading: headingOf(heading), tableHeader: table_header ?? undefined }
+      if (test(text) || test(searchedHeading(under)) || test(searchedTitle(title, source))) {
+        bits[id >>> 5]! |= 1 << (id & 31)
+      }
+    }
+  }
+  return { bits, unread: count - ids.length }
+})
+
+/** What is left of a collection's passages, of those of a mask if there is one, and how many went unread. */
+export const demanded = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  mask: Mask | undefined,
+  { phrases, titles, without }: Demands
+) {
+  let unchecked = 0
+  const having = Effect.fnUntraced(function* (phrase: string, among: Bits | undefined) {
+    const holding = yield* held(sql, collection, phrase, "any")
+    const test = phraseTest(phrase)
+    if (test === undefined) return holding
+    const candidates = among === undefined ? holding : meet(holding, among)
+    const { bits, unread } = yield* passing(sql, collection, candidates, phrase, { test, most: mostRead })
+    unchecked += unread
+    return bits
+  })
+
+  let bits = mask?.bits
+  const restrict = (to: Bits) => {
+    bits = bits === undefined ? to : meet(to, bits)
+  }
+  for (const title of titles) restrict(yield* held(sql, collection, title, "title"))
+  for (const phrase of phrases) restrict(yield* having(phrase, bits))
+  for (const { in: where, text } of without) {
+    if (termsOf(text).length === 0) continue
+    bits ??= yield* held(sql, collection, "", "any")
+    bits = less(bits, where === "phrase" ? yield* having(text, bits) : yield* held(sql, collection, text, where))
+  }
+  const left = bits === undefined ? mask : { bits, count: countOf(bits) }
+  return { mask: left, unchecked }
+})
+
+/** Which words stand in a passage as they are written, of the passages that have their terms. */
+export const written = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  words: ReadonlyArray<string>
+) {
+  return yield* Effect.filter(words, (word) =>
+    Effect.gen(function* () {
+      const candidates = yield* held(sql, collection, word, "any")
+      const test = (field: string) => writes(field, word)
+      const { bits } = yield* passing(sql, collection, candidates, word, { test, most: mostLookedThrough })
+      return bits.some((some) => some !== 0)
+    })
+  )
+})

@@ -1,0 +1,100 @@
+/** A part of a query: a word, or what may be an operator. `written` is the part as it stands there. */
+export type QueryPart = { readonly written: string } & (
+  | { readonly kind: "word" }
+  /** In quotes: what must stand so in a passage, or must not. */
+  | { readonly kind: "phrase"; readonly value: string; readonly negated: boolean }
+  /** `-word` */
+  | { readonly kind: "without"; readonly value: string }
+  /** `field:value`, the field in its own letters. */
+  | { readonly kind: "field"; readonly field: string; readonly value: string; readonly negated: boolean }
+)
+
+/** Longer queries, and those of several lines, are pasted text, in which nothing is an operator. */
+export const mostCharacters = 300
+
+const closing = new Map([
+  ['"', '"'],
+  ["\u201c", "\u201d"],
+  ["\u201e", "\u201c"]
+])
+const fieldName = /[\p{L}_][\p{L}\p{M}\p{N}_.-]{0,63}:/uy
+const letterOrDigit = /[\p{L}\p{N}]/u
+const endsPart = /[\s.,;:!?)]/
+/** A word to do without: letters first, at least three characters, one where words are short. */
+const plainWord = /^\p{L}[\p{L}\p{M}\p{N}'\u2019-]{2,}$/u
+const shortWord = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}][\p{L}\p{M}\p{N}]*$/u
+/** A value that belongs to `::`, a URL or a path of Windows. */
+const noValue = /^[:/\\=]/
+const flag = /^--?[\p{L}\p{N}]/u
+
+const withoutEnd = (word: string): string => {
+  let end = word.length
+  while (end > 0 && ".,;:!?)".includes(word[end - 1]!)) end--
+  return word.slice(0, end)
+}
+
+/** The text in quotes that opens at `at`, and where it ends; undefined where it is not closed or says nothing. */
+const quotedAt = (query: string, at: number): { readonly value: string; readonly end: number } | undefined => {
+  const close = closing.get(query.charAt(at))
+  if (close === undefined) return undefined
+  const end = query.indexOf(close, at + 1)
+  const next = query.charAt(end + 1)
+  if (end < 0 || (next !== "" && !endsPart.test(next))) return undefined
+  const value = query.slice(at + 1, end).trim()
+  return letterOrDigit.test(value) ? { value, end: end + 1 } : undefined
+}
+
+/** The parts of a query in order; all are words where it is pasted text or writes flags. */
+export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
+  const query = text.trim()
+  const isPasted = query.length > mostCharacters || /[\r\n]/.test(query)
+  if (isPasted) return [{ kind: "word", written: query }]
+  const parts: Array<QueryPart> = []
+  for (let at = 0; at < query.length;) {
+    if (/\s/.test(query[at]!)) {
+      at++
+      continue
+    }
+    // A query does not begin with what to do without.
+    const negated = query[at] === "-" && at > 0
+    fieldName.lastIndex = at + Number(negated)
+    const name = fieldName.exec(query)?.[0]
+    const from = at + Number(negated) + (name?.length ?? 0)
+    const quoted = quotedAt(query, from)
+    let end = quoted?.end ?? at
+    if (quoted === undefined) while (end < query.length && !/\s/.test(query[end]!)) end++
+    const written = query.slice(at, end)
+    const value = quoted?.value ?? withoutEnd(query.slice(from, end))
+    if (name !== undefined && letterOrDigit.test(value) && (quoted !== undefined || !noValue.test(value))) {
+      parts.push({ kind: "field", field: name.slice(0, -1), value, negated, written })
+    } else if (quoted !== undefined && name === undefined) {
+      parts.push({ kind: "phrase", value, negated, written })
+    } else if (negated && (plainWord.test(value) || shortWord.test(value))) {
+      parts.push({ kind: "without", value, written })
+    } else parts.push({ kind: "word", written })
+    at = end
+  }
+  // Beside `--flag` or `-O2`, `-jar` is a flag too.
+  const hasFlags = parts.some(({ kind, written }) => kind === "word" && flag.test(written))
+  return hasFlags ? parts.map((part) => (part.kind === "without" ? wordOf(part) : part)) : parts
+}
+
+/** A part as a word, whatever it may be. */
+export const wordOf = ({ written }: QueryPart): QueryPart => ({ kind: "word", written })
+
+/** Whether a query has anything but words. */
+export const hasOperators = (parts: ReadonlyArray<QueryPart>): boolean => parts.some(({ kind }) => kind !== "word")
+
+/**
+ * What is looked for by words and by meaning: the words and what is in quotes; else what the fields are to have. Empty:
+ * the query says only what to do without.
+ */
+export const positiveWords = (parts: ReadonlyArray<QueryPart>): string => {
+  const said = parts.flatMap((part) =>
+    part.kind === "word" ? [part.written] : part.kind === "phrase" && !part.negated ? [part.value] : []
+  )
+  const wanted = said.some((word) => letterOrDigit.test(word))
+    ? said
+    : parts.flatMap((part) => (part.kind === "field" && !part.negated ? [part.value] : []))
+  return wanted.join(" ")
+}
