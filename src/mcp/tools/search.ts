@@ -40,8 +40,8 @@ export const search = make({
   title: "Search the index",
   description: ({ overview, tools, topK }) =>
     `Find passages in ${overview.what}. Use it before answering anything these documents may settle. ` +
-    `Ask in plain words; names, "a phrase", -word and path:word work. Returns the best ${topK} passages with score, source:lines, title and headings; cite them as source:line. ` +
-    'To refine: other words, larger top_k, filter by metadata, e.g. {"source": "*/docs/*", "year": {"gte": 2020}}.' +
+    `Ask in plain words; names, "a phrase", -word and path:word work. Returns the best ${topK} passages with score, source:lines, title and headings; cite source:line. ` +
+    'To refine: other words, larger top_k, filter by metadata: {"source": "*/docs/*", "year": {"gte": 2020}}.' +
     (tools.includes("get_document") ? " get_document reads on around a passage." : ""),
   input: Schema.Struct({
     ...SearchArguments.fields,
