@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Collections } from "./Collections.ts"
 import { LlmConfig } from "./Config.ts"
-import { type Generation, Llm, type LlmIdentity, LlmUnavailable, type Turn } from "./Llm.ts"
+import { type Generation, Llm, type LlmIdentity, LlmUnavailable, noUsage, type Turn, type Window } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
@@ -12,6 +12,7 @@ import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
 import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
 import { embeddedText } from "./text/embedded.ts"
+import { stretchesOf } from "./text/prompt/adjacent.ts"
 import { verdictOf } from "./text/verdict.ts"
 
 export interface AskRequest extends DoorRequest {
@@ -48,17 +49,29 @@ export interface Verdict extends CitationMark {
 export const supportOf = (lexical: number, cosine: Option.Option<number>): number =>
   Option.match(cosine, { onNone: () => lexical, onSome: (value) => (lexical + Math.max(0, value)) / 2 })
 
-/** Tokens of the built-in tokenizer to one of a model's: models cut finer, code and other languages most. */
-const tokenRatio = 0.75
-
 /** What is said where nothing was found: a model would answer from what it remembers. */
 const unanswered = (hint: string | undefined): Generation => ({
   llm: { backend: "extractive" },
   fragments: Stream.make(
     `Nothing in the index answers this: no passage was found.${hint === undefined ? "" : ` The filter: ${hint}.`}`
   ),
-  isCut: Effect.succeed(false)
+  isCut: Effect.succeed(false),
+  usage: Effect.succeed(noUsage)
 })
+
+/** What fits into half of the window: what the system says, then the newest of the rest, in order. */
+const remembered = (history: ReadonlyArray<Turn>, { countTokens, room }: Window) => {
+  const isSystem = ({ role }: Turn) => role === "system"
+  const kept = new Set<Turn>()
+  let tokens = 0
+  for (const turn of [...history.filter(isSystem), ...history.filter((it) => !isSystem(it)).toReversed()]) {
+    const more = tokens + countTokens(turn.content)
+    if (more > room / 2) break
+    tokens = more
+    kept.add(turn)
+  }
+  return { history: history.filter((turn) => kept.has(turn)), tokens }
+}
 
 /** Answers a question from the index, and checks what the answer cites. */
 export class Answer extends Effect.Service<Answer>()("clew/Answer", {
@@ -66,54 +79,37 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     const prompt = yield* Prompt
     const llm = yield* Llm
     const collections = yield* Collections
-    const { backend, contextTokens, maxTokens, model: configured } = yield* LlmConfig
+    const { backend, maxTokens, model: configured } = yield* LlmConfig
 
-    const room = Math.floor((contextTokens - Math.min(maxTokens, contextTokens / 2)) * tokenRatio)
-
-    const crowded = (omitted: number) =>
+    const crowded = (omitted: number, contextTokens: number) =>
       new LlmUnavailable({
         reason:
           `The model's window has no room for ${omitted > 0 ? "a passage beside the question" : "the question"}: ` +
           `raise llm.context_tokens (${contextTokens}) as far as the model goes, lower llm.max_tokens (${maxTokens}), or ask more briefly`
       })
 
-    /** What fits into half of the window: what the system says, then the newest of the rest, in order. */
-    const remembered = Effect.fnUntraced(function* (history: ReadonlyArray<Turn>) {
-      const isSystem = ({ role }: Turn) => role === "system"
-      const kept = new Set<Turn>()
-      let tokens = 0
-      for (const turn of [...history.filter(isSystem), ...history.filter((it) => !isSystem(it)).toReversed()]) {
-        // A token has no more characters than its word, and no word needs counting that cannot fit.
-        tokens += turn.content.length > room * 50 ? Infinity : yield* prompt.count(turn.content)
-        if (tokens > room / 2) break
-        kept.add(turn)
-      }
-      return { history: history.filter((turn) => kept.has(turn)), tokens: tokens > room / 2 ? room / 2 : tokens }
-    })
-
     const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
-      const { model, query, temperature } = request
-      const { history, tokens } =
-        request.history === undefined || request.history.length === 0
-          ? { history: undefined, tokens: 0 }
-          : yield* remembered(request.history)
-      // What quotes reads no prompt, so that no window bounds it.
-      const [outcome, identity] = yield* Effect.all(
-        [
-          prompt.run({
-            ...request,
-            isCited: true,
-            maxTokens: backend === "extractive" ? undefined : Math.floor(room - tokens)
-          }),
-          llm.identity(model)
-        ],
-        { concurrency: 2 }
+      const { history = [], model, query, temperature } = request
+      const room = yield* Effect.cached(
+        Effect.map(llm.window(model), (window) => {
+          if (window === undefined) return { history }
+          const kept = remembered(history, window)
+          const { contextTokens, countTokens, room } = window
+          return { contextTokens, history: kept.history, budget: { maxTokens: room - kept.tokens, countTokens } }
+        })
       )
-      const { alsoSearched, degraded, fits, found, fusion, hint, mode, prompt: text, readAs } = outcome
-      const isBare = !fits || (outcome.hits.length === 0 && found.length > 0)
-      const quotes = isBare && identity.backend === "extractive"
-      const hits = quotes ? found : outcome.hits
-      const omitted = found.length - hits.length
+      const [outcome, identity, said] = yield* Effect.all(
+        [
+          prompt.forModel(
+            request,
+            Effect.map(room, ({ budget }) => budget)
+          ),
+          llm.identity(model),
+          room
+        ],
+        { concurrency: 3 }
+      )
+      const { alsoSearched, degraded, fits, found, fusion, hint, hits, mode, omitted, readAs, system, user } = outcome
       return {
         hits,
         mode,
@@ -124,12 +120,11 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         readAs,
         hint,
         llm: found.length === 0 ? unanswered(hint).llm : identity,
-        generation:
-          isBare && !quotes
-            ? crowded(omitted)
-            : found.length === 0
-              ? Effect.succeed(unanswered(hint))
-              : llm.answer({ query, hits, prompt: text, history, model, temperature })
+        generation: !fits
+          ? crowded(omitted, said.contextTokens ?? 0)
+          : found.length === 0
+            ? Effect.succeed(unanswered(hint))
+            : llm.answer({ query, hits, system, prompt: user, history: said.history, model, temperature })
       } satisfies Answering
     })
 
@@ -166,30 +161,37 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       return pairs.map((pair) => found.get(pair)!)
     })
 
+    /** How far a passage bears out a sentence. */
+    const judged = ({ hit, sentence }: Pair, cosine: Option.Option<number>) => {
+      const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
+      const { document, passage } = hit
+      const text = [document.title ?? "", ...passage.heading, passage.text].join("\n")
+      return { support, verdict: verdictOf({ sentence, passage: text, support }) }
+    }
+
     /**
      * Checks every `[n]` of an answer: that the answer was made from a passage n, of `hits`, and that it supports the
-     * sentence the mark stands at, by `supportOf` and `verdictOf`.
+     * sentence the mark stands at, by `supportOf` and `verdictOf`; or else that it does with those that follow it, with
+     * which it was one entry of the prompt.
      */
     const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
       const marks = citationMarks(answer)
-      const cited = marks.flatMap(({ n, sentence }) =>
-        n >= 1 && n <= hits.length ? [{ sentence, hit: hits[n - 1]! }] : []
+      const whole = new Map(
+        stretchesOf(hits).flatMap(({ hit, ranks }) =>
+          ranks.length > 1 ? ranks.map((rank) => [rank, hit] as const) : []
+        )
       )
-      const cosines = yield* similarities(cited)
+      const cited = marks.map(({ n, sentence }) =>
+        [hits[n - 1], whole.get(n - 1)].flatMap((hit) => (hit === undefined ? [] : [{ sentence, hit }]))
+      )
+      const cosines = yield* similarities(cited.flat())
       let at = 0
-      return marks.map((mark): Verdict => {
-        const hit = hits[mark.n - 1]
-        if (hit === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found", supported: false }
-        const lexical = lexicalSupport(mark.sentence, hit)
-        const cosine = Option.flatten(Option.fromNullable(cosines[at++]))
-        const support = hasContent(mark.sentence) ? supportOf(lexical, cosine) : 0
-        const { document, passage } = hit
-        const verdict = verdictOf({
-          sentence: mark.sentence,
-          passage: [document.title ?? "", ...passage.heading, passage.text].join("\n"),
-          support
-        })
-        return { ...mark, exists: true, support, verdict, supported: verdict === "supported" }
+      return marks.map((mark, index): Verdict => {
+        const judgements = cited[index]!.map((pair) => judged(pair, Option.flatten(Option.fromNullable(cosines[at++]))))
+        const [own] = judgements
+        if (own === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found", supported: false }
+        const best = judgements.find(({ verdict }) => verdict === "supported") ?? own
+        return { ...mark, exists: true, ...best, supported: best.verdict === "supported" }
       })
     })
 

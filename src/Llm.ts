@@ -27,7 +27,9 @@ export interface Question {
   readonly query: string
   /** Passage n is cited as `[n]`, n from 1. */
   readonly hits: ReadonlyArray<Hit>
-  /** The same as a prompt, for a model that reads one. */
+  /** What a model is told to do with the prompt, where that does not say it. */
+  readonly system?: string | undefined
+  /** The passages and the question, for a model that reads a prompt. */
   readonly prompt: string
   /** What was said before, in order. */
   readonly history?: ReadonlyArray<Turn> | undefined
@@ -48,6 +50,24 @@ export interface LlmIdentity {
   readonly why?: string | undefined
 }
 
+/** What a model's server says of an answer, as far as it does, when the answer has ended. */
+export interface Usage {
+  readonly promptTokens?: number | undefined
+  readonly answerTokens?: number | undefined
+  /** The server took less of the prompt than it was sent. */
+  readonly isPromptCut: boolean
+}
+
+/** How much may be said to a model at once. */
+export interface Window {
+  /** Its whole window, in its own tokens. */
+  readonly contextTokens: number
+  /** What of it is left for passages, question and what was said before. */
+  readonly room: number
+  /** About as many tokens as the model makes of a text, rather more than fewer. */
+  readonly countTokens: (text: string) => number
+}
+
 /** An answer on its way. */
 export interface Generation {
   readonly llm: LlmIdentity
@@ -55,7 +75,12 @@ export interface Generation {
   readonly fragments: Stream.Stream<string, LlmUnavailable>
   /** Whether the answer was cut at the longest that was allowed; known when the fragments have ended. */
   readonly isCut: Effect.Effect<boolean>
+  /** Known when the fragments have ended. */
+  readonly usage: Effect.Effect<Usage>
 }
+
+/** Of an answer that no model wrote. */
+export const noUsage: Usage = { isPromptCut: false }
 
 /** Answers a question from passages. */
 export class Llm extends Context.Tag("clew/Llm")<
@@ -63,6 +88,8 @@ export class Llm extends Context.Tag("clew/Llm")<
   {
     /** What would answer now; may have to ask. `model` is the one a request names. */
     readonly identity: (model?: string) => Effect.Effect<LlmIdentity>
+    /** None where nothing bounds what is said: what quotes reads no prompt. May have to ask, for a second at most. */
+    readonly window: (model?: string) => Effect.Effect<Window | undefined>
     /** Says who answers; nothing is generated until the fragments are asked for. */
     readonly answer: (question: Question) => Effect.Effect<Generation>
   }

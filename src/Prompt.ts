@@ -1,18 +1,37 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
-import { formatPrompt } from "./text/prompt.ts"
+import { type Budget, formatPrompt, type Prompt as Written } from "./text/prompt.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
-export interface PromptOutcome extends SearchOutcome {
-  readonly prompt: string
+/** A caller's `max_tokens` has no room for the instruction, the question and one passage. */
+export class BudgetTooSmall extends Schema.TaggedError<BudgetTooSmall>()(
+  "BudgetTooSmall",
+  { maxTokens: Schema.Int, least: Schema.Int },
+  HttpApiSchema.annotations({ status: 400 })
+) {
+  get errors() {
+    return [{ path: "max_tokens", message: this.message }]
+  }
+  override get message() {
+    return `max_tokens is ${this.maxTokens}, but the instruction, the question and the best passage take ${this.least} tokens: give at least ${this.least}, or none for no bound`
+  }
+}
+
+export interface PromptOutcome extends SearchOutcome, Written {
   /** All that was found; `hits` are those within the prompt. */
   readonly found: ReadonlyArray<Hit>
-  /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, entry n being hit n. */
+  /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, number n being hit n. */
   readonly omitted: number
-  /** False: the prompt is over its budget without any passage. */
-  readonly fits: boolean
+}
+
+export interface PromptRequest extends DoorRequest {
+  /** Bounds the whole prompt, in tokens of the built-in tokenizer; too few for one passage are an error. */
+  readonly maxTokens?: number | undefined
+  readonly fullSources?: boolean
 }
 
 /** Searches, and writes what was found as a prompt with numbered, citable passages. */
@@ -21,28 +40,36 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
     const search = yield* Search
     const tokenizer = yield* Tokenizer
 
-    /** `maxTokens` bounds the whole prompt, in tokens of the built-in tokenizer; `isCited`: the answer's marks are read. */
-    const run = Effect.fn("Prompt.run")(function* (
-      request: DoorRequest & { readonly maxTokens?: number | undefined; readonly isCited?: boolean }
-    ) {
-      const outcome = yield* search.run(request)
-      const { maxTokens } = request
-      const budget = maxTokens === undefined ? undefined : { maxTokens, countTokens: (yield* tokenizer.load).count }
-      const { fits, included, prompt } = formatPrompt(request.query, outcome.hits, budget, request.isCited)
+    const write = (request: PromptRequest, outcome: SearchOutcome, budget?: Budget, isCited = false): PromptOutcome => {
+      const written = formatPrompt(request.query, outcome.hits, budget, { ...request, isCited })
+      const { included } = written
       return {
         ...outcome,
+        ...written,
         hits: outcome.hits.slice(0, included),
         found: outcome.hits,
-        prompt,
-        fits,
         omitted: outcome.hits.length - included
-      } satisfies PromptOutcome
+      }
+    }
+
+    const run = Effect.fn("Prompt.run")(function* (request: PromptRequest) {
+      const outcome = yield* search.run(request)
+      const { maxTokens } = request
+      if (maxTokens === undefined) return write(request, outcome)
+      const { count: countTokens } = yield* tokenizer.load
+      const written = write(request, outcome, { maxTokens, countTokens })
+      return written.fits ? written : yield* new BudgetTooSmall({ maxTokens, least: written.least })
     })
 
-    return {
-      run,
-      /** Tokens of a text, by the built-in tokenizer. */
-      count: (text: string) => Effect.map(tokenizer.load, ({ count }) => count(text))
-    }
+    /** For a model whose answer's marks are read; `fits` says whether its budget has room for a passage. */
+    const forModel = Effect.fn("Prompt.forModel")(function* (
+      request: DoorRequest,
+      budget: Effect.Effect<Budget | undefined>
+    ) {
+      const [outcome, room] = yield* Effect.all([search.run(request), budget], { concurrency: 2 })
+      return write(request, outcome, room, true)
+    })
+
+    return { run, forModel }
   })
 }) {}

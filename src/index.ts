@@ -47,7 +47,7 @@ export { limits } from "./model/Limits.ts"
 export { type Passage, type Span, type Vector } from "./model/Passage.ts"
 export { Alpha, Fusion, Mode, QueryText, SearchRequest, TopK } from "./model/Query.ts"
 export { type Hit, SearchResponse, SearchResult, toSearchResult } from "./model/SearchResult.ts"
-export { Prompt, type PromptOutcome } from "./Prompt.ts"
+export { BudgetTooSmall, Prompt, type PromptOutcome } from "./Prompt.ts"
 export { Reindexer } from "./upkeep/Reindexer.ts"
 export { Search, type SearchOutcome } from "./Search.ts"
 export {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Graph } from "../src/Graph.ts"
-import { Llm, LlmUnavailable, type Question } from "../src/Llm.ts"
+import { Llm, LlmUnavailable, noUsage, type Question } from "../src/Llm.ts"
 import * as Extractive from "../src/Llm/Extractive.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { Store } from "../src/Store.ts"
@@ -16,6 +16,7 @@ const fake = (answers: Readonly<Record<string, unknown>>) => {
   let left = Infinity
   const llm: Llm["Type"] = {
     identity: (model = "reader") => Effect.succeed({ backend: "ollama", model }),
+    window: () => Effect.succeed(undefined),
     answer: (question) => {
       asked.push(question)
       const found = Object.entries(answers).find(([word]) =>
@@ -28,6 +29,7 @@ const fake = (answers: Readonly<Record<string, unknown>>) => {
       return Effect.succeed({
         llm: { backend: "ollama", model: "reader" },
         isCut: Effect.succeed(false),
+        usage: Effect.succeed(noUsage),
         fragments:
           left-- > 0
             ? Stream.make(said.slice(0, 3), said.slice(3))

@@ -35,6 +35,7 @@ export interface Faults {
 export interface Asked {
   readonly path: string
   readonly body: any
+  readonly headers: Http.IncomingHttpHeaders
 }
 
 const maxWords = 64
@@ -50,6 +51,13 @@ const embed = (text: string, dimensions: number): ReadonlyArray<number> => {
   const norm = Math.hypot(...vector)
   return vector.map((value) => value / norm)
 }
+
+/** As many tokens as a model would make of it, about: four letters, a digit, a sign or a character of CJK each. */
+export const tokensOf = (text: string): number => text.match(/[A-Za-z]{1,4}|[^\sA-Za-z]/g)?.length ?? 0
+
+/** What 0.9.6 and later take; any other field is refused, which Ollama itself would pass over. */
+const chatFields = new Set("model messages stream format options keep_alive think tools truncate shift".split(" "))
+const chatOptions = new Set("temperature num_predict num_ctx seed stop top_p top_k".split(" "))
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
@@ -69,8 +77,18 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       answer,
       models: ["all-minilm:latest", "small:latest"],
       /** Changes where a model is pulled again. */
-      digest: "1b226e2802db"
+      digest: "1b226e2802db",
+      /** What a request that names no num_ctx gets. */
+      window: 4096,
+      /** The longest that the model can have; untold unless set. */
+      longest: undefined as number | undefined,
+      /** The `num_ctx` of the model's own file. */
+      own: undefined as number | undefined,
+      /** What the model is loaded with, where the server tells. */
+      loaded: undefined as number | undefined
     }
+    /** Requests for what is known of models. */
+    const looked: Array<string> = []
     const sockets = new Set<Socket>()
 
     const json = (response: Http.ServerResponse, status: number, body: unknown) => {
@@ -91,6 +109,13 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       if (named(body.model).startsWith("all-minilm")) {
         return json(response, 400, { error: `"${body.model}" does not support chat` })
       }
+      const strange = [
+        ...Object.keys(body).filter((key) => !chatFields.has(key)),
+        ...Object.keys(body.options).filter((key) => !chatOptions.has(key))
+      ]
+      if (strange.length > 0) return json(response, 400, { error: `unknown field ${strange.join(", ")}` })
+      const window = body.options.num_ctx ?? state.own ?? state.window
+      const said: number = body.messages.reduce((sum: number, { content }: any) => sum + tokensOf(content) + 8, 0)
       response.writeHead(200, { "content-type": "application/x-ndjson" })
       const base = { model: body.model, created_at: "2026-01-01T00:00:00.000000000Z" }
       const line = (value: unknown) => response.write(`${JSON.stringify(value)}\n`)
@@ -116,7 +141,8 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
       }
       const last = { done_reason: faults.doneReason ?? "stop", done: true, total_duration: 1 }
-      line({ ...base, message: { role: "assistant", content: "" }, ...last })
+      const counts = { prompt_eval_count: Math.min(said, window), eval_count: state.answer.length }
+      line({ ...base, message: { role: "assistant", content: "" }, ...last, ...counts })
       response.end()
     }
 
@@ -156,7 +182,21 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
           })
         }
         const body = JSON.parse(Buffer.concat(chunks).toString() || "null")
-        asked.push({ path, body })
+        if (path === "/api/ps") {
+          looked.push(path)
+          const loaded = state.loaded === undefined ? [] : [{ name: "small:latest", context_length: state.loaded }]
+          return faults.silent ? undefined : json(response, 200, { models: loaded })
+        }
+        if (path === "/api/show" && !faults.silent && state.models.includes(named(body?.model ?? ""))) {
+          looked.push(path)
+          return json(response, 200, {
+            details: { family: "test" },
+            capabilities: ["completion"],
+            model_info: { "general.architecture": "test", "test.context_length": state.longest },
+            parameters: state.own === undefined ? undefined : `num_ctx                        ${state.own}\nstop "x"`
+          })
+        }
+        asked.push({ path, body, headers: request.headers })
         state.inFlight++
         state.mostInFlight = Math.max(state.mostInFlight, state.inFlight)
         response.on("close", () => {
@@ -174,8 +214,6 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
         }
         if (path === "/api/chat") return void chat(body, response)
         if (path === "/api/embed") return void vectors(body, response)
-        if (path === "/api/show")
-          return json(response, 200, { details: { family: "test" }, capabilities: ["completion"] })
         response.writeHead(404, { "content-type": "text/plain" })
         response.end("404 page not found")
       })
@@ -199,7 +237,7 @@ export const startOllama = (answer: ReadonlyArray<string> = ["Hello", " world", 
       for (const socket of sockets) socket.destroy()
     })
     yield* Effect.addFinalizer(() => stop)
-    return { url: `http://127.0.0.1:${port}`, faults, asked, state, stop, start: Effect.asVoid(listen(port)) }
+    return { url: `http://127.0.0.1:${port}`, faults, asked, looked, state, stop, start: Effect.asVoid(listen(port)) }
   })
 
 /** Waits until something is so, for at most twenty seconds. */

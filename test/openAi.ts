@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
+import { tokensOf } from "./ollama.ts"
 
 /** What is wrong with the server: none of it unless it is set. */
 export interface Faults {
@@ -19,6 +20,14 @@ export interface Faults {
   stopAt?: number
   /** Why an answer ended; "stop" unless set. */
   finishReason?: "stop" | "length"
+  /** Refuses requests with any of these fields, in the server's own words. */
+  refusesFields?: Readonly<Record<string, string>>
+  /** Refuses a message of the system's. */
+  refusesSystem?: boolean
+  /** Seconds, as the header says. */
+  retryAfter?: string | undefined
+  /** Keeps the connection after the answer, and counts nothing. */
+  staysOpen?: boolean
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -37,7 +46,12 @@ const embed = (text: string): ReadonlyArray<number> => {
 export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", "."]) =>
   Effect.gen(function* () {
     const faults: Faults = {}
-    const asked: Array<{ readonly path: string; readonly body: any; readonly authorization: string | undefined }> = []
+    const asked: Array<{
+      readonly path: string
+      readonly body: any
+      readonly authorization: string | undefined
+      readonly headers: Http.IncomingHttpHeaders
+    }> = []
     const state = { closed: 0 }
 
     const chat = async (body: any, response: Http.ServerResponse) => {
@@ -63,6 +77,12 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
         else if (content !== undefined) send(chunk({ content }))
       }
       send(chunk({}, faults.finishReason ?? "stop"))
+      if (faults.staysOpen) return
+      if (body.stream_options?.include_usage) {
+        const said: number = body.messages.reduce((sum: number, { content }: any) => sum + tokensOf(content) + 8, 0)
+        const usage = { prompt_tokens: said, completion_tokens: answer.length, total_tokens: said + answer.length }
+        send(JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", choices: [], usage }))
+      }
       if (!faults.withoutDone) send("[DONE]")
       response.end()
     }
@@ -73,19 +93,26 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
       request.on("end", () => {
         const path = request.url ?? ""
         const body = JSON.parse(Buffer.concat(chunks).toString())
-        asked.push({ path, body, authorization: request.headers.authorization })
+        asked.push({ path, body, authorization: request.headers.authorization, headers: request.headers })
         response.on("close", () => (state.closed += response.writableFinished ? 0 : 1))
         if (faults.silent) return
         const { refuse } = faults
         if (refuse !== undefined && (refuse.times === undefined || refuse.times-- > 0)) {
-          response.writeHead(refuse.status, { "content-type": "application/json" })
+          const wait = faults.retryAfter === undefined ? {} : { "retry-after": faults.retryAfter }
+          response.writeHead(refuse.status, { "content-type": "application/json", ...wait })
           return response.end(refuse.body)
+        }
+        const refused = Object.entries(faults.refusesFields ?? {}).find(([field]) => field in body)?.[1]
+        const isOfSystem = faults.refusesSystem && body.messages?.some(({ role }: any) => role === "system")
+        if (refused !== undefined || isOfSystem) {
+          response.writeHead(400, { "content-type": "application/json" })
+          return response.end(JSON.stringify({ error: { message: refused ?? "System role not supported" } }))
         }
         if (faults.page !== undefined) {
           response.writeHead(200, { "content-type": faults.page.type })
           return response.end(faults.page.body)
         }
-        if (path === "/v1/chat/completions") return void chat(body, response)
+        if (path.split("?")[0]!.endsWith("/chat/completions")) return void chat(body, response)
         // Out of order, which `index` allows.
         const data = body.input.map((text: string, index: number) => ({
           object: "embedding",

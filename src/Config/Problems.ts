@@ -73,14 +73,20 @@ export const unknownVariable = (variable: string): Effect.Effect<ConfigProblem> 
   }))
 
 /** Keys that say where documents are sent. */
-export const addressKeys: ReadonlyArray<KeyPath> = ["embedding.url", "llm.url", "telemetry.otlp_endpoint"]
+export const addressKeys: ReadonlyArray<KeyPath> = [
+  "embedding.url",
+  "embedding.headers",
+  "llm.url",
+  "llm.headers",
+  "telemetry.otlp_endpoint"
+]
 
 /** Someone else's folder must not redirect documents. */
 export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => ({
   where: file,
   key,
   detail:
-    `${key} is an address, which a file that was only found in the working directory may not set; ` +
+    `${key} is ${key.endsWith(".headers") ? "sent to other servers" : "an address"}, which a file that was only found in the working directory may not set; ` +
     `if you trust it, name it: --config ${file}`
 })
 

@@ -6,19 +6,27 @@ import {
   address,
   autoOrFlag,
   autoOrInteger,
+  base,
+  duration,
   finite,
   flag,
+  flagOrLevel,
+  headers,
   integer,
   name,
   oneOf,
   origins,
   path,
   paths,
-  text
+  text,
+  texts
 } from "./Value.ts"
 
 const ollama = "http://127.0.0.1:11434"
 const mebibyte = 1024 * 1024
+const where = "Where Ollama or the OpenAI-compatible server is; `/v1` goes behind an address without a path"
+const keptLoaded = "How long Ollama keeps the model loaded; unset: as Ollama is set up"
+const sentHeaders = "Headers sent with every request to that server"
 /** Node gives up on a server that sends no headers for so long. */
 const longestWait = 300_000
 
@@ -44,7 +52,7 @@ const embedding = Schema.Struct({
     name,
     "Model; unset: nomic-embed-text for ollama, the packaged one for builtin, which also takes a Model2Vec folder's path"
   ),
-  url: key("url", address, ollama, "Where Ollama or the OpenAI-compatible server is"),
+  url: key("url", base, ollama, where),
   dimensions: optionalKey("dimensions", integer(1, 65_536), "Width of a vector; unset: the model's own"),
   queryPrefix: optionalKey("query_prefix", text, "Goes before each query; unset: as the model wants it"),
   passagePrefix: optionalKey("passage_prefix", text, "Goes before each passage; unset: as the model wants it"),
@@ -55,7 +63,9 @@ const embedding = Schema.Struct({
     integer(1, longestWait),
     60_000,
     "Longest wait for the embedder's answer, in milliseconds"
-  )
+  ),
+  headers: optionalKey("headers", headers, sentHeaders),
+  keepAlive: optionalKey("keep_alive", duration, keptLoaded)
 })
 
 const llm = Schema.Struct({
@@ -66,7 +76,7 @@ const llm = Schema.Struct({
     "What writes answers; auto: Ollama if it answers and has the model, else extractive, which quotes and needs no model"
   ),
   model: key("model", name, "llama3.2", "Model for ollama and openai"),
-  url: key("url", address, ollama, "Where Ollama or the OpenAI-compatible server is"),
+  url: key("url", base, ollama, where),
   temperature: key(
     "temperature",
     finite(limits.temperature.min, limits.temperature.max),
@@ -74,13 +84,26 @@ const llm = Schema.Struct({
     "0 is nearly the same answer each time, higher is freer"
   ),
   maxTokens: key("max_tokens", integer(1, 1_000_000), 1024, "Longest answer, in the model's tokens"),
-  contextTokens: key(
+  contextTokens: optionalKey(
     "context_tokens",
     integer(256, 10_000_000),
-    4096,
-    "The model's window, in its tokens: passages, question and answer must fit"
+    "The model's window, in its tokens: passages, question and answer must fit; unset: what Ollama says of it, else 4096"
   ),
-  timeoutMs: key("timeout_ms", integer(1, longestWait), 120_000, "Longest silence of the model, in milliseconds")
+  timeoutMs: key("timeout_ms", integer(1, longestWait), 120_000, "Longest silence of the model, in milliseconds"),
+  systemPrompt: optionalKey(
+    "system_prompt",
+    text,
+    "Told to the model besides, as in which language to answer; unset: nothing"
+  ),
+  seed: optionalKey("seed", integer(0, 2 ** 31 - 1), "The same answer each time, as far as the model can; unset: none"),
+  stop: optionalKey("stop", texts, "The answer ends before any of these; unset: none"),
+  headers: optionalKey("headers", headers, sentHeaders),
+  keepAlive: optionalKey("keep_alive", duration, keptLoaded),
+  think: optionalKey(
+    "think",
+    flagOrLevel,
+    "Whether a model of Ollama's that can think does before it answers, or how much; unset: as the model does"
+  )
 })
 
 const pipeline = Schema.Struct({

@@ -70,6 +70,54 @@ export const address = Schema.String.pipe(
   value("text", "an address like http://127.0.0.1:11434, without user, password, ? or #")
 )
 
+const isBase = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && isAddress(url.origin + url.pathname) && url.username + url.password + url.hash === ""
+}
+
+/** Where a server's paths begin; some want to be asked something behind each of them. */
+export const base = Schema.String.pipe(
+  Schema.filter(isBase),
+  value("text", "an address like http://127.0.0.1:11434, without user, password or #")
+)
+
+const header = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e]*)$/
+/** Those that tell how a request is sent. */
+const ownHeaders = new Set(["host", "connection", "content-length", "content-type", "transfer-encoding"])
+
+const isHeader = (line: string): boolean => {
+  const name = header.exec(line)?.[1]
+  return name !== undefined && !ownHeaders.has(name.toLowerCase())
+}
+
+/** As they are written in a request, by their names. */
+export const headers = Schema.transform(
+  Schema.Array(Schema.String.pipe(Schema.filter(isHeader))),
+  Schema.Record({ key: Schema.String, value: Schema.String }),
+  {
+    strict: true,
+    decode: (lines) =>
+      Object.fromEntries(lines.map((line) => header.exec(line)!).map(([, name, text]) => [name!, text!.trim()])),
+    encode: (record) => Object.entries(record).map(([name, text]) => `${name}: ${text}`)
+  }
+).pipe(
+  value("list", 'a list of headers like "api-key: secret", but not host, content-type and others of the request itself')
+)
+
+export const texts = Schema.Array(Schema.String.pipe(Schema.filter((text) => text !== ""))).pipe(
+  value("list", 'a list of texts like ["END"]')
+)
+
+/** As Ollama writes it. */
+export const duration = Schema.String.pipe(
+  Schema.filter((text) => /^-?\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h)?$/.test(text)),
+  value("text", 'a time like "5m", "-1" for always, or "0" for not at all')
+)
+
+export const flagOrLevel = Schema.Union(Schema.Boolean, Schema.Literal("low", "medium", "high")).pipe(
+  value("boolean", 'true, false, "low", "medium" or "high"')
+)
+
 const isOrigin = (text: string): boolean =>
   text === "*" || (isAddress(text) && new URL(text).origin.toLowerCase() === text.toLowerCase())
 

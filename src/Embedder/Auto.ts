@@ -13,8 +13,8 @@ export const make = (config: RemoteConfig, builtin: Embedder["Type"]) =>
     const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
     const said = yield* Ref.make("")
     const picked = Effect.gen(function* () {
-      const { choose } = yield* Effect.promise(() => import("../vendors/Ollama.ts"))
-      return yield* choose(config.url, config.model ?? ollamaModel).pipe(
+      const { choose } = yield* Effect.promise(() => import("../vendors/OllamaModels.ts"))
+      return yield* choose(config, config.model ?? ollamaModel).pipe(
         Effect.zipRight(ollama),
         Effect.catchAll(({ absent, reason }) =>
           Effect.flatMap(Ref.getAndSet(said, reason), (before) => {

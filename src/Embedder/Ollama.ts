@@ -3,13 +3,13 @@ import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { call, digestOf, type OllamaError } from "../vendors/Ollama.ts"
+import { call, type OllamaError, type OllamaServer } from "../vendors/Ollama.ts"
+import { digestOf } from "../vendors/OllamaModels.ts"
 import type { Turns } from "../runtime/Turn.ts"
 import type { Prefixes } from "./prefixes.ts"
 import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
 
-export interface OllamaOptions {
-  readonly url: string
+export interface OllamaOptions extends OllamaServer {
   readonly model: string
   /** Narrower vectors than the model's own, where it can. */
   readonly dimensions?: number | undefined
@@ -34,11 +34,11 @@ const tooLong = /exceeds? (?:the )?(?:maximum )?context length|input length/i
 
 /** Embeddings by Ollama's `/api/embed`. A text longer than the model's window is cut to it, and counted in the log. */
 export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> => {
-  const { dimensions, model, url } = options
+  const { dimensions, model } = options
 
   const request = (input: ReadonlyArray<string>, truncate: boolean) =>
     Effect.map(
-      call(url, model, Embeddings, (ollama) =>
+      call(options, model, Embeddings, (ollama) =>
         ollama.embed({ model, input: [...input], truncate, ...(dimensions === undefined ? {} : { dimensions }) })
       ),
       ({ embeddings }) => embeddings
@@ -67,7 +67,7 @@ export const make = (options: OllamaOptions): Effect.Effect<typeof Embedder.Serv
   return makeRemote({
     ...options,
     backend: "ollama",
-    digest: digestOf(url, model),
+    digest: digestOf(options, model),
     embed: (texts) =>
       request(texts, false).pipe(
         Effect.catchIf(isTooLong, () => oneByOne(texts)),

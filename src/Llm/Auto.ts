@@ -4,10 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import type { Llm, LlmIdentity } from "../Llm.ts"
-import * as OllamaServer from "../vendors/Ollama.ts"
+import * as Models from "../vendors/OllamaModels.ts"
 import * as Extractive from "./Extractive.ts"
 import * as Ollama from "./Ollama.ts"
-import type { ModelOptions } from "./options.ts"
 
 /** What answers from now on, and why the model does not. */
 interface Choice {
@@ -22,25 +21,25 @@ interface Choice {
  * One that is only slow keeps answering. Who names a model wants that model: then it is Ollama in any case.
  */
 export const make = (
-  options: ModelOptions,
+  options: Ollama.OllamaOptions,
   /** A choice as old as this is looked at again, beside the question that it still holds for. */
   recheck: Duration.DurationInput = "10 seconds"
 ): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const turn = yield* Effect.makeSemaphore(1)
-    const { model: configured, url } = options
+    const { model: configured } = options
     const ollama = Ollama.make(options)
     let choice: Choice | undefined
     let isLooking = false
 
     const look = Effect.gen(function* () {
-      const found = yield* Effect.either(OllamaServer.choose(url, configured))
+      const found = yield* Effect.either(Models.choose(options, configured))
       const at = yield* Clock.currentTimeMillis
       const before = choice
       if (Either.isRight(found)) choice = { reason: undefined, at }
       // Silence of one that answered before is a busy machine's, not its end.
-      else if (before !== undefined && before.reason === undefined && !OllamaServer.isAbsence(found.left)) {
+      else if (before !== undefined && before.reason === undefined && !Models.isAbsence(found.left)) {
         choice = { ...before, at }
       } else choice = { reason: found.left.reason, at }
       if (before !== undefined && (before.reason === undefined) !== (choice.reason === undefined)) {
@@ -79,6 +78,10 @@ export const make = (
               reason === undefined ? ollama.identity() : Effect.succeed(quoting(reason))
             )
           : ollama.identity(model),
+      window: (model) =>
+        model === undefined
+          ? Effect.flatMap(chosen, ({ reason }) => (reason === undefined ? ollama.window() : Effect.succeed(undefined)))
+          : ollama.window(model),
       answer: (question) =>
         question.model === undefined
           ? Effect.flatMap(chosen, ({ reason }) =>

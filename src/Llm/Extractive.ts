@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type Llm, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
+import { type Llm, type LlmIdentity, LlmUnavailable, noUsage } from "../Llm.ts"
 import { extract, type Quote } from "../text/extract.ts"
 
 const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
@@ -21,10 +21,12 @@ const llm: LlmIdentity = { backend: "extractive" }
  */
 export const service: typeof Llm.Service = {
   identity: () => Effect.succeed(llm),
+  window: () => Effect.succeed(undefined),
   answer: ({ hits, model, query }) =>
     Effect.succeed({
       llm,
       isCut: Effect.succeed(false),
+      usage: Effect.succeed(noUsage),
       fragments: Stream.suspend(() => {
         if (model !== undefined) {
           const reason = `llm.backend is extractive, which has no model ${model}; set it to ollama or openai, or name no model`

@@ -1,10 +1,21 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { type Client, client, OllamaError, toOllamaError } from "../vendors/Ollama.ts"
-import { generation } from "./generation.ts"
+import { type Llm, LlmUnavailable, type Usage } from "../Llm.ts"
+import { type Client, client, OllamaError, type OllamaServer, toOllamaError } from "../vendors/Ollama.ts"
+import { makeCalibration } from "./calibration.ts"
+import { generation, whileBusy } from "./generation.ts"
+import { messagesOf } from "./messages.ts"
+import { makeWindows } from "./ollamaWindow.ts"
 import type { ModelOptions } from "./options.ts"
+import { windowOf } from "./window.ts"
+
+export interface OllamaOptions extends ModelOptions, OllamaServer {
+  /** How long the model stays loaded, as Ollama writes it; a number is seconds. */
+  readonly keepAlive?: string | undefined
+  /** Whether a model that can think does, or how much. */
+  readonly think?: boolean | "low" | "medium" | "high" | undefined
+}
 
 const silent = ({ timeoutMs, url }: ModelOptions, model: string) =>
   new OllamaError({
@@ -28,37 +39,78 @@ const watched = <A>(fragments: AsyncIterable<A>, timeoutMs: number, silence: () 
   return { [Symbol.asyncIterator]: () => ({ next }) }
 }
 
+/** Ollama takes seconds as a number only. */
+const toKeepAlive = (text: string): string | number => (/^-?\d+$/.test(text) ? Number(text) : text)
+
+const given = <K extends string, V>(key: K, value: V | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [k in K]?: V }
+
+/** A count that is a whole window's is what is left of a prompt that was cut. */
+const looksCut = (tokens: number, expected: number, numCtx: number | undefined): boolean =>
+  numCtx === undefined ? tokens % 512 === 0 && expected > 0.9 * tokens : tokens >= numCtx
+
 /** Chat by Ollama's `/api/chat`, streamed. */
-export const make = (options: ModelOptions): typeof Llm.Service => {
-  const { contextTokens, maxTokens, timeoutMs, url } = options
+export const make = (options: OllamaOptions): typeof Llm.Service => {
+  const { keepAlive, maxTokens, seed, stop, systemPrompt, think, timeoutMs, url } = options
   const identity = (model = options.model) => ({ backend: "ollama" as const, model })
+  const calibration = makeCalibration()
+  const windows = makeWindows(options)
   return {
     identity: (model) => Effect.succeed(identity(model)),
-    answer: ({ history = [], model = options.model, prompt, schema, temperature = options.temperature }) => {
+    window: (model = options.model) =>
+      Effect.map(windows.of(model), ({ contextTokens }) => windowOf(options, calibration, model, contextTokens)),
+    answer: (question) => {
+      const { model = options.model, schema, temperature = options.temperature } = question
+      const messages = messagesOf(question, systemPrompt)
       const wrong = toOllamaError(url, model)
       const silence = () => silent(options, model)
+      const { contextTokens, numCtx } = windows.known(model)
+      // Newer servers say by these that the window is too small, where they would leave out the beginning: the instruction.
+      const unbroken = { truncate: false, shift: false }
       const begin = (ollama: Client) =>
         Effect.tryPromise({
           try: () =>
             ollama.chat({
               model,
-              messages: [...history, { role: "user", content: prompt }],
+              messages: [...messages],
               stream: true,
-              ...(schema === undefined ? {} : { format: schema }),
-              options: { temperature, num_predict: maxTokens, num_ctx: contextTokens }
+              ...given("format", schema),
+              ...given("keep_alive", keepAlive === undefined ? undefined : toKeepAlive(keepAlive)),
+              ...given("think", think),
+              ...unbroken,
+              options: {
+                temperature,
+                num_predict: maxTokens,
+                ...given("num_ctx", numCtx),
+                ...given("seed", seed),
+                ...given("stop", stop === undefined || schema !== undefined ? undefined : [...stop])
+              }
             }),
           catch: wrong
-        }).pipe(Effect.timeoutFail({ duration: Duration.millis(timeoutMs), onTimeout: silence }))
+        }).pipe(Effect.timeoutFail({ duration: Duration.millis(timeoutMs), onTimeout: silence }), whileBusy(timeoutMs))
+
+      const usageOf = (promptTokens: number | undefined, answerTokens: number | undefined): Usage => {
+        const counts = { ...given("promptTokens", promptTokens), ...given("answerTokens", answerTokens) }
+        if (promptTokens === undefined) return { ...counts, isPromptCut: false }
+        const isPromptCut = looksCut(promptTokens, calibration.countMessages(model, messages), numCtx)
+        if (isPromptCut) windows.insist(model)
+        else calibration.learn(model, messages, promptTokens)
+        return { ...counts, isPromptCut }
+      }
       const parts = Stream.unwrapScoped(
         Effect.gen(function* () {
-          const answer = yield* begin(yield* client(url))
+          const answer = yield* begin(yield* client(options))
           return Stream.fromAsyncIterable(watched(answer, timeoutMs, silence), wrong)
         })
       ).pipe(
-        Stream.map(({ done_reason, message }) => ({ text: message?.content ?? "", isCut: done_reason === "length" })),
+        Stream.map(({ done, done_reason, eval_count, message, prompt_eval_count }) => ({
+          text: message?.content ?? "",
+          isCut: done_reason === "length",
+          ...(done === true ? { usage: usageOf(prompt_eval_count, eval_count) } : {})
+        })),
         Stream.mapError(({ reason }) => new LlmUnavailable({ reason }))
       )
-      return generation(identity(model), maxTokens, parts)
+      return generation({ llm: identity(model), configured: options.model, maxTokens, contextTokens }, parts)
     }
   }
 }

@@ -1,15 +1,20 @@
 import * as Sse from "@effect/experimental/Sse"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type Llm, LlmUnavailable } from "../Llm.ts"
-import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
-import { generation, type Part } from "./generation.ts"
+import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
+import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+import { makeCalibration } from "./calibration.ts"
+import { type Differences, differing, noDifferences } from "./fields.ts"
+import { generation, type Part, whileBusy } from "./generation.ts"
+import { messagesOf, withoutSystem } from "./messages.ts"
 import type { ModelOptions } from "./options.ts"
+import { usualWindow, windowOf } from "./window.ts"
 
 /** One event of the stream: a fragment, or the server's own error. */
 const Fragment = Schema.parseJson(
@@ -23,6 +28,9 @@ const Fragment = Schema.parseJson(
       ),
       { default: () => [] }
     ),
+    usage: Schema.optional(
+      Schema.NullOr(Schema.Struct({ prompt_tokens: Schema.Number, completion_tokens: Schema.optional(Schema.Number) }))
+    ),
     error: Schema.optional(Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })))
   })
 )
@@ -34,22 +42,33 @@ const eventStream = "text/event-stream"
 const unavailable = (reason: string) => new LlmUnavailable({ reason })
 
 interface Said extends Part {
+  /** The answer is whole; what the server counted may follow. */
   readonly ends: boolean
+  /** Nothing follows. */
+  readonly isLast: boolean
 }
+
+const toUsage = (usage: { readonly prompt_tokens: number; readonly completion_tokens?: number | undefined }) => ({
+  promptTokens: usage.prompt_tokens,
+  answerTokens: usage.completion_tokens,
+  isPromptCut: false
+})
 
 /** What an event says; fails on what is no event of a chat. */
 const read = (data: string): Effect.Effect<Said, LlmUnavailable> =>
   data === end
-    ? Effect.succeed({ text: "", isCut: false, ends: true })
+    ? Effect.succeed({ text: "", isCut: false, ends: true, isLast: true })
     : Either.match(Schema.decodeEither(Fragment)(data), {
         onLeft: () => Effect.fail(unavailable(`the server sent what is no answer: ${data.slice(0, 200)}`)),
-        onRight: ({ choices: [choice], error }) =>
+        onRight: ({ choices: [choice], error, usage }) =>
           error === undefined
             ? // Some servers close after the reason to finish, without the closing event.
               Effect.succeed({
                 text: choice?.delta?.content ?? "",
                 isCut: choice?.finish_reason === "length",
-                ends: Boolean(choice?.finish_reason)
+                ends: Boolean(choice?.finish_reason),
+                isLast: false,
+                ...(usage ? { usage: toUsage(usage) } : {})
               })
             : Effect.fail(unavailable(`the server broke off: ${typeof error === "string" ? error : error.message}`))
       })
@@ -59,7 +78,9 @@ export const make = (
   options: ModelOptions & OpenAiServer
 ): Effect.Effect<typeof Llm.Service, never, HttpClient.HttpClient> =>
   Effect.map(HttpClient.HttpClient, (http) => {
-    const { maxTokens, timeoutMs, url } = options
+    const { contextTokens = usualWindow, maxTokens, seed, stop, systemPrompt, timeoutMs, url } = options
+    const calibration = makeCalibration()
+    const differences = new Map<string, Differences>()
     const identity = (model = options.model) => ({ backend: "openai" as const, model })
     const silence = () =>
       unavailable(`${url} said nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
@@ -76,48 +97,96 @@ export const make = (
           )
     }
 
-    /** The events up to the one that ends the answer; a stream without one was broken off. */
-    const said = (response: HttpClientResponse.HttpClientResponse) => {
-      let ended = false
-      const broken = Stream.suspend(() =>
-        ended ? Stream.empty : Stream.fail(unavailable(`${url} broke off before the answer's end`))
-      )
-      return response.stream.pipe(
-        Stream.mapError(() => unavailable(`${url} broke off in the middle of the answer`)),
-        Stream.decodeText(),
-        Stream.pipeThroughChannel(Sse.makeChannel()),
-        Stream.mapEffect(({ data }) => read(data)),
-        Stream.tap(({ ends }) => Effect.sync(() => (ended ||= ends))),
-        Stream.takeUntil(({ ends }) => ends),
-        Stream.concat(broken)
+    /** The events up to the one that ends the answer, and what the server counted; a stream without an end was broken off. */
+    const said = (response: HttpClientResponse.HttpClientResponse) =>
+      Effect.map(Deferred.make<void>(), (whole) => {
+        let ended = false
+        const broken = Stream.suspend(() =>
+          ended ? Stream.empty : Stream.fail(unavailable(`${url} broke off before the answer's end`))
+        )
+        const ends = Effect.suspend(() => {
+          ended = true
+          return Deferred.succeed(whole, undefined)
+        })
+        return response.stream.pipe(
+          Stream.mapError(() => unavailable(`${url} broke off in the middle of the answer`)),
+          // What broke after the answer's end broke nothing.
+          Stream.catchAll((error) => (ended ? Stream.empty : Stream.fail(error))),
+          Stream.decodeText(),
+          Stream.pipeThroughChannel(Sse.makeChannel()),
+          Stream.mapEffect(({ data }) => read(data)),
+          Stream.tap((part) => (part.ends ? ends : Effect.void)),
+          Stream.takeUntil(({ isLast, usage }) => isLast || (ended && usage !== undefined)),
+          // A server may count nothing, and keep the connection.
+          Stream.interruptWhen(Effect.zipRight(Deferred.await(whole), Effect.sleep("1 second"))),
+          Stream.concat(broken)
+        )
+      })
+
+    const bodyOf = (question: Question, model: string, not: Differences) => {
+      const messages = messagesOf(question, systemPrompt)
+      return {
+        model,
+        messages: not.noSystem ? withoutSystem(messages) : messages,
+        ...(not.noTemperature ? {} : { temperature: question.temperature ?? options.temperature }),
+        ...(not.newLimit ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens }),
+        ...(seed === undefined ? {} : { seed }),
+        ...(stop === undefined || question.schema !== undefined ? {} : { stop }),
+        ...(question.schema === undefined
+          ? {}
+          : { response_format: { type: "json_schema", json_schema: { name: "answer", schema: question.schema } } }),
+        ...(not.noUsage ? {} : { stream_options: { include_usage: true } }),
+        stream: true
+      }
+    }
+
+    /** Asks, and asks otherwise where the server refuses a field that others want. */
+    const ask = (
+      question: Question,
+      model: string
+    ): Effect.Effect<HttpClientResponse.HttpClientResponse, OpenAiError> => {
+      const not = differences.get(model) ?? noDifferences
+      return post(options, path, bodyOf(question, model, not)).pipe(
+        Effect.provideService(HttpClient.HttpClient, http),
+        Effect.catchTag("OpenAiError", (error) => {
+          const next =
+            error.status === 400 || error.status === 422
+              ? differing(not, error.reason, question.temperature !== undefined)
+              : undefined
+          if (next === undefined) return Effect.fail(error)
+          if (differences.size > 32) differences.clear()
+          differences.set(model, next)
+          const asked = ask(question, model)
+          return next.noTemperature === not.noTemperature
+            ? asked
+            : Effect.zipRight(Effect.logWarning(`${model} takes no llm.temperature; it is left out`), asked)
+        })
       )
     }
 
     return {
       identity: (model) => Effect.succeed(identity(model)),
-      answer: ({ history = [], model = options.model, prompt, schema, temperature = options.temperature }) => {
-        const body = {
-          model,
-          messages: [...history, { role: "user", content: prompt }],
-          temperature,
-          max_tokens: maxTokens,
-          stream: true,
-          ...(schema === undefined
-            ? {}
-            : { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } })
-        }
-        const parts = Stream.unwrapScoped(
-          post(options, path, body).pipe(
-            Effect.provideService(HttpClient.HttpClient, http),
-            Effect.mapError(({ reason }) => unavailable(reason)),
-            Effect.flatMap(streamed),
-            Effect.map(said)
-          )
-        ).pipe(
-          // A model that thinks sends fragments without text meanwhile: that is no silence.
-          Stream.timeoutFail(silence, Duration.millis(timeoutMs))
+      window: (model = options.model) => Effect.succeed(windowOf(options, calibration, model, contextTokens)),
+      answer: (question) => {
+        const { model = options.model } = question
+        const asked = ask(question, model).pipe(
+          whileBusy(timeoutMs),
+          Effect.mapError(({ reason }) => unavailable(tooLong.test(reason) ? `${reason}; ${shorter}` : reason))
         )
-        return generation(identity(model), maxTokens, parts)
+        const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), said)).pipe(
+          // A model that thinks sends fragments without text meanwhile: that is no silence.
+          Stream.timeoutFail(silence, Duration.millis(timeoutMs)),
+          Stream.tap(({ usage }) =>
+            Effect.sync(() => {
+              if (usage?.promptTokens === undefined) return
+              calibration.learn(model, messagesOf(question, systemPrompt), usage.promptTokens)
+            })
+          )
+        )
+        return generation({ llm: identity(model), configured: options.model, maxTokens, contextTokens }, parts)
       }
     }
   })
+
+const tooLong = /context.{0,10}(?:length|size|window)|too (?:long|large)|maximum.{0,20}tokens/i
+const shorter = "lower llm.context_tokens to the model's window, or llm.max_tokens"

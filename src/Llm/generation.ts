@@ -1,13 +1,31 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
-import { type Generation, type LlmIdentity, LlmUnavailable } from "../Llm.ts"
+import { type Generation, type LlmIdentity, LlmUnavailable, noUsage, type Usage } from "../Llm.ts"
 import { spoken } from "../text/thinking.ts"
+import { again, isBusy } from "../vendors/again.ts"
+import * as metrics from "./metrics.ts"
 
-/** What a server sends: a fragment, which may be empty, and whether the answer was cut there. */
+/** What a server sends: a fragment, which may be empty, whether the answer was cut there, and what it counted. */
 export interface Part {
   readonly text: string
   readonly isCut: boolean
+  readonly usage?: Usage | undefined
+}
+
+/** Asks a few times more where a server is asked too often, or is full; it may ask for at most so long a wait. */
+export const whileBusy = (longestMs: number) =>
+  again({ times: (error) => (isBusy(error) ? 3 : 0), firstMs: 500, longestMs })
+
+/** Who answers, and within which bounds. */
+export interface Asked {
+  readonly llm: LlmIdentity
+  /** The model that the configuration names. */
+  readonly configured: string
+  readonly maxTokens: number
+  readonly contextTokens: number
 }
 
 const nothing = (isCut: boolean, maxTokens: number) =>
@@ -22,34 +40,62 @@ const withoutThinking = <E>(parts: Stream.Stream<Part, E>): Stream.Stream<Part, 
   Stream.suspend(() => {
     const { next, rest } = spoken()
     return parts.pipe(
-      Stream.map(({ isCut, text }) => ({ isCut, text: next(text) })),
+      Stream.map((part) => ({ ...part, text: next(part.text) })),
       Stream.concat(Stream.suspend(() => Stream.make({ isCut: false, text: rest() })))
     )
   })
 
-/** An answer out of what a server sends; one without a word beside what it thinks is an error. */
+/** An answer out of what a server sends; one without a word beside what it thinks is an error. It is counted and timed. */
 export const generation = (
-  llm: LlmIdentity,
-  maxTokens: number,
+  { configured, contextTokens, llm, maxTokens }: Asked,
   parts: Stream.Stream<Part, LlmUnavailable>
 ): Effect.Effect<Generation> =>
-  Effect.map(Ref.make({ isCut: false, isEmpty: true }), (state) => {
-    const seen = ({ isCut, text }: Part) =>
+  Effect.map(Ref.make({ isCut: false, isEmpty: true, usage: noUsage }), (state) => {
+    const measured = metrics.of(llm, configured)
+    const seen = ({ isCut, text, usage }: Part) =>
       Ref.update(state, (before) => ({
         isCut: before.isCut || isCut,
-        isEmpty: before.isEmpty && text.trim() === ""
+        isEmpty: before.isEmpty && text.trim() === "",
+        usage: usage ?? before.usage
       }))
-    const end = Effect.map(Ref.get(state), ({ isCut, isEmpty }) =>
+    const told = Effect.tap(Ref.get(state), ({ usage: { isPromptCut } }) =>
+      isPromptCut
+        ? Effect.logWarning(
+            `${llm.backend} cut the prompt to fit its window: the model may not have seen its instruction or all passages. The next questions ask for a window of ${contextTokens} tokens (llm.context_tokens)`
+          )
+        : Effect.void
+    )
+    const end = Effect.map(told, ({ isCut, isEmpty }) =>
       isEmpty ? Stream.fail(nothing(isCut, maxTokens)) : Stream.empty
+    )
+    const fragments = Stream.unwrap(
+      Effect.map(Clock.currentTimeMillis, (began) => {
+        let isFirst = true
+        const first = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const wasFirst = isFirst
+          isFirst = false
+          return wasFirst ? measured.first(now - began) : Effect.void
+        })
+        return withoutThinking(parts).pipe(
+          Stream.tap(seen),
+          Stream.map(({ text }) => text),
+          Stream.filter((text) => text !== ""),
+          Stream.tap(() => first),
+          Stream.concat(Stream.unwrap(end)),
+          Stream.ensuringWith((exit) =>
+            Effect.gen(function* () {
+              const { usage } = yield* Ref.get(state)
+              const outcome = Exit.isSuccess(exit) ? "answered" : Exit.isInterrupted(exit) ? "left" : "failed"
+              yield* measured.ended(outcome, (yield* Clock.currentTimeMillis) - began, usage)
+            })
+          )
+        )
+      })
     )
     return {
       llm,
       isCut: Effect.map(Ref.get(state), ({ isCut }) => isCut),
-      fragments: withoutThinking(parts).pipe(
-        Stream.tap(seen),
-        Stream.map(({ text }) => text),
-        Stream.filter((text) => text !== ""),
-        Stream.concat(Stream.unwrap(end))
-      )
+      usage: Effect.map(Ref.get(state), ({ usage }) => usage),
+      fragments
     }
   })

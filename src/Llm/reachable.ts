@@ -3,7 +3,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
 import type { Check } from "../model/Check.ts"
-import { choose } from "../vendors/Ollama.ts"
+import { choose } from "../vendors/OllamaModels.ts"
+import { endpoint } from "../vendors/OpenAi.ts"
 
 const name = "model"
 
@@ -13,8 +14,8 @@ const ok = (detail: string): Check => ({ name, status: "ok", detail })
 const within = 3000
 
 /** Whether what writes answers is there; the reason says what to start or to pull. */
-export const reachable = ({ apiKey, backend, model, url }: LlmConfig["Type"]): Effect.Effect<Check> => {
-  const ollama = choose(url, model)
+export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["Type"]): Effect.Effect<Check> => {
+  const ollama = choose({ url, headers }, model)
   switch (backend) {
     case "extractive":
       return Effect.succeed(ok("answers quote what was found, which needs no model"))
@@ -35,12 +36,15 @@ export const reachable = ({ apiKey, backend, model, url }: LlmConfig["Type"]): E
       })
     case "openai":
       return Effect.tryPromise((signal) =>
-        fetch(`${url.replace(/\/$/, "")}/models`, {
+        fetch(endpoint(url, "models"), {
           signal,
-          headers: Option.match(apiKey, {
-            onNone: () => ({}),
-            onSome: (key) => ({ authorization: `Bearer ${Redacted.value(key)}` })
-          })
+          headers: {
+            ...Option.match(apiKey, {
+              onNone: () => ({}),
+              onSome: (key) => ({ authorization: `Bearer ${Redacted.value(key)}` })
+            }),
+            ...headers
+          }
         })
       ).pipe(
         Effect.timeout(within),

@@ -110,7 +110,10 @@ export const CitationsEvent = Schema.Struct({
       Schema.String.annotations({ description: "Why no model answered, where one would if it could" })
     )
   }).annotations({ description: "What answered" }),
-  cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" })
+  cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" }),
+  prompt_cut: Schema.optional(
+    Schema.Boolean.annotations({ description: "True where the model's server cut the prompt to its window" })
+  )
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
 
@@ -122,7 +125,7 @@ export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens. The headers x-clew-llm (what answers), x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found, which words were searched for besides, and what may be why nothing was."
+    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens, or the prompt by the model's server. The headers x-clew-llm (what answers), x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found, which words were searched for besides, and what may be why nothing was."
 })
 
 const header = (description: string, type = "string") => ({ description, schema: { type } })

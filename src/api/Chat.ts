@@ -51,6 +51,15 @@ export const ChatRequest = Schema.Struct({
       })
     )
   ),
+  streamOptions: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        includeUsage: Schema.optional(
+          Schema.Boolean.annotations({ description: "A last chunk with what the model's server counted" })
+        ).pipe(Schema.fromKey("include_usage"))
+      }).annotations({ description: "What a stream says besides" })
+    )
+  ).pipe(Schema.fromKey("stream_options")),
   topK,
   collection,
   filter,
@@ -86,6 +95,13 @@ const FinishReason = Schema.Literal("stop", "length").annotations({
   description: "length: the answer was cut at llm.max_tokens"
 })
 
+/** As the model's server counts them. */
+const Usage = Schema.Struct({
+  prompt_tokens: Schema.Int.annotations({ description: "Tokens of what the model was sent" }),
+  completion_tokens: Schema.Int.annotations({ description: "Tokens of the answer" }),
+  total_tokens: Schema.Int.annotations({ description: "Both" })
+}).annotations({ identifier: "ChatUsage", description: "What the model's server counted" })
+
 const completion = {
   id: Schema.String.annotations({ description: "Names the answer" }),
   created: Schema.Int.annotations({ description: "When it was begun, in seconds since 1970" }),
@@ -107,7 +123,8 @@ export const ChatCompletion = Schema.Struct({
       logprobs: Schema.Null.annotations({ description: "Always null" }),
       finish_reason: FinishReason
     }).annotations({ identifier: "ChatChoice", description: "The answer" })
-  ).annotations({ description: "One" })
+  ).annotations({ description: "One" }),
+  usage: Schema.optional(Usage)
 }).annotations({ identifier: "ChatCompletion", description: "An answer" })
 export type ChatCompletion = typeof ChatCompletion.Type
 
@@ -127,7 +144,8 @@ export const ChatChunk = Schema.Struct({
       logprobs: Schema.Null.annotations({ description: "Always null" }),
       finish_reason: Schema.NullOr(FinishReason).annotations({ description: "In the last chunk" })
     }).annotations({ identifier: "ChatChunkChoice", description: "What this chunk adds" })
-  ).annotations({ description: "One" })
+  ).annotations({ description: "One; none in the chunk with usage" }),
+  usage: Schema.optional(Usage)
 }).annotations({ identifier: "ChatChunk", description: "Data of an event of a streamed answer; the last is [DONE]" })
 export type ChatChunk = typeof ChatChunk.Type
 

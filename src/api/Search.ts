@@ -34,7 +34,8 @@ export const PromptRequest = Schema.Struct({
   ...fields,
   maxTokens: Schema.optional(
     MaxTokens.annotations({
-      description: "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it"
+      description:
+        "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it, and one must fit"
     })
   ).pipe(Schema.fromKey("max_tokens"))
 }).annotations({
@@ -62,6 +63,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
     HttpApiEndpoint.post("prompt", "/prompt")
       .setPayload(PromptRequest)
       .addSuccess(PromptResponse)
+      .addError(failures.BudgetTooSmall)
       .annotateContext(
         OpenApi.annotations({
           summary: "Search and write a prompt",

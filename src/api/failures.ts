@@ -3,6 +3,7 @@ import { failure } from "./Problem.ts"
 /** The errors that endpoints declare, by the name they have on the wire. A test holds the statuses to the errors' own. */
 export const InvalidRequest = failure("InvalidRequest", 400, "A field is missing, unknown or out of range")
 export const MalformedBody = failure("MalformedBody", 400, "The body is not JSON in UTF-8")
+export const BudgetTooSmall = failure("BudgetTooSmall", 400, "max_tokens has no room for the question and one passage")
 export const DocumentConflict = failure(
   "DocumentConflict",
   400,

@@ -41,6 +41,8 @@ export const AskReport = Schema.Struct({
   ),
   /** The answer was cut at llm.max_tokens. */
   cut: Schema.optional(Schema.Boolean),
+  /** The model's server cut the prompt to its window. */
+  prompt_cut: Schema.optional(Schema.Boolean),
   omitted: Schema.optional(Schema.Int),
   degraded: Schema.optional(Schema.String),
   also_searched: Schema.optional(AlsoSearched),
@@ -84,7 +86,7 @@ export const ask = define(
         if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
         if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
-        const { fragments, isCut, llm } = yield* generation
+        const { fragments, isCut, llm, usage } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
         const lines = out.isTerminal ? wrapStream(out.columns) : { push: (text: string) => text, end: () => "" }
@@ -98,6 +100,7 @@ export const ask = define(
         )
         yield* rest
         const cut = yield* isCut
+        const { isPromptCut } = yield* usage
         const verdicts = yield* answer.verify(text, hits)
 
         if (globals.json) {
@@ -107,6 +110,7 @@ export const ask = define(
             sources: hits.map(toSearchResult),
             citations: verdicts.map(({ n, ...rest }) => ({ index: n, ...rest })),
             ...(cut ? { cut } : {}),
+            ...(isPromptCut ? { prompt_cut: true } : {}),
             ...(omitted === 0 ? {} : { omitted }),
             ...(degraded === undefined ? {} : { degraded }),
             ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
@@ -121,6 +125,11 @@ export const ask = define(
           yield* note("clew: the answer cites none of the passages; nothing in it was checked")
         }
         if (cut) yield* note("clew: the answer was cut at llm.max_tokens")
+        if (isPromptCut) {
+          yield* note(
+            "clew: the model's server cut the prompt to its window: the model may not have seen its instruction, or all passages; set llm.context_tokens"
+          )
+        }
         if (omitted > 0) {
           yield* note(`clew: ${count(omitted, "more passage")} did not fit the model's window (llm.context_tokens)`)
         }

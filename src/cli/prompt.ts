@@ -10,6 +10,7 @@ import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
 
 export const prompt = define(
   {
@@ -31,6 +32,11 @@ export const prompt = define(
       const engine = yield* Engine
       const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs, readAs } =
         yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
+          Effect.catchTag(
+            "BudgetTooSmall",
+            ({ message }) =>
+              new UsageError({ command: "clew prompt", detail: message.replace(/^max_tokens/, "--max-tokens") })
+          ),
           Effect.provide(engine.open("read"))
         )
 

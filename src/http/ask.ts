@@ -97,7 +97,10 @@ const commentsOf = ({
   (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search alone: ${degraded}`)) +
   (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
 
-const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readonly cut: boolean }): string =>
+const citations = (
+  verdicts: ReadonlyArray<Verdict>,
+  more: Provenance & { readonly cut: boolean; readonly prompt_cut?: true }
+): string =>
   sse.event(
     "citations",
     JSON.stringify({
@@ -114,6 +117,9 @@ const citations = (verdicts: ReadonlyArray<Verdict>, more: Provenance & { readon
       ...more
     } satisfies CitationsEvent)
   )
+
+const promptCut =
+  "the model's server cut the prompt to its window: the model may not have seen its instruction, or all passages"
 
 const done = sse.event("done", "{}")
 
@@ -151,7 +157,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
           const { generation, hits } = answering
           const found = provenance(answering)
           yield* emit(commentsOf(found) + hits.map(source).join(""))
-          const { fragments, isCut } = yield* generation
+          const { fragments, isCut, usage } = yield* generation
           let text = ""
           const tokens = Stream.runForEach(fragments, (fragment) => {
             if (request.verify) text += fragment
@@ -160,7 +166,10 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
           yield* Effect.raceFirst(tokens, late)
           const cut = yield* isCut
           if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
-          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits), { cut, ...found }))
+          const { isPromptCut } = yield* usage
+          if (isPromptCut) yield* emit(sse.comment(promptCut))
+          const cuts = { cut, ...(isPromptCut ? { prompt_cut: true as const } : {}) }
+          if (request.verify) yield* emit(citations(yield* answer.verify(text, hits), { ...cuts, ...found }))
           yield* emit(done)
         }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause, id), emit)))
 

@@ -65,6 +65,20 @@ const conversation = (messages: ReadonlyArray<ChatMessage>) => {
 
 const finishReason = (isCut: boolean) => (isCut ? "length" : "stop")
 
+/** None where the model's server counts nothing, and where no model answers. */
+const usageOf = ({ usage }: Generation): Effect.Effect<Pick<ChatCompletion, "usage">> =>
+  Effect.map(usage, ({ answerTokens = 0, promptTokens }) =>
+    promptTokens === undefined
+      ? {}
+      : {
+          usage: {
+            prompt_tokens: promptTokens,
+            completion_tokens: answerTokens,
+            total_tokens: promptTokens + answerTokens
+          }
+        }
+  )
+
 const data = (value: ChatChunk | object): string => `data: ${JSON.stringify(value)}\n\n`
 
 /** OpenAI's chat completions, answered from the index. */
@@ -97,13 +111,15 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
             logprobs: null,
             finish_reason: finishReason(yield* generation.isCut)
           }
-        ]
+        ],
+        ...(yield* usageOf(generation))
       }
       return HttpServerResponse.unsafeJson(completion, { headers: headersOf(provenance(answering)) })
     })
 
     const write =
-      (answering: Answering, generation: Generation, id: string) => (emit: (text: string) => Effect.Effect<void>) =>
+      (answering: Answering, generation: Generation, id: string, isCounted: boolean) =>
+      (emit: (text: string) => Effect.Effect<void>) =>
         Effect.gen(function* () {
           const about = (yield* begin(id))(generation)
           const send = (
@@ -123,6 +139,12 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
             late
           )
           yield* send({}, finishReason(yield* generation.isCut))
+          const counted = isCounted ? yield* usageOf(generation) : {}
+          if (counted.usage !== undefined) {
+            yield* emit(
+              data({ ...about, object: "chat.completion.chunk", choices: [], ...counted } satisfies ChatChunk)
+            )
+          }
           yield* emit("data: [DONE]\n\n")
         }).pipe(
           Effect.catchAllCause((cause) => {
@@ -170,7 +192,8 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
           const id = idOf(request)
           if (stream !== true) return yield* whole(answering, id)
           const generation = yield* answering.generation
-          return sse.respond(write(answering, generation, id), headersOf(provenance(answering)))
+          const isCounted = payload.streamOptions?.includeUsage === true
+          return sse.respond(write(answering, generation, id, isCounted), headersOf(provenance(answering)))
         })
       )
       .handle("models", () =>

@@ -10,7 +10,11 @@ const advice: Readonly<Record<string, string>> = {
 }
 
 /** Errors that a caller's argument is to blame for, with that argument. */
-const blamed: Readonly<Record<string, string>> = { CollectionNotFound: "collection", DocumentConflict: "documents" }
+const blamed: Readonly<Record<string, string>> = {
+  BudgetTooSmall: "max_tokens",
+  CollectionNotFound: "collection",
+  DocumentConflict: "documents"
+}
 
 const say = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -37,7 +41,9 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
   const argument = blamed[tag]
   if (argument !== undefined) {
     const hint = tag === "CollectionNotFound" ? "; collection_info names those there are" : ""
-    return Effect.succeed(invalidParams([{ path: argument, message: `${argument}: ${say(error)}${hint}` }]))
+    const told = say(error)
+    const message = told.startsWith(`${argument} `) ? told : `${argument}: ${told}`
+    return Effect.succeed(invalidParams([{ path: argument, message: `${message}${hint}` }]))
   }
   const hint = advice[tag]
   const message = hint === undefined ? say(error) : `${say(error)}. ${hint}`

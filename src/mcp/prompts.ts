@@ -59,12 +59,14 @@ const asUser = (description: string, text: string): GetPromptResult => ({
 
 const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
   Effect.gen(function* () {
-    const { alsoSearched, degraded, mode, prompt, readAs } = yield* (yield* Prompt).run({
-      query,
-      topK: topK ?? ragDefault,
-      hybrid: true,
-      maxTokens: defaultMaxTokens
-    })
+    const { run } = yield* Prompt
+    const request = { query, topK: topK ?? ragDefault, hybrid: true, fullSources: true, maxTokens: defaultMaxTokens }
+    // Who names no bound gets at least one passage beside the longest question.
+    const { alsoSearched, degraded, mode, prompt, readAs } = yield* Effect.catchTag(
+      run(request),
+      "BudgetTooSmall",
+      ({ least }) => run({ ...request, maxTokens: least })
+    )
     const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
     const also = alsoSearched === undefined ? "" : `\n\n(${alsoSearchedLine(alsoSearched)})`
     const how = readAsLine(readAs).map((line) => `\n\n(${line})`)

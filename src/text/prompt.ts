@@ -3,6 +3,8 @@ import { defaultCollection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { withoutMarks } from "./citations.ts"
+import { type Stretch, stretchesOf } from "./prompt/adjacent.ts"
+import { questionLine, shortSources, unpadded } from "./prompt/shown.ts"
 
 const instruction =
   "Answer the question from the numbered passages below alone, and cite each passage you use by its number, like [1]. " +
@@ -28,8 +30,10 @@ export const bounded = (text: string, most = 300): string => {
 export const sourceCharacters = 500
 
 /** `source:12-18`, `source:12` for a single line, or the place as the file's own readers name it: `paper.pdf#page=3`. */
-export const citation = ({ document, passage }: Hit): string =>
-  `${bounded(document.source, sourceCharacters)}${placeIn(passage)}`
+export const citation = ({ document, passage }: Hit, name = whole): string =>
+  `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
+
+const whole = (source: string): string => source
 
 const placeIn = ({ endLine, locator, startLine }: Hit["passage"]): string =>
   locator === undefined ? `:${startLine}${endLine > startLine ? `-${endLine}` : ""}` : bounded(fragment(locator))
@@ -46,10 +50,20 @@ export const titleOf = ({ document, passage }: Hit): string =>
  * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
  * title and headings, the names of a table's columns where it begins within one, an empty line, and the text.
  */
-export const entry = (hit: Hit, number: number, text = hit.passage.text): string => {
+export const entry = (hit: Hit, number: number): string =>
+  quotedUnder([header(number, hit.score)], hit, hit.passage.text, whole)
+
+const header = (number: number, score: number): string => `[${number}] (score: ${score.toFixed(4)})`
+
+const quotedUnder = (
+  headers: ReadonlyArray<string>,
+  hit: Hit,
+  text: string,
+  name: (source: string) => string
+): string => {
   const title = titleOf(hit)
   const quoted = [
-    `source: ${citation(hit)}`,
+    `source: ${citation(hit, name)}`,
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
     ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),
@@ -58,54 +72,93 @@ export const entry = (hit: Hit, number: number, text = hit.passage.text): string
     text
   ].join("\n")
   const marks = fence(quoted)
-  return `[${number}] (score: ${hit.score.toFixed(4)})\n${marks}\n${quoted}\n${marks}`
+  return `${headers.join("\n")}\n${marks}\n${quoted}\n${marks}`
 }
 
 export interface Prompt {
+  /** All of it, as one text. */
   readonly prompt: string
+  /** Its instruction, for a model that is told apart what to do. */
+  readonly system: string
+  /** The rest: passages and question. */
+  readonly user: string
   /** How many of the hits it holds: the best ones, whole. */
   readonly included: number
-  /** False: it is longer than `maxTokens` without any passage. */
+  /** False: its budget has no room for the best passage, or without any for the question. */
   readonly fits: boolean
+  /** The least budget that it would keep to. */
+  readonly least: number
+}
+
+/** The whole prompt's longest, as tokens are counted. */
+export interface Budget {
+  readonly maxTokens: number
+  readonly countTokens: (text: string) => number
+}
+
+export interface PromptStyle {
+  /** The answer's citations are read: the passages' own reference marks get round brackets, or the model may copy one. */
+  readonly isCited?: boolean | undefined
+  /** Sources in full, for who opens them by these names. */
+  readonly fullSources?: boolean | undefined
 }
 
 /**
- * An instruction line, the passages as numbered entries in rank order, and the question. With `maxTokens` the lowest
- * ranks are dropped until the whole fits, and the prompt says so; entry n is always hit n. Where the answer's citations
- * are read, the passages' own reference marks get round brackets, or the model may copy one.
+ * An instruction, the passages as numbered entries in rank order, and the question. Passages that follow each other in
+ * their document are one entry under both numbers, tables stand without the blanks that line them up, and of paths what
+ * is below their common folder. With a budget the lowest ranks are dropped until the whole fits, and the prompt says so;
+ * number n is always hit n.
  */
 export const formatPrompt = (
   query: string,
   hits: ReadonlyArray<Hit>,
-  budget?: { readonly maxTokens: number; readonly countTokens: (text: string) => number },
-  isCited = false
+  budget?: Budget,
+  { fullSources = false, isCited = false }: PromptStyle = {}
 ): Prompt => {
-  const question = `Question: ${oneLine(query)}`
-  const render = (entries: ReadonlyArray<string>) => {
-    const left = hits.length - entries.length
+  const question = questionLine(query, fence)
+  const name = fullSources ? whole : shortSources(hits)
+  const written = new Map<string, string>()
+  const entryOf = ({ hit, ranks }: Stretch): string => {
+    const key = ranks.join()
+    const known = written.get(key)
+    if (known !== undefined) return known
+    const text = unpadded(isCited ? withoutMarks(hit.passage.text) : hit.passage.text)
+    const headers = ranks.map((rank) => header(rank + 1, hits[rank]!.score))
+    const made = quotedUnder(headers, hit, text, name)
+    written.set(key, made)
+    return made
+  }
+  const userOf = (included: number): string => {
+    const left = hits.length - included
     const notes =
       hits.length === 0
         ? ["(no passage was found)"]
         : left > 0
           ? [`(${left} more ${left === 1 ? "passage was" : "passages were"} left out for length)`]
           : []
-    return [instruction, "Context:", ...entries, ...notes, question].join("\n\n")
+    return ["Context:", ...stretchesOf(hits.slice(0, included)).map(entryOf), ...notes, question].join("\n\n")
   }
-  const entries = hits.map((hit, index) =>
-    entry(hit, index + 1, isCited ? withoutMarks(hit.passage.text) : hit.passage.text)
-  )
-  if (budget === undefined) return { prompt: render(entries), included: entries.length, fits: true }
+  const promptOf = (included: number): Omit<Prompt, "fits" | "least"> => {
+    const user = userOf(included)
+    return { prompt: `${instruction}\n\n${user}`, system: instruction, user, included }
+  }
+  const all = promptOf(hits.length)
+  if (budget === undefined) return { ...all, fits: true, least: 0 }
 
   const { countTokens, maxTokens } = budget
-  const all = render(entries)
-  if (countTokens(all) <= maxTokens) return { prompt: all, included: entries.length, fits: true }
-  const least = countTokens(render([]))
-  let tokens = least
-  let included = 0
-  for (const text of entries) {
-    tokens += countTokens(text)
-    if (tokens > maxTokens) break
-    included++
+  const size = (included: number): number => countTokens(promptOf(included).prompt)
+  const needed = Math.min(1, hits.length)
+  const tokens = countTokens(all.prompt)
+  // A note that one is left out may be longer than the one.
+  const least = Math.min(size(needed), tokens)
+  if (tokens <= maxTokens) return { ...all, fits: true, least }
+  if (least > maxTokens) return { ...promptOf(0), fits: false, least }
+  // What holds more passages is longer, but for a passage or two that join others: the last that fits is looked for by halves.
+  let [low, high] = [needed, hits.length]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (size(middle) <= maxTokens) low = middle
+    else high = middle
   }
-  return { prompt: render(entries.slice(0, included)), included, fits: least <= maxTokens }
+  return { ...promptOf(low), fits: true, least }
 }

@@ -5,8 +5,15 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
+import { waitOf } from "./again.ts"
 
 export type Client = Ollama
+
+/** Where an Ollama is, and what it wants with every request. */
+export interface OllamaServer {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
 
 /** Ollama did not answer as it should; the reason says what to do. */
 export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
@@ -14,7 +21,9 @@ export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError"
   /** HTTP status; none where no answer came. */
   status: Schema.optional(Schema.Number),
   /** Nothing listens at the address: there is no Ollama. */
-  absent: Schema.optional(Schema.Boolean)
+  absent: Schema.optional(Schema.Boolean),
+  /** How long the server asks to be left alone, in milliseconds. */
+  waitMs: Schema.optional(Schema.Number)
 }) {
   override get message() {
     return this.reason
@@ -42,7 +51,12 @@ export const toOllamaError =
     const status = (error as { readonly status_code?: unknown }).status_code
     if (typeof status === "number") {
       const advice = status === 404 && model !== undefined ? `; get it with \`ollama pull ${model}\`` : ""
-      return new OllamaError({ reason: `Ollama answered ${status}: ${text}${advice}`, status })
+      const { waitMs } = error as { readonly waitMs?: number }
+      return new OllamaError({
+        reason: `Ollama answered ${status}: ${text}${advice}`,
+        status,
+        ...(waitMs === undefined ? {} : { waitMs })
+      })
     }
     if (error instanceof SyntaxError) {
       return new OllamaError({ reason: `Ollama at ${url} sent what is no JSON: ${text}`, status: 200 })
@@ -69,7 +83,10 @@ const refuse = async (response: Response): Promise<never> => {
   } catch {
     // Not JSON: the text itself is the reason.
   }
-  throw Object.assign(new Error(reason === "" ? response.statusText : reason), { status_code: response.status })
+  throw Object.assign(new Error(reason === "" ? response.statusText : reason), {
+    status_code: response.status,
+    waitMs: waitOf((name) => response.headers.get(name), Date.now())
+  })
 }
 
 /** A line of a chat, as far as it matters here. */
@@ -115,7 +132,7 @@ const wasStale = (error: unknown): boolean => {
 }
 
 /** A client for one call: leaving the scope closes its connection, whatever it waits for. */
-export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =>
+export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Ollama, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { Ollama } = yield* Effect.promise(() => import("ollama"))
     const controller = yield* Effect.acquireRelease(
@@ -125,7 +142,7 @@ export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =
     const request: typeof fetch = async (input, init) => {
       const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
       // A connection for each call: of those kept open, several may have been closed at the other end when they are used.
-      const headers = { ...(init?.headers as Record<string, string> | undefined), connection: "close" }
+      const headers = { ...(init?.headers as Record<string, string> | undefined), ...given, connection: "close" }
       const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
       // Nothing has been answered yet, so that the same can be asked once more.
       const response = await ask().catch((error: unknown) => (wasStale(error) ? ask() : Promise.reject(error)))
@@ -138,15 +155,16 @@ export const client = (url: string): Effect.Effect<Ollama, never, Scope.Scope> =
 
 /** Runs one call, whose answer must be what the schema's title says. */
 export const call = <A, I>(
-  url: string,
+  server: OllamaServer,
   model: string | undefined,
   schema: Schema.Schema<A, I>,
   use: (ollama: Ollama) => Promise<unknown>
 ): Effect.Effect<A, OllamaError> => {
   const decode = Schema.decodeUnknown(schema)
+  const { url } = server
   const title = Option.getOrElse(SchemaAST.getTitleAnnotation(schema.ast), () => "answer")
   return Effect.scoped(
-    Effect.flatMap(client(url), (ollama) =>
+    Effect.flatMap(client(server), (ollama) =>
       Effect.tryPromise({ try: () => use(ollama), catch: toOllamaError(url, model) })
     )
   ).pipe(
@@ -158,56 +176,3 @@ export const call = <A, I>(
     )
   )
 }
-
-const Models = Schema.Struct({
-  models: Schema.Array(Schema.Struct({ name: Schema.String, digest: Schema.optional(Schema.String) }))
-}).annotations({
-  title: "list of models"
-})
-
-/** A colon before the last slash is a port's. */
-const withTag = (name: string) => (name.lastIndexOf(":") > name.lastIndexOf("/") ? name : `${name}:latest`)
-
-/** What the first call loads, which is no part of the time that a server takes. */
-const loaded = Effect.promise(async () => {
-  await Promise.all([import("ollama"), fetch("data:,")])
-})
-
-/** Fails with the reason where no Ollama answers there in time, in milliseconds, or where it does not have the model. */
-const find = (url: string, model: string, within: number) =>
-  Effect.zipRight(
-    loaded,
-    call(url, undefined, Models, (ollama) => ollama.list()).pipe(
-      Effect.filterOrFail(
-        ({ models }) => models.some(({ name }) => name === withTag(model)),
-        () => new OllamaError({ reason: `Ollama at ${url} has no ${model}; get it with \`ollama pull ${model}\`` })
-      ),
-      Effect.timeout(within)
-    )
-  )
-
-/** Whether an error says that there is no Ollama, or none with the model; not that it was slow or failed. */
-export const isAbsence = ({ absent, reason }: OllamaError): boolean =>
-  absent === true || reason.includes("get it with `ollama pull")
-
-/**
- * Fails with the reason where no Ollama answers there within 300 ms, or has no such model. One that was silent gets a
- * second chance, of a second, since a busy machine is.
- */
-export const choose = (url: string, model: string): Effect.Effect<void, OllamaError> =>
-  find(url, model, 300).pipe(
-    Effect.catchTag("TimeoutException", () => find(url, model, 1000)),
-    Effect.catchTag(
-      "TimeoutException",
-      () => new OllamaError({ reason: `Ollama at ${url} did not answer within 1000 ms` })
-    ),
-    Effect.asVoid
-  )
-
-/** The digest of the weights that the model's name stands for; none where it is not told within a second. */
-export const digestOf = (url: string, model: string): Effect.Effect<string | undefined> =>
-  call(url, undefined, Models, (ollama) => ollama.list()).pipe(
-    Effect.map(({ models }) => models.find(({ name }) => name === withTag(model))?.digest || undefined),
-    Effect.timeout(1000),
-    Effect.orElseSucceed(() => undefined)
-  )

@@ -2,10 +2,12 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { waitOf } from "./again.ts"
 
 /** An OpenAI-compatible server did not answer as it should; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
@@ -13,7 +15,9 @@ export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError"
   /** The same request may succeed later. */
   retryable: Schema.Boolean,
   /** HTTP status; none where no answer came. */
-  status: Schema.optional(Schema.Number)
+  status: Schema.optional(Schema.Number),
+  /** How long the server asks to be left alone, in milliseconds. */
+  waitMs: Schema.optional(Schema.Number)
 }) {
   override get message() {
     return this.reason
@@ -25,11 +29,16 @@ export interface OpenAiServer {
   readonly apiKey: Option.Option<Redacted.Redacted>
   /** The environment variable that the key comes from. */
   readonly keyVariable: string
+  /** Sent with every request, over what would be sent. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** `http://host:1234` and `http://host:1234/v1` are the same server. */
-export const endpoint = (url: string, path: string): string =>
-  `${url.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "")}/v1/${path}`
+/** The address of a path below a base, which is taken as it is given; only one without any path gets `/v1`. */
+export const endpoint = (url: string, path: string): string => {
+  const { origin, pathname, search } = new URL(url)
+  const base = pathname.replace(/(?<!\/)\/+$/, "")
+  return `${origin}${base === "" ? "/v1" : base}/${path}${search}`
+}
 
 const Refusal = Schema.Struct({ error: Schema.Union(Schema.String, Schema.Struct({ message: Schema.String })) })
 
@@ -60,7 +69,16 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
       const { status } = response
       const address = endpoint(server.url, path)
       const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
-      return Effect.fail(new OpenAiError({ reason, retryable: status === 429 || status >= 500, status }))
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const waitMs = waitOf((name) => response.headers[name], now)
+        const asked = waitMs === undefined ? "" : `; it asks to be left alone for ${Math.ceil(waitMs / 1000)} s`
+        return new OpenAiError({
+          reason: `${reason}${asked}`,
+          retryable: status === 429 || status >= 500,
+          status,
+          ...(waitMs === undefined ? {} : { waitMs })
+        })
+      })
     }
   )
 
@@ -89,7 +107,8 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
     Option.match(server.apiKey, {
       onNone: () => (bare: HttpClientRequest.HttpClientRequest) => bare,
       onSome: (key) => HttpClientRequest.bearerToken(Redacted.value(key))
-    })
+    }),
+    HttpClientRequest.setHeaders(server.headers ?? {})
   )
   const response = yield* http.execute(request).pipe(
     // Nothing has been answered yet, so that the same can be asked once more.

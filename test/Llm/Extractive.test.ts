@@ -9,7 +9,7 @@ import { hit } from "../hits.ts"
 const say = (query: string, texts: ReadonlyArray<string>, more: Partial<Parameters<Llm["Type"]["answer"]>[0]> = {}) =>
   Stream.unwrap(
     Effect.map(
-      Extractive.service.answer({ query, prompt: "", hits: texts.map((text) => hit({ text })), ...more }),
+      Extractive.service.answer({ query, system: "", prompt: "", hits: texts.map((text) => hit({ text })), ...more }),
       ({ fragments }) => fragments
     )
   ).pipe(Stream.mkString)

@@ -7,10 +7,9 @@ import * as Stream from "effect/Stream"
 import type { Llm, LlmIdentity } from "../../src/Llm.ts"
 import * as Auto from "../../src/Llm/Auto.ts"
 import * as Ollama from "../../src/Llm/Ollama.ts"
-import type { ModelOptions } from "../../src/Llm/options.ts"
 import { eventually, startOllama } from "../ollama.ts"
 
-const optionsFor = (url: string, more: Partial<ModelOptions> = {}): ModelOptions => ({
+const optionsFor = (url: string, more: Partial<Ollama.OllamaOptions> = {}): Ollama.OllamaOptions => ({
   url,
   model: "small",
   temperature: 0.2,
@@ -20,7 +19,7 @@ const optionsFor = (url: string, more: Partial<ModelOptions> = {}): ModelOptions
   ...more
 })
 
-const question = { query: "What?", prompt: "Answer what.", hits: [] }
+const question = { query: "What?", system: "Cite.", prompt: "Answer what.", hits: [] }
 const fragmentsOf = (llm: Llm["Type"], more: { readonly model?: string; readonly temperature?: number } = {}) =>
   Stream.unwrap(Effect.map(llm.answer({ ...question, ...more }), ({ fragments }) => fragments))
 const collect = (llm: Llm["Type"], more = {}) =>
@@ -36,7 +35,10 @@ it.scopedLive("streams the fragments in order, of the configured model or the on
     assert.deepInclude(asked[0]!.body, {
       model: "small",
       stream: true,
-      messages: [{ role: "user", content: "Answer what." }],
+      messages: [
+        { role: "system", content: "Cite." },
+        { role: "user", content: "Answer what." }
+      ],
       options: { temperature: 0.2, num_predict: 100, num_ctx: 2048 }
     })
     yield* collect(llm, { model: "small:latest", temperature: 1.5 })

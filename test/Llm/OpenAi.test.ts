@@ -22,10 +22,8 @@ const make = (url: string, timeoutMs = 5000, key?: string) =>
     apiKey: Option.map(Option.fromNullable(key), (text) => Redacted.make(text))
   }).pipe(Effect.provide(FetchHttpClient.layer))
 
-const fragmentsOf = (llm: Llm["Type"]) =>
-  Stream.unwrap(
-    Effect.map(llm.answer({ query: "What?", prompt: "Answer what.", hits: [] }), ({ fragments }) => fragments)
-  )
+const question = { query: "What?", system: "Cite.", prompt: "Answer what.", hits: [] }
+const fragmentsOf = (llm: Llm["Type"]) => Stream.unwrap(Effect.map(llm.answer(question), ({ fragments }) => fragments))
 const collect = (llm: Llm["Type"]) => Effect.map(Stream.runCollect(fragmentsOf(llm)), (all) => [...all])
 const reasonOf = (llm: Llm["Type"]) => Effect.map(Effect.flip(collect(llm)), ({ reason }) => reason)
 
@@ -56,8 +54,8 @@ it.scopedLive("gives the server's own words when it refuses", () =>
       yield* reasonOf(llm),
       `${url}/v1/chat/completions answered 404: no such model; check the url and the model's name`
     )
-    faults.refuse = { status: 503, body: "Loading model" }
-    assert.include(yield* reasonOf(llm), "503: Loading model")
+    faults.refuse = { status: 500, body: "out of memory" }
+    assert.include(yield* reasonOf(llm), "500: out of memory")
   })
 )
 
@@ -106,7 +104,7 @@ it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none
       faults.withoutDone = withoutDone
       const llm = yield* make(url)
       const isCut = Effect.gen(function* () {
-        const { fragments, isCut } = yield* llm.answer({ query: "What?", prompt: "Answer what.", hits: [] })
+        const { fragments, isCut } = yield* llm.answer(question)
         yield* Stream.runDrain(fragments)
         return yield* isCut
       })
@@ -150,5 +148,109 @@ it.scopedLive("says so when nobody answers there", () =>
     const reason = yield* reasonOf(yield* make(url))
     assert.include(reason, `no answer from ${url}`)
     assert.include(reason, "ECONNREFUSED")
+  })
+)
+
+const about = (url: string, more: Partial<Parameters<typeof OpenAi.make>[0]>) =>
+  OpenAi.make({
+    url,
+    model: "local",
+    temperature: 0.2,
+    maxTokens: 100,
+    timeoutMs: 5000,
+    keyVariable: "TEST_API_KEY",
+    apiKey: Option.some(Redacted.make("secret")),
+    ...more
+  }).pipe(Effect.provide(FetchHttpClient.layer))
+
+it.scopedLive("takes its address as it is given, and sends the headers and what the configuration says", () =>
+  Effect.gen(function* () {
+    const { asked, url } = yield* startOpenAi()
+    const addresses = [
+      ["", "/v1/chat/completions"],
+      ["/", "/v1/chat/completions"],
+      ["/v1", "/v1/chat/completions"],
+      ["/v1/", "/v1/chat/completions"],
+      ["/api", "/api/chat/completions"],
+      ["/openai/v3beta/", "/openai/v3beta/chat/completions"],
+      [
+        "/openai/deployments/gpt?api-version=2024-10-21",
+        "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+      ]
+    ] as const
+    for (const [given, path] of addresses) {
+      const llm = yield* about(`${url}${given}`, { headers: { "api-key": "hidden", Authorization: "Basic x" } })
+      yield* collect(llm)
+      assert.strictEqual(asked.at(-1)!.path, path)
+      assert.deepInclude(asked.at(-1)!.headers, { "api-key": "hidden", authorization: "Basic x" })
+    }
+    yield* collect(yield* about(url, { seed: 7, stop: ["END"], systemPrompt: "Answer in French." }))
+    const { body } = asked.at(-1)!
+    assert.deepInclude(body, { seed: 7, stop: ["END"], stream_options: { include_usage: true } })
+    assert.deepStrictEqual(body.messages[0], { role: "system", content: "Cite.\n\nAnswer in French." })
+  })
+)
+
+it.scopedLive("asks otherwise where a server refuses a field, and keeps to that", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi(["Hello"])
+    faults.refusesFields = {
+      max_tokens: "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+      temperature: "Unsupported value: 'temperature' does not support 0.2 with this model.",
+      stream_options: "Unrecognized request argument supplied: stream_options"
+    }
+    faults.refusesSystem = true
+    const llm = yield* about(url, {})
+    assert.deepStrictEqual(yield* collect(llm), ["Hello"])
+    assert.strictEqual(asked.length, 5)
+    assert.deepStrictEqual(asked.at(-1)!.body, {
+      model: "local",
+      messages: [{ role: "user", content: "Cite.\n\nAnswer what." }],
+      max_completion_tokens: 100,
+      stream: true
+    })
+    assert.deepStrictEqual(yield* collect(llm), ["Hello"])
+    assert.strictEqual(asked.length, 6)
+    // Who asks for a temperature is told that there is none.
+    faults.refusesFields = { temperature: "'temperature' is not supported" }
+    faults.refusesSystem = false
+    const other = yield* about(url, {})
+    const { fragments } = yield* other.answer({ ...question, temperature: 1 })
+    assert.include((yield* Effect.flip(Stream.runDrain(fragments))).reason, "'temperature' is not supported")
+  })
+)
+
+it.scopedLive("waits as long as a server asks, and no longer than anybody would", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi(["Hello"])
+    faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
+    faults.retryAfter = "1"
+    const began = Date.now()
+    assert.deepStrictEqual(yield* collect(yield* about(url, {})), ["Hello"])
+    assert.isAtLeast(Date.now() - began, 990)
+    assert.strictEqual(asked.length, 2)
+    faults.refuse = { status: 503, body: '{"error":{"message":"Overloaded"}}' }
+    faults.retryAfter = "3600"
+    const reason = yield* reasonOf(yield* about(url, {}))
+    assert.include(reason, "503: Overloaded")
+    assert.include(reason, "asks to be left alone for 3600 s")
+    assert.strictEqual(asked.length, 3)
+  })
+)
+
+it.scopedLive("knows what the server counted, and does not wait for one that counts nothing", () =>
+  Effect.gen(function* () {
+    const { faults, url } = yield* startOpenAi(["Hello"])
+    const llm = yield* about(url, {})
+    const used = Effect.gen(function* () {
+      const { fragments, usage } = yield* llm.answer(question)
+      yield* Stream.runDrain(fragments)
+      return yield* usage
+    })
+    const { answerTokens, isPromptCut, promptTokens } = yield* used
+    assert.deepStrictEqual([answerTokens, isPromptCut], [1, false])
+    assert.isAbove(promptTokens!, 16)
+    faults.staysOpen = true
+    assert.deepStrictEqual(yield* used, { isPromptCut: false })
   })
 )

@@ -12,7 +12,8 @@ const hits = [
   hit({ text: "Twice a day the water rises. The spring tide is highest when sun and moon stand in a line." })
 ]
 const query = "when is the spring tide highest"
-const question = { query, hits, prompt: formatPrompt(query, hits).prompt }
+const { system, user: prompt } = formatPrompt(query, hits)
+const question = { query, hits, system, prompt }
 
 export interface LlmUnderTest {
   readonly llm: Llm["Type"]

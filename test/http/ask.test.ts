@@ -25,9 +25,19 @@ const filled = (given: Given = {}) =>
     return server
   })
 
-const saying = (fragments: Stream.Stream<string, LlmUnavailable>, isCut = false): Llm["Type"] => ({
+const saying = (fragments: Stream.Stream<string, LlmUnavailable>, isCut = false, room?: number): Llm["Type"] => ({
   identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
-  answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments, isCut: Effect.succeed(isCut) })
+  window: () =>
+    Effect.succeed(
+      room === undefined ? undefined : { contextTokens: room, room, countTokens: (text: string) => text.length / 4 }
+    ),
+  answer: () =>
+    Effect.succeed({
+      llm: { backend: "ollama", model: "fake" },
+      fragments,
+      isCut: Effect.succeed(isCut),
+      usage: Effect.succeed({ isPromptCut: isCut })
+    })
 })
 
 /** As `eventsource-parser` reads the stream, with its comments. */
@@ -82,7 +92,8 @@ it.scopedLive("sends all sources, then the tokens, then done", () =>
       ["A thread", " leads out\n", "\n of it", " [1].", "  two  "]
     )
     assert.strictEqual(events.at(-1)!.data, "{}")
-    const prompt: string = ollama.asked[0]!.body.messages[0].content
+    const [system, { content: prompt }] = ollama.asked[0]!.body.messages
+    assert.match(system.content, /^Answer the question from the numbered passages/)
     assert.include(prompt, "\n\n[1] (score:")
     assert.include(prompt, "Question: where is the thread in the maze")
   })
@@ -151,9 +162,8 @@ it.scopedLive("a request chooses the model and the temperature, and no address",
 it.scopedLive("says how the passages were found, beside the contract's events", () =>
   Effect.gen(function* () {
     const faults: NonNullable<Given["faults"]> = {}
-    const llm = saying(Stream.succeed("The maze has turning 3 [1]."))
-    const settings = { llm: { context_tokens: 512, max_tokens: 256 } }
-    const { port } = yield* filled({ faults, llm, settings })
+    const llm = saying(Stream.succeed("The maze has turning 3 [1]."), false, 200)
+    const { port } = yield* filled({ faults, llm })
     const whole = yield* asked(port, { top_k: 1 })
     assert.strictEqual(whole.headers["x-clew-mode"], "hybrid")
     assert.match(String(whole.headers["x-clew-llm"]), /^ollama /)

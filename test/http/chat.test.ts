@@ -23,8 +23,8 @@ const filled = (given: Given = {}) =>
 const authorized = (key: string | undefined) =>
   key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } }
 
-const ollamaAt = (url: string, timeoutMs = 5000) =>
-  Ollama.make({ url, model: "small", temperature: 0.2, maxTokens: 64, contextTokens: 4096, timeoutMs })
+const ollamaAt = (url: string, more: Partial<Ollama.OllamaOptions> = {}) =>
+  Ollama.make({ url, model: "small", temperature: 0.2, maxTokens: 64, contextTokens: 4096, timeoutMs: 5000, ...more })
 
 const failing = (call: () => PromiseLike<unknown>) =>
   Effect.promise(async () => {
@@ -85,7 +85,9 @@ it.scopedLive("asks the last of the user's, and keeps what was said before", () 
     assert.strictEqual(whole.choices[0]!.message.content, "A thread leads out [1].")
     assert.strictEqual(whole.model, "small")
     const { messages, options } = ollama.asked[0]!.body
-    assert.deepStrictEqual(messages.slice(0, 3), before)
+    // One message of the system's: what to do with the passages, and then the caller's own.
+    assert.deepStrictEqual(messages.slice(1, 3), before.slice(1))
+    assert.match(messages[0].content, /^Answer the question from the numbered passages[^]*\n\nSpeak like a pirate\.$/)
     assert.include(messages[3].content, `Question: ${question.content}`)
     assert.strictEqual(options.temperature, 1)
     const models = yield* Effect.promise(() => client.models.list())
@@ -99,15 +101,16 @@ it.scopedLive("asks the last of the user's, and keeps what was said before", () 
 it.scopedLive("lets what was said before have half of the window, the newest first", () =>
   Effect.gen(function* () {
     const ollama = yield* startOllama(["Out [1]."])
-    const settings = { llm: { context_tokens: 1024, max_tokens: 256 } }
-    const { client } = yield* filled({ llm: ollamaAt(ollama.url), settings })
+    const { client } = yield* filled({ llm: ollamaAt(ollama.url, { contextTokens: 1024, maxTokens: 256 }) })
     const old = { role: "user" as const, content: "an old word ".repeat(400) }
     const recent = { role: "assistant" as const, content: "There is." }
     const system = { role: "system" as const, content: "Be brief." }
     yield* Effect.promise(() =>
       client.chat.completions.create({ model: "clew", messages: [system, old, recent, question] })
     )
-    assert.deepStrictEqual(ollama.asked[0]!.body.messages.slice(0, -1), [system, recent])
+    const [told, ...said] = ollama.asked[0]!.body.messages
+    assert.isTrue(told.content.endsWith(`\n\n${system.content}`))
+    assert.deepStrictEqual(said.slice(0, -1), [recent])
   })
 )
 

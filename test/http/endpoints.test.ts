@@ -106,9 +106,15 @@ it.scopedLive("writes a prompt, and says what a budget leaves out", () =>
     assert.strictEqual(whole.sources[0], "docs/bees.md")
     assert.lengthOf(whole.sources, 2)
     assert.notProperty(whole, "omitted")
-    const short = yield* prompt({ query: "honey", top_k: 3, max_tokens: 90 })
-    assert.isAtLeast(short.omitted, 1)
-    assert.lengthOf(short.sources, 3 - short.omitted)
+    // A budget without room for a passage is refused, and the least told that has it.
+    const refused = yield* prompt({ query: "honey", top_k: 3, max_tokens: 20 })
+    assert.deepInclude(refused, { status: 400, _tag: "BudgetTooSmall" })
+    assert.strictEqual(refused.errors[0].path, "max_tokens")
+    const least = Number(/give at least (\d+)/.exec(refused.detail)![1])
+    const short = yield* prompt({ query: "honey", top_k: 3, max_tokens: least })
+    assert.strictEqual(short.omitted, 2)
+    assert.lengthOf(short.sources, 1)
+    assert.strictEqual((yield* prompt({ query: "honey", top_k: 3, max_tokens: least - 1 })).status, 400)
   })
 )
 

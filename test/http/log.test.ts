@@ -5,14 +5,21 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Http from "node:http"
 import { WebSocket } from "ws"
-import type { Llm } from "../../src/Llm.ts"
+import { type Llm, noUsage } from "../../src/Llm.ts"
 import { eventually } from "../ollama.ts"
 import { ask, type Given, type Line, start } from "./server.ts"
 
 const saying = (fragments: Stream.Stream<string>) =>
   ({
     identity: () => Effect.succeed({ backend: "ollama", model: "fake" }),
-    answer: () => Effect.succeed({ llm: { backend: "ollama", model: "fake" }, fragments, isCut: Effect.succeed(false) })
+    window: () => Effect.succeed(undefined),
+    answer: () =>
+      Effect.succeed({
+        llm: { backend: "ollama", model: "fake" },
+        fragments,
+        isCut: Effect.succeed(false),
+        usage: Effect.succeed(noUsage)
+      })
   }) as Llm["Type"]
 
 const settings = { log: { format: "json" } } as const

@@ -6,6 +6,7 @@ import { Validator } from "@seriousme/openapi-schema-validator"
 import { Api } from "../../src/api/Api.ts"
 import * as errors from "../../src/api/errors.ts"
 import * as failures from "../../src/api/failures.ts"
+import { BudgetTooSmall } from "../../src/Prompt.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
 import { IndexingBusy } from "../../src/Indexer.ts"
@@ -158,6 +159,7 @@ it("has numbers that generators can make: bounds beside their type", () => {
 it("declares each error with the status that it goes out with", () => {
   const classes: Record<string, any> = {
     ...errors,
+    BudgetTooSmall,
     ...Llm,
     ...Store,
     ...RateLimiter,

@@ -87,6 +87,17 @@ it.scopedLive("streams results one by one, with the id of the question", () =>
   })
 )
 
+it.scopedLive("refuses a budget that has no room for a passage, and says which has", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const { answer, send } = yield* open(port)
+    send({ type: "prompt", id: "p", query: "maze", max_tokens: 20 })
+    const { error, id, type } = (yield* answer)[0]
+    assert.deepStrictEqual([type, id, error.status, error.errors[0].path], ["error", "p", 400, "max_tokens"])
+    assert.match(error.detail, /give at least \d+/)
+  })
+)
+
 it.scopedLive("streams a prompt that together is the one of POST /prompt", () =>
   Effect.gen(function* () {
     const { port } = yield* filled

@@ -331,7 +331,7 @@ describe("search", () => {
     assert.include(structuredContent.notice, `${omitted} further passages were left out`)
     assert.match(structuredContent.left_out[0], /^t\/\d+:1/)
     const { count } = await Effect.runPromise(packagedTokenizer)
-    for (const max_tokens of [300, 1000, 3000]) {
+    for (const max_tokens of [350, 1000, 3000]) {
       for (const [name, args] of [
         ["search", { query: "tides", top_k: 30 }],
         ["get_prompt", { query: "tides", top_k: 30 }],
@@ -344,6 +344,18 @@ describe("search", () => {
         assert.isAtMost(count(JSON.stringify(structuredContent)), max_tokens, `${name} ${max_tokens}`)
       }
     }
+    const refused = await client.request("tools/call", {
+      name: "get_prompt",
+      arguments: { query: "tides", max_tokens: 20 }
+    })
+    assert.strictEqual(refused.error.code, -32602)
+    const least = Number(/max_tokens is 20, .* give at least (\d+)/.exec(refused.error.message)![1])
+    const { structuredContent: fitted } = await client.call("get_prompt", {
+      query: "tides",
+      top_k: 3,
+      max_tokens: least
+    })
+    assert.lengthOf(fitted.sources, 1)
   })
 
   it("bounds what documents call themselves", async () => {

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { PromptResponse } from "../../model/SearchResult.ts"
+import { BudgetTooSmall } from "../../Prompt.ts"
 import { Search, shortfall } from "../../Search.ts"
 import { bounded, formatPrompt, sourceCharacters } from "../../text/prompt.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
@@ -10,6 +11,9 @@ import { Notice } from "./quoted.ts"
 import { alsoSearchedLine, nothingFound, optional, plural, readAsLine, SearchArguments, told } from "./request.ts"
 
 const defaultTopK = 3
+
+/** A budget that tells no more than the least that is needed. */
+const nothingFits = (countTokens: (text: string) => number) => ({ maxTokens: 0, countTokens })
 
 const PromptAnswer = Schema.Struct({
   ...PromptResponse.fields,
@@ -39,7 +43,12 @@ export const getPrompt = make({
           ? [`${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`]
           : []
       const answerWith = (budget: number) => {
-        const { included, prompt } = formatPrompt(request.query, hits, { maxTokens: budget, countTokens: count })
+        const { included, prompt } = formatPrompt(
+          request.query,
+          hits,
+          { maxTokens: budget, countTokens: count },
+          { fullSources: true }
+        )
         const omitted = hits.length - included
         const notices = [
           ...nothing,
@@ -72,11 +81,16 @@ export const getPrompt = make({
       }
       let budget = maxTokens
       let answer = answerWith(budget)
-      const size = () => Math.max(count(answer.text.join("\n")), count(JSON.stringify(answer.structured)))
+      const sizeOf = ({ structured, text }: typeof answer) =>
+        Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
       // Each round leaves at least one passage out.
-      for (let over = size() - maxTokens; over > 0 && answer.included > 0; over = size() - maxTokens) {
+      for (let over = sizeOf(answer) - maxTokens; over > 0 && answer.included > 0; over = sizeOf(answer) - maxTokens) {
         const before = answer.included
         while (answer.included === before && budget > 0) answer = answerWith((budget -= Math.max(over, 1)))
+      }
+      if (answer.included === 0 && (hits.length > 0 || sizeOf(answer) > maxTokens)) {
+        const best = answerWith(formatPrompt(request.query, hits, nothingFits(count), { fullSources: true }).least)
+        return yield* new BudgetTooSmall({ maxTokens, least: sizeOf(best) })
       }
       return answer
     })

@@ -154,6 +154,10 @@ describe("prompt", () => {
     assert.include(prompt, "left out for length")
     const { stderr } = await box.run(["prompt", "tide", "-k", "5", "--max-tokens", "160"])
     assert.include(stderr, "left out to keep to --max-tokens")
+    const refused = await box.run(["prompt", "tide", "--max-tokens", "20"])
+    assert.strictEqual(refused.code, 2)
+    assert.match(refused.stderr, /--max-tokens is 20, but .* give at least \d+/s)
+    assert.strictEqual(refused.stdout, "")
   })
 })
 

@@ -1,0 +1,44 @@
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import type { LlmIdentity, Usage } from "../Llm.ts"
+
+/** Models take their time: seconds for a word, minutes for an answer. */
+const seconds = MetricBoundaries.fromIterable([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300])
+
+const answers = Metric.counter("clew_llm_answers_total", {
+  description: "Answers that a language model was asked for, by how they ended",
+  incremental: true
+})
+const tokens = Metric.counter("clew_llm_tokens_total", {
+  description: "Tokens of prompts and answers, as the model's server counts them",
+  incremental: true
+})
+const cutPrompts = Metric.counter("clew_llm_prompts_cut_total", {
+  description: "Prompts that a server cut to its window",
+  incremental: true
+})
+const durations = Metric.histogram("clew_llm_answer_duration_seconds", seconds, "Time of an answer, to its end")
+const firsts = Metric.histogram("clew_llm_first_token_seconds", seconds, "Time until an answer's first words")
+
+/** Measures a model's answers. A model that a request names counts as "other": callers can make up no series. */
+export const of = ({ backend, model }: LlmIdentity, configured: string) => {
+  const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>) =>
+    metric.pipe(Metric.tagged("backend", backend), Metric.tagged("model", model === configured ? configured : "other"))
+  const counted = (kind: "prompt" | "answer", count = 0) =>
+    Metric.incrementBy(Metric.tagged(labelled(tokens), "kind", kind), count)
+  return {
+    first: (ms: number) => Metric.update(labelled(firsts), ms / 1000),
+    ended: (outcome: "answered" | "failed" | "left", ms: number, usage: Usage) =>
+      Effect.all(
+        [
+          Metric.increment(Metric.tagged(labelled(answers), "outcome", outcome)),
+          Metric.update(labelled(durations), ms / 1000),
+          counted("prompt", usage.promptTokens),
+          counted("answer", usage.answerTokens),
+          Metric.incrementBy(labelled(cutPrompts), usage.isPromptCut ? 1 : 0)
+        ],
+        { discard: true }
+      )
+  }
+}
