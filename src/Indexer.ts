@@ -268,4 +268,4 @@ const isUnchanged = (next: Draft, stored: StoredRef) =>
   (next.source === undefined || next.source === stored.source)
 
 const languageOf = ({ format, origin, source }: Draft): string | undefined =>
-  format === "code" ? extension(origin ?? source ?? "") : undefined
+  format === "code" || format === "data" ? extension(origin ?? source ?? "") : undefined

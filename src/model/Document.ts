@@ -122,4 +122,4 @@ export const DocumentInput = Schema.Struct({
 export type DocumentInput = typeof DocumentInput.Type
 
 /** How a document's text is laid out, which decides where it may be split. */
-export type Format = "text" | "markdown" | "asciidoc" | "rst" | "org" | "code"
+export type Format = "text" | "markdown" | "asciidoc" | "rst" | "org" | "code" | "data"

@@ -2,6 +2,7 @@ import type { Format } from "../model/Document.ts"
 import type { Passage } from "../model/Passage.ts"
 import { asciidoc } from "./chunk/asciidoc.ts"
 import { addCode } from "./chunk/code.ts"
+import { addData } from "./chunk/data.ts"
 import { plainHeading } from "./chunk/headings.ts"
 import { scanMarkdown } from "./chunk/markdown.ts"
 import { scanMarkup } from "./chunk/markup.ts"
@@ -22,7 +23,7 @@ export interface ChunkOptions {
   readonly format: Format
   /** Additive over pieces that white space parts. */
   readonly countTokens: (text: string) => number
-  /** What code is written in: a file's extension or a language's name. */
+  /** What code or data is written in: a file's extension or a language's name. */
   readonly language?: string | undefined
 }
 
@@ -33,7 +34,7 @@ export interface ChunkOptions {
  */
 export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
   const m = measure(content, options)
-  const sink = passageSink(m, options.format === "code")
+  const sink = passageSink(m, options.format === "code" || options.format === "data")
   switch (options.format) {
     case "markdown":
       addSections(m, (found) => scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, found), sink)
@@ -49,6 +50,9 @@ export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Pas
       break
     case "code":
       addCode(m, options.language, sink)
+      break
+    case "data":
+      addData(m, options.language, sink)
       break
     case "text":
       addText(m, sink)

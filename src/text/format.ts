@@ -21,6 +21,13 @@ const code = new Set(
   ).split(" ")
 )
 
+const data = new Set(
+  (
+    "json jsonc json5 jsonld geojson topojson webmanifest har yaml yml toml " +
+    "xml rss atom xsd xsl xslt wsdl plist pom resx opml docbook dbk tei kml gpx rdf owl"
+  ).split(" ")
+)
+
 /** The part of a name after its last dot, lower-cased; undefined where there is none. */
 export const extension = (name: string): string | undefined => /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
 
@@ -33,9 +40,11 @@ export const formatOfName = (name: string): Format | undefined => {
     ? markup[ending]
     : code.has(ending)
       ? "code"
-      : ending === "txt"
-        ? "text"
-        : undefined
+      : data.has(ending)
+        ? "data"
+        : ending === "txt"
+          ? "text"
+          : undefined
 }
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m

@@ -38,7 +38,7 @@ const isSound = (record: Loaded) => {
     assert.notMatch(record.reason, /\n|^$/)
     return
   }
-  assert.include(["text", "markdown", "code"], record.format)
+  assert.include(["text", "markdown", "code", "data"], record.format)
   assert.notStrictEqual(record.content.charCodeAt(0), 0xfeff)
   assert.notMatch(record.content, /\p{Surrogate}/u)
   assert.notStrictEqual(record.title, "")

@@ -37,7 +37,11 @@ export const assertLaws = (content: string, with_: ChunkOptions): ReadonlyArray<
     const { end, endLine, start, startLine, text } = passage
     assert.strictEqual(text, content.slice(start, end), "text is the content at the span")
     assert.isFalse(isBlank(text), "not blank")
-    assert.strictEqual(with_.format === "code" ? text.trimEnd() : text.trim(), text, "trimmed")
+    assert.strictEqual(
+      with_.format === "code" || with_.format === "data" ? text.trimEnd() : text.trim(),
+      text,
+      "trimmed"
+    )
     assert.isTrue(start <= covered || isBlank(content.slice(covered, start)), `nothing lost before ${start}`)
     if (before !== undefined) {
       assert.isAbove(start, before.start, "starts in order")

@@ -3,7 +3,8 @@ import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
 import { extension } from "../../text/format.ts"
 import { content } from "./content.ts"
-import type { Read, Source } from "./extract/extract.ts"
+import type { Source } from "./extract/extract.ts"
+import type { Read } from "./extract/Extracted.ts"
 import type { Kind } from "./extract/kinds.ts"
 import type { Extract } from "./Extractor.ts"
 
@@ -11,6 +12,8 @@ import type { Extract } from "./Extractor.ts"
 export interface Extractable {
   readonly name: string
   readonly kind: Kind
+  /** See `FileFormat`. */
+  readonly version?: number
   readonly accepts: (file: SourceFile) => boolean
   /** Bytes where the format is no text. */
   readonly source: (file: SourceFile) => Effect.Effect<Source, Unreadable | Unsupported>
@@ -44,8 +47,9 @@ export const toDocument = ({ marks, metadata, text, title }: Read): LoadedDocume
 })
 
 /** One document a file. */
-export const format = (extract: Extract, { accepts, kind, name, source }: Extractable): FileFormat => ({
+export const format = (extract: Extract, { accepts, kind, name, source, version }: Extractable): FileFormat => ({
   name,
+  version,
   accepts: (file) => Effect.sync(() => accepts(file)),
   load: (file) =>
     Stream.fromEffect(

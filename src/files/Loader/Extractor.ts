@@ -3,7 +3,8 @@ import type * as Scope from "effect/Scope"
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "../../runtime/worker.ts"
 import { Unsupported } from "../Loader.ts"
-import type { Read, Source } from "./extract/extract.ts"
+import type { Source } from "./extract/extract.ts"
+import type { Read } from "./extract/Extracted.ts"
 import type { Kind } from "./extract/kinds.ts"
 
 export interface Job {

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { extension } from "../../text/format.ts"
-import type { Attachment } from "./extract/extract.ts"
+import type { Attachment } from "./extract/Extracted.ts"
 import { mailsOf } from "./extract/mail/mailbox.ts"
 import { toDocument } from "./Extracting.ts"
 import type { Extract } from "./Extractor.ts"
@@ -37,6 +37,7 @@ export const format = (extract: Extract): FileFormat => {
     )
   return {
     name: "mail",
+    version: 2,
     accepts: (file) => Effect.sync(() => accepts(file)),
     load: (file) =>
       Stream.unwrap(

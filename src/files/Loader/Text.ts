@@ -10,6 +10,7 @@ import { content } from "./content.ts"
  */
 export const format: FileFormat = {
   name: "text",
+  version: 2,
   accepts: (file) => Effect.succeed(file.kind._tag === "Text"),
   load: (file) =>
     Stream.fromEffect(

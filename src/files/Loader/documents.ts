@@ -45,8 +45,8 @@ const isMan = (file: SourceFile): boolean =>
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
 
 const extractables: ReadonlyArray<Extractable> = [
-  { name: "html", kind: "html", accepts: isHtml, source: pageText },
-  { name: "pdf", kind: "pdf", accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
+  { name: "html", kind: "html", version: 2, accepts: isHtml, source: pageText },
+  { name: "pdf", kind: "pdf", version: 2, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
   { name: "docx", kind: "docx", accepts: mimes(["docx"], openXml("wordprocessingml.document")), source: asBytes },
   {
     name: "opendocument",
@@ -56,7 +56,7 @@ const extractables: ReadonlyArray<Extractable> = [
   },
   { name: "pptx", kind: "pptx", accepts: mimes(["pptx"], openXml("presentationml.presentation")), source: asBytes },
   { name: "xlsx", kind: "xlsx", accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
-  { name: "epub", kind: "epub", accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
+  { name: "epub", kind: "epub", version: 2, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
   { name: "fictionbook", kind: "fictionBook", accepts: named("fb2"), source: asText },
   { name: "table", kind: "csv", accepts: isTable, source: asText },
   {

@@ -4,11 +4,13 @@ import * as documents from "./documents.ts"
 import type { Extract } from "./Extractor.ts"
 import * as JsonLines from "./JsonLines.ts"
 import * as Markdown from "./Markdown.ts"
+import * as Records from "./Records.ts"
 import * as Text from "./Text.ts"
 
 /** Every kind of file that is read; the first that accepts a file reads it, so the last takes what is left. */
 export const formats = (extract: Extract): ReadonlyArray<FileFormat> => [
   JsonLines.format,
+  Records.format,
   ...documents.formats(extract),
   Markdown.format,
   Code.format,

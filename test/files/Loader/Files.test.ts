@@ -70,7 +70,7 @@ describe("Loader.load", () => {
     ["crlf.md", "\ufeff# A\r\n\r\nb\r\n", { content: "# A\r\n\r\nb\r\n", format: "markdown" }],
     ["a.ts", "export {}\n", { content: "export {}\n", format: "code" }],
     ["README", "# Read me\n", { content: "# Read me\n", format: "markdown" }],
-    ["conf.yaml", "# not a heading\na: 1\n", { content: "# not a heading\na: 1\n", format: "text" }],
+    ["conf.yaml", "# not a heading\na: 1\n", { content: "# not a heading\na: 1\n", format: "data" }],
     ["wide.txt", Buffer.from("\ufeffGrüße", "utf16le"), { content: "Grüße" }],
     ["west.txt", Buffer.from("Grüße aus Köln", "latin1"), { content: "Grüße aus Köln" }],
     ["long.txt", "é".repeat(90_000), { content: "é".repeat(90_000) }],

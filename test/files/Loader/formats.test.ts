@@ -4,8 +4,9 @@ import * as Code from "../../../src/files/Loader/Code.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import * as JsonLines from "../../../src/files/Loader/JsonLines.ts"
 import * as Markdown from "../../../src/files/Loader/Markdown.ts"
+import * as Records from "../../../src/files/Loader/Records.ts"
 import * as Text from "../../../src/files/Loader/Text.ts"
-import { fileFormatContract } from "../../contracts/FileFormat.ts"
+import { fileFormatContract, loaded, sourceFile } from "../../contracts/FileFormat.ts"
 
 const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) })
 const utf16 = (path: string, text: string) => ({
@@ -66,6 +67,47 @@ fileFormatContract(JsonLines.format, {
     file("/n/lines.jsonl", `x${"\n".repeat(60_000)}x`),
     file("/n/a.json", '{"text": "a"}\n{"text": "b"}')
   ]
+})
+
+fileFormatContract(Records.format, {
+  takes: [
+    file("/n/a.json", '\ufeff[{"id": "ä", "text": "日本語"},\n{"text": 1},\n{"id": 2, "content": "b", "title": "t"}]'),
+    file("/n/b.yaml", "# notes\n- id: a\n  text: |\n    Words: of\n    two lines\n- *none\n- {text: b}\n"),
+    utf16("/n/c.json", '[{"title": "Grüße", "text": "aus Köln"}')
+  ],
+  leaves: [
+    file("/n/a.json", '[{"name": "a", "version": "1"}]'),
+    file("/n/b.json", '{"text": "a"}'),
+    file("/n/c.json", '[1, 2, "text"]'),
+    file("/n/d.yaml", "text: a\n"),
+    file("/n/e.yaml", "---\ntext: a\n---\ntext: b\n"),
+    file("/n/f.txt", '[{"text": "a"}]')
+  ]
+})
+
+describe("records", () => {
+  it.effect("a list of records is a document a record, each with its line", () =>
+    Effect.gen(function* () {
+      const text =
+        '[\n  {"id": "a", "text": "One [1], and {two}.", "year": 1913},\n  {"id": "b"},\n\n  {"text": "Three"}\n]\n'
+      const records = yield* loaded(Records.format, yield* sourceFile("/n/a.json", new TextEncoder().encode(text)))
+      const given = (metadata: object) => ({ _tag: "Loaded", format: "text", title: undefined, metadata })
+      assert.deepStrictEqual(records as ReadonlyArray<unknown>, [
+        { ...given({ year: 1913 }), record: "a", line: 2, content: "One [1], and {two}." },
+        { _tag: "Rejected", line: 3, reason: 'no text: neither "text" nor "content" is there' },
+        { ...given({}), record: "L5", line: 5, content: "Three" }
+      ])
+      const notes = "- id: a\n  text: |\n    - no item\n    end\n\n# next\n- text: b\n"
+      const more = yield* loaded(Records.format, yield* sourceFile("/n/b.yml", new TextEncoder().encode(notes)))
+      assert.deepStrictEqual(
+        more.map((each) => each._tag === "Loaded" && [each.record, each.line, each.content]),
+        [
+          ["a", 1, "- no item\nend\n"],
+          ["L6", 6, "b"]
+        ]
+      )
+    })
+  )
 })
 
 describe("formats", () => {

@@ -10,5 +10,15 @@ export interface Extracted {
   readonly marks: ReadonlyArray<Mark>
 }
 
+export interface Attachment {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** What is in a file, and the files that it carries. */
+export interface Read extends Extracted {
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
+}
+
 /** Why a file of a known format gives no text: encrypted, scanned, damaged. */
 export class NotExtracted extends Error {}

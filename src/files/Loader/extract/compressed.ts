@@ -1,7 +1,6 @@
 import { Decompress } from "fzstd"
 import { gunzipSync } from "node:zlib"
-import { type Extracted, NotExtracted } from "./Extracted.ts"
-import type { Attachment } from "./extract.ts"
+import { type Attachment, type Extracted, NotExtracted } from "./Extracted.ts"
 
 /** Bytes that a file may unpack to; more is a bomb. */
 const most = 512 * 1024 * 1024

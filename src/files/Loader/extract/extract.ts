@@ -1,18 +1,8 @@
-import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { NotExtracted, type Read } from "./Extracted.ts"
 import type { Kind } from "./kinds.ts"
 
 /** A file to be read: formats written in text as their text, the others as their bytes. */
 export type Source = string | Uint8Array
-
-export interface Attachment {
-  readonly name: string
-  readonly bytes: Uint8Array
-}
-
-/** What is in a file, and the files that it carries. */
-export interface Read extends Extracted {
-  readonly attachments?: ReadonlyArray<Attachment> | undefined
-}
 
 const text = (source: Source): string => (typeof source === "string" ? source : new TextDecoder().decode(source))
 const bytes = (source: Source): Uint8Array => (typeof source === "string" ? new TextEncoder().encode(source) : source)

@@ -1,6 +1,5 @@
 import PostalMime, { type Email } from "postal-mime"
-import type { Attachment } from "./extract.ts"
-import type { Extracted } from "./Extracted.ts"
+import type { Attachment, Extracted } from "./Extracted.ts"
 import { html } from "./html.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 
@@ -47,6 +46,18 @@ const writeText = (writer: MarkdownWriter, text: string): void => {
   flush()
 }
 
+/** Lines of a newsletter that are links to itself and to its list, alone or several beside each other. */
+const plumbing =
+  /^(?:[|\u00b7\u2022-]|(?:view|read|open) (?:this |it )?(?:e-?mail |message |newsletter )?(?:in (?:your |a |the )?browser|online)|(?:click here to )?unsubscribe(?: here| from this list)?|(?:manage|update|change)? ?(?:your |my )?(?:e-?mail )?preferences|im browser (?:ansehen|anzeigen|lesen|\u00f6ffnen)|(?:newsletter )?abmelden|privacy policy|\s){1,12}\.?$/i
+
+const withoutPlumbing = (text: string): string =>
+  text
+    .split("\n")
+    .filter((line) => line === "" || line.length > 120 || !plumbing.test(line.trim()))
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim()
+
 /** One mail: its text or HTML part; subject as title; from, to and date as metadata. */
 export const mail = async (
   bytes: Uint8Array
@@ -55,7 +66,7 @@ export const mail = async (
   const writer = new MarkdownWriter()
   const text = parsed.text?.trim() ?? ""
   if (text !== "") writeText(writer, text)
-  else if (parsed.html !== undefined) writer.block(html(parsed.html).text)
+  else if (parsed.html !== undefined) writer.block(withoutPlumbing(html(parsed.html).text))
   const [from] = addresses(parsed.from === undefined ? [] : [parsed.from])
   const to = addresses(parsed.to)
   const cc = addresses(parsed.cc)

@@ -3,7 +3,8 @@ import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { type Column, writeColumn } from "./pdf/blocks.ts"
 import { styleOf } from "./pdf/headings.ts"
-import { type Line, linesOf, readingOrder } from "./pdf/layout.ts"
+import { linesOf, readingOrder } from "./pdf/layout.ts"
+import type { Line } from "./pdf/line.ts"
 
 /** Share of a page's height at its top and bottom where running lines stand. */
 const margin = 0.1
@@ -19,11 +20,14 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
       counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   const often = Math.max(2, Math.min(4, pages.length * 0.3))
-  return (line: Line, height: number): boolean =>
-    atEdge(line, height) &&
-    ((/^\d{1,4}\s|\s\d{1,4}$/.test(line.text) && (counts.get(shape(line)) ?? 0) >= 2) ||
-      /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(line.text) ||
-      (pages.length > 2 && (counts.get(shape(line)) ?? 0) >= often))
+  return (line: Line, height: number, lowest: number): boolean => {
+    const isNumber = /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(line.text)
+    // Below all else, a page's number may stand further in.
+    if (isNumber && line.y === lowest && line.y > height * (1 - 1.5 * margin)) return true
+    if (!atEdge(line, height)) return false
+    const times = counts.get(shape(line)) ?? 0
+    return isNumber || (/^\d{1,4}\s|\s\d{1,4}$/.test(line.text) && times >= 2) || (pages.length > 2 && times >= often)
+  }
 }
 
 const isScanned = (pages: ReadonlyArray<PageText>): boolean =>
@@ -36,7 +40,10 @@ export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
     throw new NotExtracted(`no text in its ${pages.length} pages: they are pictures; run OCR over it first`)
   const laid = pages.map(({ height, items }) => ({ height, lines: linesOf(items) }))
   const isRunning = runningLines(laid)
-  const kept = laid.map(({ height, lines }) => lines.filter((line) => !isRunning(line, height)))
+  const kept = laid.map(({ height, lines }) => {
+    const lowest = lines.reduce((most, { y }) => Math.max(most, y), 0)
+    return lines.filter((line) => !isRunning(line, height, lowest))
+  })
   const style = styleOf(kept, outline)
   const writer = new MarkdownWriter()
   let column: Column = { isOpen: false }

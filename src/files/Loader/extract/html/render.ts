@@ -219,6 +219,16 @@ const isSilent = (element: Element): boolean =>
   ["script", "style", "template", "noscript", "svg"].includes(element.tagName) ||
   /(?:^|\s)headerlink(?:$|\s)/.test(attribute(element, "class") ?? "")
 
+/** The number of a note, raised and linked, which is no part of the word before it. */
+const noteNumber = (element: Element): string | undefined => {
+  if (element.tagName !== "sup" && element.tagName !== "a") return undefined
+  const isNote =
+    find(element, element.tagName === "sup" ? "a" : "sup") !== undefined ||
+    /noteref|footnote-ref/.test(["epub:type", "role", "class"].map((name) => attribute(element, name) ?? "").join(" "))
+  if (!isNote) return undefined
+  return /^\[?(\d{1,3})\]?$/.exec(textOf(element).trim())?.[1]
+}
+
 /** Code keeps its backticks, an image its alternative text; everything else is its words. */
 const inlineOf = (root: Tree.Node): string => {
   let text = ""
@@ -233,6 +243,11 @@ const inlineOf = (root: Tree.Node): string => {
       if (/^(?:code|kbd|samp|tt)$/.test(node.tagName)) {
         const inner = textOf(node).replace(/\s+/g, " ").trim()
         text += inner === "" || inner.includes("`") ? inner : `\`${inner}\``
+        continue
+      }
+      const note = noteNumber(node)
+      if (note !== undefined) {
+        text += `[${note}]`
         continue
       }
       const block = blocks.has(node.tagName)

@@ -1,13 +1,16 @@
 import type { MarkdownWriter } from "../MarkdownWriter.ts"
 import { headingAt, type Style } from "./headings.ts"
 import { joinLines } from "./joinLines.ts"
-import type { Line } from "./layout.ts"
+import type { Line } from "./line.ts"
 
 /** Ends a paragraph: a gap, an indent, a bullet, another size. */
 const gapFactor = 1.55
 
 /** A line that ends this share of the column before its edge is the last of its paragraph. */
 const shortBy = 0.2
+
+/** The same where nothing else tells that a paragraph ends: items whose bullets are drawn, verses, addresses. */
+const farShort = 0.35
 
 const bullet = /^(?:[•▪◦‣∙·●○■□–—*]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)/
 
@@ -30,18 +33,31 @@ const tableFrom = (
   return { rows, end }
 }
 
-/** Cells of each row in the columns that their left edges make over the whole table. */
-const cellsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<ReadonlyArray<string>> => {
-  const lefts: Array<number> = []
-  for (const { size, x } of rows.flat().sort((a, b) => a.x - b.x)) {
-    if (lefts.length === 0 || x - lefts.at(-1)! > size * 1.5) lefts.push(x)
+/** Where the columns of a table are: their cells begin at one place, or, centred, stand one above the other. */
+const columnsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<number> => {
+  const columns: Array<{ x: number; right: number; rows: Set<number> }> = []
+  const cells = rows.flatMap((row, at) => row.map((line) => ({ ...line, at })))
+  for (const { at, right, size, x } of cells.sort((a, b) => a.x - b.x)) {
+    const last = columns.at(-1)
+    const isAbove = last !== undefined && x < last.right && !last.rows.has(at)
+    if (last !== undefined && (isAbove || x - last.x <= size * 1.5)) {
+      last.right = Math.max(last.right, right)
+      last.rows.add(at)
+    } else columns.push({ x, right, rows: new Set([at]) })
   }
-  const columnOf = (x: number) =>
-    lefts.reduce((best, left, i) => (Math.abs(left - x) < Math.abs(lefts[best]! - x) ? i : best), 0)
+  return columns.map(({ x }) => x)
+}
+
+/** Cells of each row in the table's columns. */
+const cellsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<ReadonlyArray<string>> => {
+  const lefts = columnsOf(rows)
   return rows.map((row) => {
     const cells = lefts.map(() => "")
     for (const line of row) {
-      const column = columnOf(line.x)
+      const column = Math.max(
+        0,
+        lefts.findLastIndex((left) => left <= line.x + 0.01)
+      )
       cells[column] = cells[column] === "" ? line.text : `${cells[column]} ${line.text}`
     }
     return cells
@@ -151,6 +167,8 @@ export const writeColumn = (
       line.mono !== last.mono ||
       // What follows a short line and does not hang below the item's words is no part of it.
       (item && last.right < right - (right - left) * shortBy && line.x < itemX + line.size * 0.5) ||
+      // A line far from the edge is a paragraph's last, unless it goes on in the midst of a sentence.
+      (last.right < right - (right - left) * farShort && !goesOn.test(line.text)) ||
       // Back to the margin after what was set in.
       (line.x < last.x - line.size * 0.8 && (item || count > 1)) ||
       (!item && line.x > left + line.size * 0.8 && last.x <= left + line.size * 0.5) ||

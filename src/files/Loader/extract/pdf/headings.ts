@@ -1,5 +1,5 @@
 import { joinLines } from "./joinLines.ts"
-import type { Line } from "./layout.ts"
+import type { Line } from "./line.ts"
 
 /** What is known of the whole document before its pages are written. */
 export interface Style {

@@ -1,27 +1,4 @@
-/** A run of text on a page, in points, y from the top down. */
-export interface Item {
-  readonly text: string
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  /** Of its font. */
-  readonly size: number
-  readonly bold: boolean
-  /** Of a font whose letters are all as wide: code. */
-  readonly mono: boolean
-}
-
-/** Runs of one baseline that stand close together. */
-export interface Line {
-  readonly text: string
-  readonly x: number
-  readonly y: number
-  readonly right: number
-  readonly size: number
-  readonly bold: boolean
-  /** Of a font whose letters are all as wide: code. */
-  readonly mono: boolean
-}
+import { type Item, isBlank, type Line, lineOf } from "./line.ts"
 
 /** A gap wider than this many font sizes parts columns or cells. */
 const wideGap = 1.3
@@ -67,61 +44,69 @@ const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): 
     if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
     else rows.push([item])
   }
-  return rows.flatMap((row) =>
-    split(
-      row.sort((a, b) => a.x - b.x),
-      strips
-    )
-  )
+  for (const row of rows) row.sort((a, b) => a.x - b.x)
+  const starts = rows.map(gapStarts)
+  return rows.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat()))
 }
 
-const split = (row: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): ReadonlyArray<Line> => {
+/** A gap wider than this many font sizes parts cells, where the row above or below has one that ends at the same place. */
+const cellGap = 0.7
+
+/** The same between ideographs, which are written without spaces. */
+const unspacedGap = 0.2
+
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
+
+const leastGap = (before: Item, after: Item): number =>
+  Math.max(before.size, after.size) * (unspaced.test(before.text) && unspaced.test(after.text) ? unspacedGap : cellGap)
+
+/** How far from each other cells of one column may begin, in points. */
+const aligned = 1
+
+/** Where runs begin that stand a cell's gap apart from what is before them. */
+const gapStarts = (row: ReadonlyArray<Item>): ReadonlyArray<number> => {
+  const starts: Array<number> = []
+  let last: Item | undefined
+  for (const item of row) {
+    if (isBlank(item)) continue
+    if (last !== undefined && item.x - last.x - last.width > leastGap(last, item)) starts.push(item.x)
+    last = item
+  }
+  return starts
+}
+
+const split = (
+  row: ReadonlyArray<Item>,
+  strips: ReadonlyArray<Strip>,
+  beside: ReadonlyArray<number>
+): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let run: Array<Item> = []
-  const flush = () => {
-    if (run.length > 0) lines.push(lineOf(run))
-    run = []
-  }
+  /** Spaces as wide as the gap, which some programs write between two cells. */
+  let spaces: Array<Item> = []
+  let last: Item | undefined
   for (const item of row) {
-    const last = run.at(-1)
+    if (isBlank(item)) {
+      spaces.push(item)
+      continue
+    }
     if (last !== undefined) {
       const end = last.x + last.width
-      const isWide = item.x - end > Math.max(last.size, item.size) * wideGap
-      if (isWide || strips.some(([from, to]) => end <= from + 1.5 && item.x >= to - 1.5)) flush()
+      const gap = item.x - end
+      const size = Math.max(last.size, item.size)
+      const isCell = gap > leastGap(last, item) && beside.some((x) => Math.abs(x - item.x) < aligned)
+      if (gap > size * wideGap || isCell || strips.some(([from, to]) => end <= from + 1.5 && item.x >= to - 1.5)) {
+        lines.push(lineOf(run))
+        run = []
+        spaces = []
+      }
     }
-    run.push(item)
+    run.push(...spaces, item)
+    spaces = []
+    last = item
   }
-  flush()
+  if (run.length > 0) lines.push(lineOf(run))
   return lines.filter(({ text }) => text.trim() !== "")
-}
-
-/** Ligatures as the letters they stand for, and the dots that lead to a page number as one sign. */
-const legible = (text: string): string =>
-  text.replace(/[\ufb00-\ufb06]/g, (ligature) => ligature.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
-
-const lineOf = (run: ReadonlyArray<Item>): Line => {
-  let text = ""
-  let end: number | undefined
-  for (const item of run) {
-    const gap = end === undefined ? 0 : item.x - end
-    if (gap > item.size * 0.15 && !text.endsWith(" ") && !item.text.startsWith(" ")) text += " "
-    text += item.text
-    end = item.x + item.width
-  }
-  const weighed = run.filter((item) => item.text.trim() !== "")
-  const longest = weighed.reduce(
-    (most, item) => (item.text.length > most.text.length ? item : most),
-    weighed[0] ?? run[0]!
-  )
-  return {
-    text: legible(text).replace(/\s+/g, " ").trim(),
-    x: run[0]!.x,
-    y: longest.y,
-    right: end ?? run[0]!.x,
-    size: longest.size,
-    bold: weighed.length > 0 && weighed.every(({ bold }) => bold),
-    mono: weighed.length > 0 && weighed.every(({ mono }) => mono)
-  }
 }
 
 /** A gutter is at least this wide, in points. */

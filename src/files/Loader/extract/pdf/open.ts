@@ -1,6 +1,7 @@
 import { NotExtracted } from "../Extracted.ts"
+import { fieldItems } from "./fields.ts"
 import { outlineKey } from "./headings.ts"
-import type { Item } from "./layout.ts"
+import type { Item } from "./line.ts"
 
 export interface PageText {
   readonly height: number
@@ -60,7 +61,9 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
       const size = Math.hypot(c!, d!)
       return [{ text: tex ? texText(raw.str) : raw.str, x: e!, y: f!, width: raw.width, size, bold, mono }]
     })
-    pages.push({ height, items })
+    const annotations = await page.getAnnotations().catch(() => [])
+    const place = (x: number, y: number) => multiply(transform, [1, 0, 0, 1, x, y]).slice(4) as [number, number]
+    pages.push({ height, items: [...items, ...fieldItems(annotations, place)] })
     page.cleanup()
   }
   const { info } = (await document.getMetadata().catch(() => ({ info: {} }))) as { info: Record<string, unknown> }
@@ -101,7 +104,8 @@ const learnFonts = async (
       : ""
     fonts.set(id, {
       bold: /bold|black|heavy|demi|cmbx|cmssbx|sfbx|ecbx/i.test(name),
-      mono: styles[id]?.fontFamily === "monospace" || monospaced.test(name),
+      // A font without a name may hold few letters, which are as wide by chance.
+      mono: (name !== "" && styles[id]?.fontFamily === "monospace") || monospaced.test(name),
       tex: texFont.test(name)
     })
   }
