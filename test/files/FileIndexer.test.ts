@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
@@ -30,26 +31,33 @@ const setUp = Effect.gen(function* () {
   const chunker = Chunker.Default.pipe(
     Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
   )
-  const loader = files({
-    formats,
-    maxFileBytes: 2 ** 20,
-    extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
-  }).pipe(Layer.provide(NodeFileSystem.layer))
-  const context = yield* Layer.build(
-    FileIndexer.Default.pipe(
-      Layer.provide(Indexer.Default),
-      Layer.provide([chunker, loader, embeddersLayer(embedder)]),
-      Layer.provideMerge(layerMemory)
-    )
-  )
-  const indexer = yield* Effect.provide(FileIndexer, context)
-  const store = yield* Effect.provide(Store, context)
+  const store = yield* Effect.map(Layer.build(layerMemory), Context.get(Store))
+  const made = (of: typeof formats) => {
+    const loader = files({
+      formats: of,
+      maxFileBytes: 2 ** 20,
+      extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+    }).pipe(Layer.provide(NodeFileSystem.layer))
+    return Layer.build(
+      FileIndexer.Default.pipe(
+        Layer.provide(Indexer.Default),
+        Layer.provide([chunker, loader, embeddersLayer(embedder)]),
+        Layer.provide(Layer.succeed(Store, store))
+      )
+    ).pipe(Effect.map(Context.get(FileIndexer)))
+  }
+  let indexer = yield* made(formats)
   const run = (given: Partial<FileRun> = {}) =>
     indexer.run({ paths: [folder], collection: defaultCollection, prune: false, dryRun: false, ...given })
   return {
     embedded,
     store,
     run,
+    /** From now on files are read by these formats, as by another version of the program. */
+    readBy: (of: typeof formats) =>
+      Effect.map(made(of), (other) => {
+        indexer = other
+      }),
     /** What a run comes to. */
     report: (given: Partial<FileRun> = {}) =>
       Stream.runFold(run(given), [] as ReadonlyArray<FileEvent>, (events, event) => [...events, event]),
@@ -148,6 +156,28 @@ it.scoped("reads only what does not look as it did, and everything with --rehash
     assert.deepStrictEqual(tags(touched), ["Indexed", "FileDone", "Unchanged", "Skipped"])
     const named = yield* report({ nameUnchanged: true })
     assert.strictEqual(named.filter((event) => event._tag === "Indexed").length, 4)
+  })
+)
+
+it.scoped("reads again only the files whose format is read otherwise than before", () =>
+  Effect.gen(function* () {
+    const { readBy, report, write } = yield* setUp
+    yield* later
+    write("a.txt", "north")
+    write("b.md", "# East")
+    write("c.html", "<p>west of the river</p>")
+    write("d.jsonl", records(2))
+    yield* report()
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Unchanged", "Unchanged"])
+    yield* readBy((extract) =>
+      formats(extract).map((format) => (format.name === "html" ? { ...format, version: 99 } : format))
+    )
+    const again = yield* report()
+    assert.deepStrictEqual(
+      again.flatMap((event) => (event._tag === "Indexed" ? [path.basename(event.document.source ?? "")] : [])),
+      ["c.html"]
+    )
+    assert.deepStrictEqual(tags(yield* report()), ["Unchanged", "Unchanged", "Unchanged", "Unchanged"])
   })
 )
 

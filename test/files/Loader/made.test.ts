@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,7 +10,7 @@ const fixture = (name: string) =>
 const read = (name: string) => Effect.map(load(name, fixture(name)), (loaded) => document(loaded))
 
 /** Read beside the pages as they look; scripts/fixtures.sh says which program made which. */
-describe("documents as real programs make them", () => {
+it.layer(layer)("documents as real programs make them", (it) => {
   it.effect("a page that Chromium printed: its table, its items, its code", () =>
     Effect.gen(function* () {
       const { content, title } = yield* read("report.pdf")
@@ -25,7 +25,7 @@ describe("documents as real programs make them", () => {
         content,
         "to two of water\n\nNever after frost\n\n```\nweigh --hive south\nweigh --hive orchard --dry-run"
       )
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("Japanese: prose and no code, in the signs that people type, lines joined without a space", () =>
@@ -38,7 +38,7 @@ describe("documents as real programs make them", () => {
       )
       inOrder(content, "## 冬の作業", "| 月 | 砂糖水 | 量 |", "| 十月 | 三対二 | 十二リットル |")
       assert.notMatch(content, /[\u2e80-\u2fdf]|```/)
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("Arabic: from right to left, numbers within it where they are read", () =>
@@ -50,7 +50,7 @@ describe("documents as real programs make them", () => {
         "تتجاوز الحرارة 15 درجة.",
         "## الشتاء\n\nيعطى حمض الأكساليك"
       )
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("a form: what its fields were filled with, beside their names", () =>
@@ -59,20 +59,21 @@ describe("documents as real programs make them", () => {
       assert.strictEqual(metadata["author"], "Beekeepers' Union")
       inOrder(content, "Name: Ada Winter", "Number of hives: 12", "Send me the newsletter ☑", "Terms")
       assert.notMatch(content, /^1$/m)
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("a scan: reported as pictures", () =>
     Effect.gen(function* () {
       const { reason } = yield* Effect.flip(load("scan.pdf", fixture("scan.pdf")))
       assert.strictEqual(reason, "no text in its 1 pages: they are pictures; run OCR over it first")
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("a book by calibre: headings, lists, tables, and a note's number apart from the word before it", () =>
     Effect.gen(function* () {
       const { content, metadata, title } = yield* read("calibre.epub")
-      assert.deepInclude({ title, ...metadata }, { title: "Keeping bees", author: "Ada Winter", lang: "en" })
+      assert.strictEqual(title, "Keeping bees")
+      assert.deepInclude(metadata, { author: "Ada Winter", lang: "en" })
       inOrder(
         content,
         "# The hive",
@@ -88,7 +89,7 @@ describe("documents as real programs make them", () => {
         "# Winter",
         "Some keepers wait for eight."
       )
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   it.effect("a newsletter: its words without what is hidden or about the letter itself", () =>
@@ -106,7 +107,7 @@ describe("documents as real programs make them", () => {
       )
       for (const around of ["in browser", "Unsubscribe", "and a new honey house", "http"])
         assert.notInclude(content, around)
-    }).pipe(Effect.provide(layer))
+    })
   )
 
   for (const name of ["accounts.xlsx", "accounts.ods"]) {
@@ -118,7 +119,7 @@ describe("documents as real programs make them", () => {
           "Hive: South; Opened: 2024-04-12; Frames: 11; Price: 4.5; Worth: 49.5; Sold: 2024-09-30T14:30:00",
           "Hive: Sum; Frames: 32; Worth: 144.75"
         )
-      }).pipe(Effect.provide(layer))
+      })
     )
   }
 })
