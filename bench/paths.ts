@@ -60,7 +60,7 @@ const run = (args: ReadonlyArray<string>): void => {
   const folder = resolve(args[0] ?? ".")
   const program = resolve(args[1] ?? new URL("../dist/bin.js", import.meta.url).pathname)
   const leaves = readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((name) => {
-    const read = /\.json$/.test(name) ? inJson : /\.ya?ml$/.test(name) ? inYaml : undefined
+    const read = name.endsWith(".json") ? inJson : /\.ya?ml$/.test(name) ? inYaml : undefined
     return read === undefined ? [] : read(join(folder, name), readFileSync(join(folder, name), "utf8"))
   })
   const key = ({ path }: Leaf) => path.slice(-3).join(" ")

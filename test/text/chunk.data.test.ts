@@ -102,7 +102,7 @@ describe("data is cut at its entries, under the keys that lead to them", () => {
   })
 
   it("a list of numbers is cut between them, and nesting has no end", () => {
-    cut("json", `[${Array.from({ length: 5000 }, (_, i) => i).join(",")}]`)
+    assert.isAbove(cut("json", `[${Array.from({ length: 5000 }, (_, i) => i).join(",")}]`).length, 100)
     for (const deep of ["[", '{"a":', "[{"]) cut("json", deep.repeat(1000))
     cut("yaml", "- ".repeat(1000))
     cut("xml", "<a>".repeat(1000))

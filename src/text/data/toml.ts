@@ -23,6 +23,17 @@ const parts = (name: string): ReadonlyArray<string> => {
   return [...found, part.trim()].filter((each) => each !== "")
 }
 
+/** The last character of a string on its line; one that its line does not close is a mistake, and ends with it. */
+const quoteEnd = (text: string, from: number, to: number): number => {
+  for (let at = from + 1; at < to; at++) {
+    const char = text.charAt(at)
+    if (char === "\n") return at - 1
+    if (char === "\\" && text.charAt(from) === '"') at++
+    else if (char === text.charAt(from)) return at
+  }
+  return to - 1
+}
+
 /** After a value's last line: strings and lists may go over several. */
 const valueEnd = (text: string, from: number, to: number): number => {
   let depth = 0
@@ -40,10 +51,7 @@ const valueEnd = (text: string, from: number, to: number): number => {
         if (end < 0) return to
         at = end + 2
       } else {
-        const end = stringEnd(text, at, to)
-        const line = text.indexOf("\n", at)
-        // A quote that its line does not close is a mistake, and ends with it.
-        at = line >= 0 && line < end ? line - 1 : end - 1
+        at = quoteEnd(text, at, to)
       }
     } else if (char === "[" || char === "{") depth++
     else if (char === "]" || char === "}") depth--

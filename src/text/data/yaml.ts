@@ -15,15 +15,19 @@ const indentEnd = (text: string, start: number, end: number): number => {
 
 const isDash = (text: string, at: number, end: number): boolean => text.charAt(at) === "-" && blankOr(text, at + 1, end)
 
+/** The first colon that ends a key: white space follows it. */
+const colonAt = (text: string, from: number, limit: number, end: number): number => {
+  for (let at = from; at < limit; at++) if (text.charCodeAt(at) === 58 && blankOr(text, at + 1, end)) return at
+  return -1
+}
+
 /** The key that a line has at `at`, and where its value would begin. */
 const keyAt = (text: string, at: number, end: number): { readonly key: string; readonly after: number } | undefined => {
   const first = text.charAt(at)
   if ("[]{}>|%@`#,&*!".includes(first)) return undefined
   const limit = Math.min(end, at + longestKey)
   const isQuoted = first === '"' || first === "'"
-  let colon = isQuoted ? indentEnd(text, stringEnd(text, at, limit), limit) : text.indexOf(":", at)
-  while (!isQuoted && colon >= 0 && colon < limit && !blankOr(text, colon + 1, end))
-    colon = text.indexOf(":", colon + 1)
+  const colon = isQuoted ? indentEnd(text, stringEnd(text, at, limit), limit) : colonAt(text, at, limit, end)
   if (colon < 0 || colon >= limit || text.charAt(colon) !== ":" || !blankOr(text, colon + 1, end)) return undefined
   const raw = text.slice(at, colon).trim()
   return { key: isQuoted ? raw.slice(1, -1) : raw, after: colon + 1 }
