@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { layerOf } from "../src/App.ts"
 import type { GraphUse } from "../src/model/Graph.ts"
 import { Search } from "../src/Search.ts"
-import { Store } from "../src/Store.ts"
+import { whole } from "../src/Store.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { readCorpus } from "./corpus.ts"
 import { corpusNamed, median, program, temporaryFolder } from "./program.ts"
@@ -87,7 +87,7 @@ const uses: ReadonlyArray<GraphUse> = [false, true, "auto"]
 
 const bench = Effect.gen(function* () {
   const search = yield* Search
-  const store = yield* Store
+  const store = yield* whole
   const started = performance.now()
   const linkage = yield* store.linkage(CollectionName.make("default"))
   console.log(`linkage ${linkage.toFixed(2)} in ${(performance.now() - started).toFixed(1)} ms`)

@@ -9,7 +9,7 @@ import { FileIndexer } from "../src/files/FileIndexer.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import type { GraphUse } from "../src/model/Graph.ts"
 import { Search } from "../src/Search.ts"
-import { Store } from "../src/Store.ts"
+import { whole } from "../src/Store.ts"
 import { temporaryFolder } from "./program.ts"
 
 // Thirty questions over this project's documentation and undici's (MIT, installed with the development dependencies), each
@@ -36,7 +36,7 @@ const uses: ReadonlyArray<GraphUse> = [false, true, "auto"]
 const bench = Effect.gen(function* () {
   const files = yield* FileIndexer
   const search = yield* Search
-  const store = yield* Store
+  const store = yield* whole
   const missed: Array<string> = []
   console.log("set      graph   both found  found of 2  linkage")
   for (const [set, folder] of Object.entries(folders)) {

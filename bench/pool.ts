@@ -1,4 +1,3 @@
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -13,7 +12,7 @@ import { FileIndexer } from "../src/files/FileIndexer.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId } from "../src/model/Document.ts"
 import type { RankRequest } from "../src/model/Stored.ts"
-import { Store } from "../src/Store.ts"
+import { type Stores, whole } from "../src/Store.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import * as Threaded from "../src/Store/SqliteThreaded.ts"
 import { parseQueries } from "../src/text/beir.ts"
@@ -37,7 +36,7 @@ const large = { collection: CollectionName.make("large"), docId: DocumentId.make
 const prepare = Effect.gen(function* () {
   const files = yield* FileIndexer
   const embedders = yield* Embedders
-  const store = yield* Store
+  const store = yield* whole
   yield* Stream.runDrain(files.run({ paths: [corpus], collection: defaultCollection, prune: false, dryRun: false }))
   const identity = yield* embedders.configured.identity
   yield* store.createCollection(large.collection, identity)
@@ -104,7 +103,7 @@ const figures = (times: ReadonlyArray<number>) =>
 /** Queries one after another, then many at once. */
 const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
   Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     // As long as all threads need to start, which they do when they are wanted.
     const warm = performance.now() + seconds * 1000
     yield* Effect.repeat(
@@ -138,7 +137,7 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
   })
 
 const trivial = Effect.gen(function* () {
-  const store = yield* Store
+  const store = yield* whole
   const reads = {
     collection: store.collection(defaultCollection),
     collections: store.collections,
@@ -154,7 +153,7 @@ const trivial = Effect.gen(function* () {
 /** Short reads beside a long one. */
 const beside = (requests: ReadonlyArray<RankRequest>) =>
   Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     const short: Array<number> = []
     const long: Array<number> = []
     const { lag: late } = yield* lag(
@@ -172,12 +171,8 @@ const beside = (requests: ReadonlyArray<RankRequest>) =>
 const requests = await Effect.runPromise(
   Effect.provide(prepare, layerOf({ store: { path: filename }, embedding: { backend: "builtin" } }))
 )
-const on = <A, E>(layer: Layer.Layer<Store, unknown>, effect: Effect.Effect<A, E, Store>) =>
-  Effect.runPromise(
-    Effect.scoped(
-      Effect.flatMap(Layer.build(layer), (context: Context.Context<Store>) => Effect.provide(effect, context))
-    )
-  )
+const on = <A, E>(layer: Layer.Layer<Stores, unknown>, effect: Effect.Effect<A, E, Stores>) =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(Layer.build(layer), (context) => Effect.provide(effect, context))))
 const pooled = (readers: number) => Threaded.layerPooled({ filename, mode: "existing", readers })
 
 await on(pooled(2), trivial)

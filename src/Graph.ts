@@ -9,7 +9,7 @@ import * as ranking from "./Graph/ranking.ts"
 import { Llm } from "./Llm.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
-import { Store } from "./Store.ts"
+import { GraphStore, Store } from "./Store.ts"
 import type { Network } from "./text/graph/network.ts"
 import { hashOf, keyOf } from "./text/graph/key.ts"
 import { weightOf } from "./text/graph/measure.ts"
@@ -32,13 +32,6 @@ const passagesRead = 50
 const longestPath = 6
 /** Entities that a search for a path, or for neighbours, goes on from at each step. */
 const widest = 200
-
-/** The linkage of a collection, of the default one where none is named; nothing where there is none. */
-export const linkageIn = (store: Store["Type"], collection: CollectionName | undefined) =>
-  store.linkage(collection ?? defaultCollection).pipe(
-    Effect.map((linkage): { readonly linkage?: number } => ({ linkage })),
-    Effect.catchTag("CollectionNotFound", () => Effect.succeed<{ readonly linkage?: number }>({}))
-  )
 
 interface Parent {
   readonly from: number
@@ -65,7 +58,8 @@ const saysOf = ({ said }: GraphPassage, entity: number, others: ReadonlySet<numb
 /** Builds, asks and exports the knowledge graph. */
 export class Graph extends Effect.Service<Graph>()("clew/Graph", {
   effect: Effect.gen(function* () {
-    const store = yield* Store
+    const documentStore = yield* Store
+    const store = yield* GraphStore
     const llm = yield* Llm
 
     const named = Effect.fnUntraced(function* (collection: CollectionName, name: string) {
@@ -122,7 +116,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         }: { hops?: number; kinds?: ReadonlySet<Relation> | undefined; limit?: number } = {}
       ) {
         const { entity, hash } = yield* named(collection, name)
-        const { documents } = yield* store.stats(collection)
+        const { documents } = yield* documentStore.stats(collection)
         const passages = yield* store.graphPassages(collection, placesOf(entity))
         const relation = new Map(entity.places.toReversed().map((place) => [place.passage, place.relation]))
         const mentions = passages
@@ -178,7 +172,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       path: Effect.fn("Graph.path")(function* (collection: CollectionName, from: string, to: string) {
         const start = yield* named(collection, from)
         const end = yield* named(collection, to)
-        const { documents } = yield* store.stats(collection)
+        const { documents } = yield* documentStore.stats(collection)
         const names = new Map([
           [start.hash, from],
           [end.hash, to]
@@ -225,7 +219,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       }),
 
       /** A page of the entities by PageRank, all or those whose names begin so, words compared by their letters alone. */
-      entities: yield* ranking.make(store),
+      entities: yield* ranking.make(store, documentStore),
 
       /** The whole graph: documents, the entities that join at least two of them, and PageRank of both. */
       whole: (collection: CollectionName) => load(store, collection),
@@ -237,7 +231,14 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           ({ placed }) => placed(network)
         ),
 
-      linkage: store.linkage
+      linkage: store.linkage,
+
+      /** The linkage of a collection, of the default one where none is named; nothing where there is none. */
+      linkageIn: (collection: CollectionName | undefined) =>
+        store.linkage(collection ?? defaultCollection).pipe(
+          Effect.map((linkage): { readonly linkage?: number } => ({ linkage })),
+          Effect.catchTag("CollectionNotFound", () => Effect.succeed<{ readonly linkage?: number }>({}))
+        )
     }
   })
 }) {}

@@ -18,7 +18,7 @@ import type { ReadAs } from "./model/Reading.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, NearTerm, RankRequest } from "./model/Stored.ts"
 import { demandsOf, read, type Reading, relaxed } from "./Search/reading.ts"
-import { type EmbedderMismatch, Store } from "./Store.ts"
+import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
 import { writtenAs } from "./text/spelling.ts"
 
 export interface SearchOutcome {
@@ -50,7 +50,8 @@ type QueryVector = { readonly vector: Vector; readonly share: number } | { reado
 /** Finds passages by vector, keyword, or both fused. */
 export class Search extends Effect.Service<Search>()("clew/Search", {
   effect: Effect.gen(function* () {
-    const store = yield* Store
+    const stores = yield* Effect.context<Store | RankingStore>()
+    const store = yield* RankingStore
     const embedders = yield* Embedders
     const { searched } = yield* Collections
     const config = yield* SearchConfig
@@ -154,7 +155,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           reading.readAs === undefined || unchecked === 0 ? reading.readAs : { ...reading.readAs, unchecked }
         const embedUs = Math.round(Duration.toMillis(embedding) * 1000)
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
-        const hint = hits.length > 0 ? undefined : yield* Effect.provideService(filterHint(given), Store, store)
+        const hint = hits.length > 0 ? undefined : yield* Effect.provide(filterHint(given), stores)
         const alsoSearched = wordsOf(near, hits)
         return {
           hits:
@@ -183,7 +184,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const collections = yield* searched(request.collection)
         if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
         const names = collections.map(({ name }) => name)
-        const reading = yield* Effect.provideService(read(request.query, names), Store, store)
+        const reading = yield* Effect.provide(read(request.query, names), stores)
         const found = yield* searchFor(collections, reading)
         if (found.hits.length > 0 || reading.readAs === undefined) return found
         // Text that was pasted is not left without an answer for its quotes.

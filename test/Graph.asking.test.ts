@@ -6,7 +6,7 @@ import { Graph } from "../src/Graph.ts"
 import { Llm, LlmUnavailable, noUsage, type Question } from "../src/Llm.ts"
 import * as Extractive from "../src/Llm/Extractive.ts"
 import { CollectionName } from "../src/model/Collection.ts"
-import { Store } from "../src/Store.ts"
+import { type Stores, whole } from "../src/Store.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import { document, embedder } from "./contracts/Store.ts"
 
@@ -42,16 +42,16 @@ const fake = (answers: Readonly<Record<string, unknown>>) => {
 
 const collection = CollectionName.make("read")
 
-const within = <A, E>(llm: Llm["Type"], use: Effect.Effect<A, E, Graph | Store>) =>
+const within = <A, E>(llm: Llm["Type"], use: Effect.Effect<A, E, Graph | Stores>) =>
   Effect.gen(function* () {
-    yield* (yield* Store).createCollection(collection, embedder)
+    yield* (yield* whole).createCollection(collection, embedder)
     return yield* use
   }).pipe(
     Effect.provide(Graph.Default.pipe(Layer.provideMerge(Layer.merge(Sqlite.layerMemory, Layer.succeed(Llm, llm)))))
   )
 
 const put = (...given: Parameters<typeof document>) =>
-  Effect.flatMap(Store, (store) => store.put(collection, [document(...given)]))
+  Effect.flatMap(whole, (store) => store.put(collection, [document(...given)]))
 
 const asking = Effect.gen(function* () {
   const { asking } = yield* Graph
@@ -177,7 +177,7 @@ it.effect("leaves nothing of what was said of a document that is deleted", () =>
     Effect.gen(function* () {
       yield* put("a bone mill", { source: "a.md" })
       yield* asking
-      const store = yield* Store
+      const store = yield* whole
       yield* store.deleteSource(collection, "a.md")
       yield* put("a bone mill", { source: "b.md" })
       assert.strictEqual((yield* asking).plan.calls, 1)

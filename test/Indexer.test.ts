@@ -11,7 +11,7 @@ import { Indexer } from "../src/Indexer.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId, type DocumentInput } from "../src/model/Document.ts"
 import { Reindexer } from "../src/upkeep/Reindexer.ts"
-import { Store } from "../src/Store.ts"
+import { ports, whole } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
@@ -31,7 +31,7 @@ const setUp = Effect.gen(function* () {
       Layer.build(Layer.provide(indexer(embeddersLayer(embedder), chunkSize), Layer.succeedContext(store))),
       (context) => Effect.provide(Indexer, context)
     )
-  return { down, embedded, embedder, open, indexer: yield* open(), store: yield* Effect.provide(Store, store) }
+  return { down, embedded, embedder, open, indexer: yield* open(), store: yield* Effect.provide(whole, store) }
 })
 
 const note = (content: string, more: Partial<DocumentInput> = {}): DocumentInput => ({
@@ -60,7 +60,7 @@ it.scoped("embeds and searches a table's rows with the names of their columns, a
     const within = texts.filter((text) => text.startsWith("Flags\nZebra | Default\n| cell"))
     assert.isAbove(within.length, 3)
     assert.isTrue(texts.every((text) => text.includes("Zebra")))
-    const { rank } = yield* Effect.provide(Store, store)
+    const { rank } = yield* Effect.provide(whole, store)
     const ask = { collection: defaultCollection, keyword: "zebra", alpha: 0, fusion: "score", filter: {} } as const
     const hits = yield* rank({ ...ask, limit: 50 })
     assert.lengthOf(hits, texts.length)
@@ -150,7 +150,7 @@ const wider = { ...compass, model: "wide compass" }
 const changing = Effect.gen(function* () {
   const base = yield* setUp
   const next = yield* makeEmbedder(wider)
-  const store = Layer.succeed(Store, base.store)
+  const store = Layer.succeedContext(ports(base.store))
   const embedders = Embedders.layer({ insists: true, open: () => Effect.succeed(next.embedder) }).pipe(
     Layer.provide(Layer.succeed(Embedder, next.embedder))
   )

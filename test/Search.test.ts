@@ -11,14 +11,14 @@ import * as Builtin from "../src/Embedder/Builtin.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import type { DoorRequest, SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
-import { Store } from "../src/Store.ts"
+import { ports, whole } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
 const setUpWith = Effect.fnUntraced(function* (change: Partial<Embedder["Type"]> = {}) {
-  const { down, embedder: whole } = yield* makeEmbedder()
-  const embedder = { ...whole, ...change }
+  const { down, embedder: made } = yield* makeEmbedder()
+  const embedder = { ...made, ...change }
   const context = yield* Layer.build(
     Search.Default.pipe(
       Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
@@ -29,7 +29,7 @@ const setUpWith = Effect.fnUntraced(function* (change: Partial<Embedder["Type"]>
     down,
     embedder,
     search: yield* Effect.provide(Search, context),
-    store: yield* Effect.provide(Store, context)
+    store: yield* Effect.provide(whole, context)
   }
 })
 
@@ -165,7 +165,7 @@ it.scoped("fuses scores, or what the door is used to, unless the request or the 
         Layer.provide(
           Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context: true, fusion: "score", graph: "auto" })
         ),
-        Layer.provide(Layer.succeed(Store, store))
+        Layer.provide(Layer.succeedContext(ports(store)))
       )
     )
     const outcome = yield* configured.run({ ...query("north wind"), usualFusion: "rrf" })

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { readFileSync } from "node:fs"
 import { Doctor } from "../src/upkeep/Doctor.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
-import { Store } from "../src/Store.ts"
+import { whole } from "../src/Store.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import * as SqliteExaminer from "../src/Store/SqliteExaminer.ts"
 import { document } from "./contracts/Store.ts"
@@ -17,7 +17,7 @@ export const many = CollectionName.make("many")
 const build = (filename: string) =>
   Effect.gen(function* () {
     const { embedder } = yield* makeEmbedder()
-    const store = yield* Store
+    const store = yield* whole
     const prepared = (content: string, source: string) =>
       Effect.map(embedder.embedPassages(content.split("\n")), (vectors) =>
         document(content, {

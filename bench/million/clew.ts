@@ -1,4 +1,3 @@
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -12,7 +11,7 @@ import { Settings } from "../../src/Config/Settings.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
-import { Store } from "../../src/Store.ts"
+import { type Stores, type Whole, whole } from "../../src/Store.ts"
 import { median, program, run } from "../program.ts"
 import { type Data, filters, passageAt, shares, type Task, topK } from "./data.ts"
 import type { Result, Row, Truth } from "./result.ts"
@@ -70,7 +69,7 @@ interface Built {
 
 const build = (data: Data, { size }: Task, file: string) =>
   Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     yield* store.createCollection(defaultCollection, data.identity)
     const share = Math.min(edge, Math.ceil(size / 10))
     const started = performance.now()
@@ -104,7 +103,7 @@ const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>
 /** Queries one after another while batches are written without a pause. */
 const whileIndexing = (data: Data, { size }: Task) =>
   Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     const put = (at: number) => store.put(defaultCollection, documents(data, at % (size - batch), batch, `again${at}-`))
     let written = 0
     const writing = yield* Effect.fork(
@@ -137,12 +136,8 @@ const whileIndexing = (data: Data, { size }: Task) =>
     }
   })
 
-const on = <A, E>(layer: Layer.Layer<Store, unknown>, use: (store: Store["Type"]) => Effect.Effect<A, E, Store>) =>
-  Effect.scoped(
-    Effect.flatMap(Layer.build(layer), (context) =>
-      Effect.provide(use(Context.get(context, Store)), Context.pick(Store)(context))
-    )
-  )
+const on = <A, E>(layer: Layer.Layer<Stores, unknown>, use: (store: Whole) => Effect.Effect<A, E, Stores>) =>
+  Effect.scoped(Effect.flatMap(Layer.build(layer), (context) => Effect.provide(Effect.flatMap(whole, use), context)))
 
 export const clew = async (data: Data, task: Task, truth: Truth): Promise<Result> => {
   const file = join(task.work, `clew-${data.source.hash}-${task.size}.db`)

@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable } from "../Llm.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { UnaskedPassage } from "../model/Graph.ts"
-import type { Store } from "../Store.ts"
+import type { GraphStore } from "../Store.ts"
 import { answerSchema, promptFor, toSaid } from "../text/graph/said.ts"
 
 /** Passages that one look takes in. */
@@ -38,7 +38,7 @@ const nobody = (why: string | undefined) =>
   })
 
 /** Has a language model read passages for the graph. */
-export const make = (store: Store["Type"], llm: Llm["Type"]) => {
+export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
   const look = (collection: CollectionName, model: string, after: number) =>
     store.graphUnasked(collection, model, after, page)
 

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
-import type { Store } from "../Store.ts"
+import type { GraphStore } from "../Store.ts"
 import { rareIn } from "../text/graph/measure.ts"
 import type { Network, NetworkEdge, NetworkNode } from "../text/graph/network.ts"
 
@@ -15,7 +15,7 @@ interface Seen {
 
 /** Reads a collection's graph, whole or its first passages, and ranks its nodes by PageRank. */
 export const load = Effect.fn("Graph.load")(function* (
-  store: Store["Type"],
+  store: GraphStore["Type"],
   collection: CollectionName,
   mostPassages = Infinity
 ) {

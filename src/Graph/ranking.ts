@@ -2,7 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { GraphEntities, RankedEntity } from "../model/Graph.ts"
-import type { Store } from "../Store.ts"
+import type { GraphStore, Store } from "../Store.ts"
 import { keyOf } from "../text/graph/key.ts"
 import { load } from "./network.ts"
 
@@ -20,12 +20,12 @@ interface Ranking {
 }
 
 /** Pages of a collection's entities by PageRank. One ranking is made at a time, and serves the pages after it. */
-export const make = Effect.fnUntraced(function* (store: Store["Type"]) {
+export const make = Effect.fnUntraced(function* (store: GraphStore["Type"], counting: Store["Type"]) {
   const known = new Map<CollectionName, Ranking>()
   const turn = yield* Effect.makeSemaphore(1)
 
   const rank = Effect.fnUntraced(function* (collection: CollectionName) {
-    const { documents, passages } = yield* store.stats(collection)
+    const { documents, passages } = yield* counting.stats(collection)
     const state = `${documents} ${passages}`
     const at = yield* Clock.currentTimeMillis
     const before = known.get(collection)

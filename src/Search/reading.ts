@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/Reading.ts"
-import { Store } from "../Store.ts"
+import { RankingStore, Store } from "../Store.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
 
 /** A query as it is searched for. */
@@ -102,7 +102,7 @@ export const read = Effect.fn("Search.read")(function* (query: string, collectio
   const dashed = parts.flatMap((part) => (part.kind === "without" ? [`-${part.value}`] : []))
   const [{ unknown }, written] = yield* Effect.all([
     asked.length === 0 ? Effect.succeed({ unknown: [] }) : store.metadataKeys([...new Set(asked)]),
-    dashed.length === 0 ? Effect.succeed([]) : store.written(collections, dashed)
+    dashed.length === 0 ? Effect.succeed([]) : (yield* RankingStore).written(collections, dashed)
   ])
   const words = new Set<string>(unknown)
   const flags = new Set(written)

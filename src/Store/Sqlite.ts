@@ -2,7 +2,15 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { CollectionExists, DocumentNotFound, EmbedderMismatch, Store, type StoreUnavailable } from "../Store.ts"
+import {
+  CollectionExists,
+  DocumentNotFound,
+  EmbedderMismatch,
+  ports,
+  type Stores,
+  type StoreUnavailable,
+  type Whole
+} from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import * as collections from "./sqlite/collections.ts"
 import { compact, purge, settle, upkeepStep } from "./sqlite/compact.ts"
@@ -41,7 +49,7 @@ const make = Effect.gen(function* () {
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(collections.find(sql, name), use)
 
-  return Store.of({
+  return {
     createCollection: Effect.fn("Store.createCollection")(function* (name, embedder) {
       const now = yield* Clock.currentTimeMillis
       return yield* collections.find(sql, name).pipe(
@@ -272,7 +280,7 @@ const make = Effect.gen(function* () {
         )
       )
     )
-  })
+  } satisfies Whole as Whole
 })
 
 export type { DatabaseOptions }
@@ -284,11 +292,13 @@ const opened = (options: DatabaseOptions) =>
   )
 
 /** The whole index in one SQLite file; a file that takes its place is opened instead with the next call. */
-export const layer = (options: DatabaseOptions): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.scoped(
-    Store,
-    options.filename === memory ? Effect.map(opened(options), ({ store }) => store) : reopening(options, opened)
+export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
+  Layer.scopedContext(
+    Effect.map(
+      options.filename === memory ? Effect.map(opened(options), ({ store }) => store) : reopening(options, opened),
+      ports
+    )
   )
 
 /** An index that goes with the process. */
-export const layerMemory: Layer.Layer<Store, StoreUnavailable> = layer({ filename: memory, mode: "create" })
+export const layerMemory: Layer.Layer<Stores, StoreUnavailable> = layer({ filename: memory, mode: "create" })

@@ -1,18 +1,16 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Store, StoreUnavailable } from "../Store.ts"
+import { ports, type Stores, StoreUnavailable, type Whole, whole } from "../Store.ts"
 import * as Sqlite from "./Sqlite.ts"
 import { BlockCache } from "../codes/BlockCache.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
 
-type Service = typeof Store.Service
-
 /** `shared` goes to every thread as it is: memory that all of them see, for one. */
 type Options = Sqlite.DatabaseOptions & { readonly shared?: unknown }
 
-const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Service> =>
+const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole> =>
   Object.fromEntries(
     methods.map((method) => [
       method,
@@ -51,11 +49,10 @@ const reading = (options: Options, size: number, cache: BlockCache | undefined) 
   })
 
 /** Reads on the caller's thread, writes in one of their own, which starts with the first write. */
-export const layer = (options: Options): Layer.Layer<Store, StoreUnavailable> =>
-  Layer.scoped(
-    Store,
+export const layer = (options: Options): Layer.Layer<Stores, StoreUnavailable> =>
+  Layer.scopedContext(
     Effect.gen(function* () {
-      return { ...(yield* Store), ...inPool(yield* writing(options), writes) }
+      return ports({ ...(yield* whole), ...inPool(yield* writing(options), writes) })
     })
   ).pipe(Layer.provide(Sqlite.layer(options)))
 
@@ -63,15 +60,14 @@ export const layer = (options: Options): Layer.Layer<Store, StoreUnavailable> =>
 export const layerPooled = ({
   readers,
   ...options
-}: Options & { readonly readers: number }): Layer.Layer<Store, StoreUnavailable> =>
+}: Options & { readonly readers: number }): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.unwrapEffect(
     Effect.sync(() => {
       const cache = cacheIfAny()
       const own = { ...options, cache: cache?.admit() }
-      return Layer.scoped(
-        Store,
+      return Layer.scopedContext(
         Effect.gen(function* () {
-          return { ...(yield* Store), ...inPool(yield* reading(options, readers, cache), reads) }
+          return ports({ ...(yield* whole), ...inPool(yield* reading(options, readers, cache), reads) })
         })
       ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { Embedders } from "../Embedders.ts"
 import { CollectionName, defaultCollection, describeEmbedder } from "../model/Collection.ts"
 import { CollectionInfo, toCollectionInfo } from "../model/Stats.ts"
-import { Store } from "../Store.ts"
+import { Store, UpkeepStore } from "../Store.ts"
 import { define, group } from "./command.ts"
 import { confirmed } from "./confirm.ts"
 import { Engine } from "./engine.ts"
@@ -87,6 +87,7 @@ const drop = define(
       const engine = yield* Engine
       yield* Effect.gen(function* () {
         const store = yield* Store
+        const upkeep = yield* UpkeepStore
         const { documents } = yield* store.stats(name)
         yield* confirmed(
           "clew collections drop",
@@ -95,7 +96,7 @@ const drop = define(
         )
         const deleted = yield* store.dropCollection(name)
         // Nobody else may come to take its rows away.
-        yield* Effect.repeat(store.settle(), { while: () => store.sweeping() })
+        yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
         yield* printResult(
           DropReport,
           { dropped: name, deleted_documents: deleted.documents, deleted_chunks: deleted.passages },

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Store } from "../Store.ts"
+import { UpkeepStore } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { bytesText, printResult } from "./output.ts"
@@ -28,7 +28,7 @@ export const compact = define(
     Effect.gen(function* () {
       const engine = yield* Engine
       yield* Effect.gen(function* () {
-        const { after, before, complete } = yield* (yield* Store).compact()
+        const { after, before, complete } = yield* (yield* UpkeepStore).compact()
         yield* printResult(
           CompactReport,
           { bytes_before: before, bytes_after: after, complete },

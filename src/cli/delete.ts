@@ -4,7 +4,7 @@ import * as path from "node:path"
 import { defaultCollection } from "../model/Collection.ts"
 import { pruneAll } from "../files/Pruner.ts"
 import type { Deleted } from "../model/Stored.ts"
-import { Store } from "../Store.ts"
+import { Store, UpkeepStore } from "../Store.ts"
 import { define } from "./command.ts"
 import { confirmed } from "./confirm.ts"
 import { Engine } from "./engine.ts"
@@ -78,8 +78,9 @@ export const deleteDocuments = define(
         const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
         const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
         // Nobody else may come to do it.
-        yield* store.settle()
-        const isGone = documents === 0 || (yield* store.purge())
+        const upkeep = yield* UpkeepStore
+        yield* upkeep.settle()
+        const isGone = documents === 0 || (yield* upkeep.purge())
         yield* printResult(
           DeleteReport,
           { deleted_documents: documents, deleted_chunks: passages, not_found: missing },

@@ -30,7 +30,7 @@ import type { Purpose } from "../model/Purpose.ts"
 import type { Search } from "../Search.ts"
 import type { Snapshots } from "../upkeep/Snapshots.ts"
 import type { Speed } from "../measuring/Speed.ts"
-import type { Store, StoreUnavailable } from "../Store.ts"
+import type { Stores, StoreUnavailable } from "../Store.ts"
 import type { Tokenizer } from "../packaged/Tokenizer.ts"
 import type { Transfer } from "../upkeep/Transfer.ts"
 import type { Watcher } from "../files/Watcher.ts"
@@ -54,7 +54,7 @@ export type Services =
   | Loader
   | Embedders
   | Collections
-  | Store
+  | Stores
   | StoreConfig
   | SearchConfig
   | Benchmark

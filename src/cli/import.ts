@@ -3,7 +3,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { createGunzip } from "node:zlib"
-import { Store } from "../Store.ts"
+import { UpkeepStore } from "../Store.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -72,7 +72,7 @@ export const importIndex = define(
       yield* Effect.gen(function* () {
         const { take } = yield* Transfer
         const taken = yield* take(Stream.fromAsyncIterable(linesOf(file), cannot))
-        yield* (yield* Store).settle()
+        yield* (yield* UpkeepStore).settle()
         yield* printResult(
           TransferReport,
           { file, documents: taken.documents, chunks: taken.passages },

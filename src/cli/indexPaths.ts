@@ -8,7 +8,7 @@ import { StoreConfig } from "../Config.ts"
 import type { FileEvent } from "../files/FileEvent.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import { Store } from "../Store.ts"
+import { UpkeepStore } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -156,7 +156,7 @@ export const indexPaths = define(
 
         const changed = tally.created + tally.updated + tally.deleted.documents
         // Nobody else may come to do it.
-        if (!run.dryRun && changed > 0) yield* (yield* Store).settle()
+        if (!run.dryRun && changed > 0) yield* (yield* UpkeepStore).settle()
         const report = yield* reportOf(tally, run, (yield* Clock.currentTimeMillis) - started)
         if (globals.json) yield* (flags.verbose ? printLine : printJson)(IndexReport, report)
         else {

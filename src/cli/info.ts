@@ -12,7 +12,7 @@ import * as options from "./options.ts"
 import { bytesText, numberText, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
-import { linkageIn } from "../Graph.ts"
+import { Graph } from "../Graph.ts"
 import { linkageText } from "./graphBuild.ts"
 import { version } from "../version.ts"
 
@@ -36,7 +36,7 @@ export const info = define(
         const collections = yield* store.collections
         const shownFirst =
           collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
-        const joined = yield* linkageIn(store, flags.collection)
+        const joined = yield* (yield* Graph).linkageIn(flags.collection)
         const embedding = shownFirst?.embedder ?? (yield* (yield* Embedders).configured.identity)
 
         const foreign = shownFirst === undefined ? undefined : yield* foreignTexts(shownFirst.name, embedding)

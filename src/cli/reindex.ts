@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../upkeep/Reindexer.ts"
-import { Store } from "../Store.ts"
+import { UpkeepStore } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import * as Flag from "./flag.ts"
@@ -76,9 +76,9 @@ export const reindex = define(
           )
         )
 
-        const store = yield* Store
+        const upkeep = yield* UpkeepStore
         // Nobody else may come to take the old vectors away.
-        yield* Effect.repeat(store.settle(), { while: () => store.sweeping() })
+        yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
 
         const { changed, done, from, insists, to } = last!
         const ms = (yield* Clock.currentTimeMillis) - started

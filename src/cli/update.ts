@@ -7,7 +7,7 @@ import { Collections } from "../Collections.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
-import { Store } from "../Store.ts"
+import { Store, UpkeepStore } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -91,7 +91,7 @@ export const update = define(
           )
         }
         const changed = tally.created + tally.updated + tally.deleted.documents
-        if (!flags.dryRun && changed > 0) yield* (yield* Store).settle()
+        if (!flags.dryRun && changed > 0) yield* (yield* UpkeepStore).settle()
         const ms = (yield* Clock.currentTimeMillis) - started
         const report = yield* reportOf(tally, { collection, dryRun: flags.dryRun }, ms)
         return { report, roots: roots.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }

@@ -11,7 +11,7 @@ import { FileIndexer } from "./FileIndexer.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { WatchStatus } from "../model/Watching.ts"
 import { pruneAll } from "./Pruner.ts"
-import { Store } from "../Store.ts"
+import { Store, UpkeepStore } from "../Store.ts"
 import type { Cause, WatchEvent } from "./WatchEvent.ts"
 import { Hints } from "./Watcher/hints.ts"
 import { WatchLock } from "./WatchLock.ts"
@@ -53,6 +53,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
     const files = yield* FileIndexer
     const lock = yield* WatchLock
     const store = yield* Store
+    const upkeep = yield* UpkeepStore
     const config = yield* WatchConfig
     const { path: database } = yield* StoreConfig
     let status: (() => WatchStatus) | undefined
@@ -200,7 +201,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           const changed = sum.created + sum.updated + sum.deleted.documents
           if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
           // Nobody else may come to do it; it waits where there are documents to index.
-          if (changed > 0 && hints.isQuiet) yield* Effect.raceFirst(store.settle(), hints.any)
+          if (changed > 0 && hints.isQuiet) yield* Effect.raceFirst(upkeep.settle(), hints.any)
         })
 
         let broken = 0

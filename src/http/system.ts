@@ -11,7 +11,7 @@ import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
 import { toWatching } from "../model/Watching.ts"
 import { Store } from "../Store.ts"
-import { linkageIn } from "../Graph.ts"
+import { Graph } from "../Graph.ts"
 import { version } from "../version.ts"
 import { Watcher } from "../files/Watcher.ts"
 import { Access } from "./Access.ts"
@@ -42,6 +42,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     const store = yield* Store
     const collections = yield* Collections
     const embedders = yield* Embedders
+    const graph = yield* Graph
     const watcher = yield* Watcher
     const { readOnly } = yield* Access
     const processFigures = yield* processSamples
@@ -119,7 +120,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
         Effect.gen(function* () {
           const stats = yield* statsOf(collection)
           return toStats(stats, yield* store.sizes(), {
-            ...(yield* linkageIn(store, collection)),
+            ...(yield* graph.linkageIn(collection)),
             embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
             read_only: readOnly,
             version,

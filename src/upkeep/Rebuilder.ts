@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Rebuild } from "../model/Stored.ts"
-import { Store, type StoreUnavailable } from "../Store.ts"
+import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 
 /** What is made anew before a short command goes on: a matter of a second. */
 const atOnce = 20_000
@@ -23,7 +23,7 @@ const putOff = <A, R>(effect: Effect.Effect<A, StoreUnavailable, R>) =>
 /** Makes derived data anew where another version made them, or where they are missing. */
 export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
   effect: Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* UpkeepStore
 
     /** Every step that is to be done, as it is done. Broken off, it goes on where it was. */
     const run = Stream.repeatEffectOption(

@@ -5,7 +5,7 @@ import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
 import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import type { ReindexState } from "../model/Stored.ts"
-import { Store } from "../Store.ts"
+import { ReindexStore, Store } from "../Store.ts"
 import { embeddedText } from "../text/embedded.ts"
 
 /** How a change of embedder stands. */
@@ -28,7 +28,8 @@ const batch = 256
  */
 export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
   effect: Effect.gen(function* () {
-    const store = yield* Store
+    const documents = yield* Store
+    const store = yield* ReindexStore
     const embedders = yield* Embedders
 
     const step = Effect.fn("Reindexer.step")(function* (
@@ -56,7 +57,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       )
 
     const start = Effect.fnUntraced(function* (name: CollectionName, force: boolean) {
-      const { embedder: from } = yield* store.collection(name)
+      const { embedder: from } = yield* documents.collection(name)
       const { insists } = embedders
       const begun = yield* store.reindexing(name)
       const to = insists

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { Store, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
@@ -44,7 +44,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
   it.scoped("is readable by its owner only", () =>
     Effect.gen(function* () {
       const { filename, files } = yield* temporary
-      yield* open(filename)(Effect.flatMap(Store, (store) => store.createCollection(defaultCollection, embedder)))
+      yield* open(filename)(Effect.flatMap(whole, (store) => store.createCollection(defaultCollection, embedder)))
       assert.strictEqual((yield* files.stat(filename)).mode & 0o777, 0o600)
     })
   )
@@ -101,7 +101,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
     Effect.gen(function* () {
       const { filename } = yield* temporary
       yield* open(filename)(
-        Effect.flatMap(Store, (store) =>
+        Effect.flatMap(whole, (store) =>
           Effect.zipRight(
             store.createCollection(defaultCollection, embedder),
             store.put(defaultCollection, [document("kept", { source: "s" })])
@@ -111,13 +111,13 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       const error = yield* open(
         filename,
         "readonly"
-      )(Effect.flatMap(Store, (store) => Effect.flip(store.deleteSource(defaultCollection, "s"))))
+      )(Effect.flatMap(whole, (store) => Effect.flip(store.deleteSource(defaultCollection, "s"))))
       assert.match(error.message, /can only be read/)
       const found = yield* open(
         filename,
         "readonly"
       )(
-        Effect.flatMap(Store, (store) =>
+        Effect.flatMap(whole, (store) =>
           store.rank({ collection: defaultCollection, keyword: "kept", alpha: 0, fusion: "rrf", filter: {}, limit: 1 })
         )
       )
@@ -130,7 +130,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
       const { filename } = yield* temporary
       const writer = yield* Effect.map(Layer.build(Sqlite.layer({ filename, mode: "create" })), (context) => context)
       const reader = yield* Layer.build(Sqlite.layer({ filename, mode: "create" }))
-      const store = yield* Effect.provide(Store, writer)
+      const store = yield* Effect.provide(whole, writer)
       yield* store.createCollection(defaultCollection, embedder)
       const version = (n: number) =>
         document(Array.from({ length: 20 }, () => `v${n} word`).join("\n"), { source: "s" })
@@ -141,7 +141,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
           (n) => Effect.zipRight(store.put(defaultCollection, [version(n)]), Effect.yieldNow())
         )
       )
-      const other = yield* Effect.provide(Store, reader)
+      const other = yield* Effect.provide(whole, reader)
       for (let round = 0; round < 60; round++) {
         const hits = yield* other.rank({
           collection: defaultCollection,

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
 import { document, embedder } from "../contracts/Store.ts"
@@ -9,7 +9,7 @@ import { document, embedder } from "../contracts/Store.ts"
 it.layer(Sqlite.layerMemory)("text beyond ASCII", (it) => {
   it.effect("is found by its words", () =>
     Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       yield* store.put(
         defaultCollection,

@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { Store, StoreUnavailable } from "../../src/Store.ts"
+import { StoreUnavailable, whole, type Whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { Examiner } from "../../src/upkeep/Examiner.ts"
@@ -49,7 +49,7 @@ const faults = Effect.acquireRelease(
   ({ stop }) => Effect.sync(stop)
 )
 
-type Service = typeof Store.Service
+type Service = Whole
 
 const other = CollectionName.make("other")
 const next = { ...embedder, model: "next" }
@@ -129,7 +129,7 @@ it.scopedLive(
       const place = yield* folder
       const { state } = yield* faults
       const fresh = path.join(place, "fresh.db")
-      yield* Effect.flatMap(Store, build).pipe(Effect.provide(Sqlite.layer({ filename: fresh, mode: "create" })))
+      yield* Effect.flatMap(whole, build).pipe(Effect.provide(Sqlite.layer({ filename: fresh, mode: "create" })))
       const filename = path.join(place, "index.db")
       const copy = () => {
         for (const name of [filename, `${filename}-wal`, `${filename}-shm`]) fs.rmSync(name, { force: true })
@@ -138,7 +138,7 @@ it.scopedLive(
       const using = <A, E>(use: (store: Service) => Effect.Effect<A, E>) =>
         Effect.scoped(
           Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "existing" })), (context) =>
-            Effect.flatMap(Effect.provide(Store, context), use)
+            Effect.flatMap(Effect.provide(whole, context), use)
           )
         )
       for (const [name, operation] of Object.entries(operations)) {

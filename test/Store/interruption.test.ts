@@ -6,7 +6,7 @@ import * as Scheduler from "effect/Scheduler"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { RankRequest } from "../../src/model/Stored.ts"
-import { Store } from "../../src/Store.ts"
+import { type Stores, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
@@ -26,9 +26,9 @@ const interruptingAt = (step: number) => {
 }
 
 /** Runs an effect, interrupted at a step; whether the step came before its end. */
-const interrupted = Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, E, Store>, step: number) {
+const interrupted = Effect.fnUntraced(function* <A, E>(effect: Effect.Effect<A, E, Stores>, step: number) {
   const { reached, scheduler } = interruptingAt(step)
-  const run = Runtime.runFork(yield* Effect.runtime<Store>())
+  const run = Runtime.runFork(yield* Effect.runtime<Stores>())
   yield* Effect.promise(() => new Promise((resolve) => run(effect, { scheduler }).addObserver(resolve)))
   return reached()
 })
@@ -56,7 +56,7 @@ describe("a call that is interrupted at any of its steps leaves the connection t
       let isWithin = true
       for (let step = 1; isWithin; step++) {
         isWithin = yield* Effect.gen(function* () {
-          const store = yield* Store
+          const store = yield* whole
           const reached = yield* interrupted(store.collections, step)
           const after = yield* Effect.timeoutOption(store.collections, patience)
           assert.strictEqual(after._tag, "Some", `interrupted at step ${step}`)
@@ -68,7 +68,7 @@ describe("a call that is interrupted at any of its steps leaves the connection t
 
   it.live("where it searches or writes", () =>
     Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       yield* store.put(defaultCollection, [zebra("zebra")])
       const calls: ReadonlyArray<(step: number) => Effect.Effect<unknown, unknown>> = [

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { tied } from "../../src/ranking/ties.ts"
 import { document, embedder } from "../contracts/Store.ts"
@@ -22,7 +22,7 @@ const name = (n: number) => `d${String(n).padStart(4, "0")}`
 it.layer(Sqlite.layerMemory)("ties", (it) => {
   it.effect("are decided by doc_id and ordinal, also where more tie than a leg ranks", () =>
     Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       // Stored from the last doc_id to the first, so that the order of rows is the wrong one.
       for (let n = 299; n >= 0; n -= 100) {
@@ -50,7 +50,7 @@ it.layer(Sqlite.layerMemory)("ties", (it) => {
 it.layer(Sqlite.layerMemory)("names", (it) => {
   it.effect("put a definition before its uses, and these before what has but the words", () =>
     Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       for (const [source, text] of [
         ["words", "auto and eol in core, auto eol core"],

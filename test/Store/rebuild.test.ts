@@ -4,7 +4,7 @@ import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import * as keyword from "../../src/Store/sqlite/keyword.ts"
@@ -16,7 +16,7 @@ const lines = (word: string, count: number) =>
 it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
   const open = (filename: string) => Effect.provide(Sqlite.layer({ filename, mode: "create" }))
   const find = (text: string) =>
-    Effect.flatMap(Store, (store) =>
+    Effect.flatMap(whole, (store) =>
       Effect.map(
         store.rank({ collection: defaultCollection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),
         (hits) => hits.map(({ passage, score }) => ({ text: passage.text, score }))
@@ -38,7 +38,7 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
     Effect.gen(function* () {
       const { exec, filename } = yield* files
       yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         yield* store.createCollection(defaultCollection, embedder)
         for (let n = 0; n < 4; n++) {
           yield* store.put(defaultCollection, [document(lines(`river${n}`, 2500), { source: `river${n}` })])
@@ -48,7 +48,7 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
       yield* exec("UPDATE keyword_segments SET terms_version = 0; UPDATE code_sets SET format = 0")
 
       yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         const kinds = (yield* store.rebuilds()).map(({ kind, total }) => [kind, total])
         assert.deepStrictEqual(kinds, [
           ["postings", 10_000],
@@ -67,7 +67,7 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
 
       const steps: Array<string> = []
       yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         assert.isAbove((yield* store.rebuilds())[0]!.done, 0)
         for (;;) {
           const step = yield* store.rebuildStep()
@@ -91,14 +91,14 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
     Effect.gen(function* () {
       const { exec, filename } = yield* files
       yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         yield* store.createCollection(defaultCollection, embedder)
         yield* store.put(defaultCollection, [document(lines("river", 10), { source: "river" })])
         yield* store.put(defaultCollection, [document(lines("sea", 10), { source: "sea" })])
       }).pipe(open(filename))
       yield* exec("UPDATE keyword_segments SET terms_version = 0 WHERE id = (SELECT max(id) FROM keyword_segments)")
       yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         const before = yield* find("sea 3")
         assert.lengthOf(yield* store.rebuilds(), 1)
         while ((yield* store.rebuildStep()) !== undefined);

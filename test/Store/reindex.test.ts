@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
@@ -38,7 +38,7 @@ it.scoped("what is deleted after a change of embedder broke off leaves no new ve
   Effect.gen(function* () {
     const { filename, kept } = yield* setUp
     yield* Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(name, embedder)
       yield* store.put(
         name,
@@ -64,7 +64,7 @@ it.scoped("what is deleted while it is embedded gets no new vector, and is not c
   Effect.gen(function* () {
     const { filename, kept } = yield* setUp
     yield* Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(name, embedder)
       yield* store.put(
         name,

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import { schemaVersion } from "../../src/Store/migrations/index.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
@@ -25,7 +25,7 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
         const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
         yield* files.copyFile(`${folder}${name}`, filename)
         yield* Effect.gen(function* () {
-          const store = yield* Store
+          const store = yield* whole
           const find = (collection: CollectionName, text: string) =>
             Effect.map(
               store.rank({ collection, keyword: text, alpha: 0, fusion: "rrf", filter: {}, limit: 10 }),

@@ -1,14 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
 it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
   it.effect("are looked up by what is spelled like them, and weigh less than words that match", () =>
     Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       const texts = [
         "The configuration of a server",

@@ -10,7 +10,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole, type Whole } from "../../src/Store.ts"
 import { pause } from "../../src/Store/sqlite/merging.ts"
 import { glance } from "../../src/Store/glance.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
@@ -31,7 +31,7 @@ const open = (filename: string) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
     const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
-    return { store: yield* Effect.provide(Store, context), close: Scope.close(scope, Exit.void) }
+    return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
   })
 
 const note = (n: number) =>
@@ -42,7 +42,7 @@ const note = (n: number) =>
     metadata: { doomed: n, tags: ["a"] }
   })
 
-const fill = Effect.fnUntraced(function* (store: typeof Store.Service, documents: number) {
+const fill = Effect.fnUntraced(function* (store: Whole, documents: number) {
   yield* store.createCollection(stays, embedder)
   yield* store.put(stays, [document("about rivers", { source: "river", metadata: { kept: 1 } })])
   yield* store.createCollection(doomed, embedder)
@@ -98,7 +98,7 @@ const step = TestClock.adjust(pause).pipe(Effect.zipRight(Effect.yieldNow()))
 /** Two steps, one of each store that is open, take away this many rows at most, with those that hang on them. */
 const mostRows = 3000
 
-const sweep = Effect.fnUntraced(function* (store: typeof Store.Service, filename: string) {
+const sweep = Effect.fnUntraced(function* (store: Whole, filename: string) {
   const taken: Array<number> = []
   for (let before = rowsOf(filename); yield* store.sweeping();) {
     yield* step

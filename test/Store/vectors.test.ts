@@ -12,7 +12,7 @@ import { CollectionName, defaultCollection, type EmbedderIdentity } from "../../
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
 import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
-import { Store } from "../../src/Store.ts"
+import { whole, type Whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import type { VectorOptions } from "../../src/Store/sqlite/vectors.ts"
@@ -54,10 +54,10 @@ const temporary = Effect.gen(function* () {
 
 const open = (filename: string, vectors: VectorOptions) =>
   Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", vectors })), (context) =>
-    Effect.provide(Store, context)
+    Effect.provide(whole, context)
   )
 
-type Service = typeof Store.Service
+type Service = Whole
 
 const best = (store: Service, vector: Vector, request: Partial<RankRequest> = {}) =>
   Effect.map(
@@ -203,7 +203,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
       yield* fill(writer, randomVectors(4500, 16, 1))
       const pooled = yield* Effect.flatMap(
         Layer.build(Threaded.layerPooled({ filename, mode: "existing", vectors: scanned, readers: 3 })),
-        (context) => Effect.provide(Store, context)
+        (context) => Effect.provide(whole, context)
       )
       const queries = randomVectors(30, 16, 2)
       const expected = yield* Effect.forEach(queries, (query) => best(writer, query))

@@ -7,11 +7,11 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import { Store } from "../../src/Store.ts"
+import { whole, type Whole } from "../../src/Store.ts"
 import { layer } from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
-type Service = typeof Store.Service
+type Service = Whole
 
 /** Statements as they are compiled, and the connections that compile them. */
 const listen = Effect.acquireRelease(
@@ -158,7 +158,7 @@ it.scoped("plans no scan of a table that grows", () =>
   Effect.gen(function* () {
     const { connections, statements } = yield* listen
     const context = yield* open(path.join(yield* folder, "index.db"))
-    const store = yield* Effect.provide(Store, context)
+    const store = yield* Effect.provide(whole, context)
     statements.clear()
     yield* fill(store, 2000)
     yield* exercise(store)
@@ -185,11 +185,11 @@ const pagesOf = (documents: number) =>
       const filename = path.join(yield* folder, "index.db")
       yield* Effect.scoped(
         Effect.flatMap(open(filename), (context) =>
-          Effect.flatMap(Effect.provide(Store, context), (store) => fill(store, documents))
+          Effect.flatMap(Effect.provide(whole, context), (store) => fill(store, documents))
         )
       )
       connections.clear()
-      const store = yield* Effect.provide(Store, yield* open(filename))
+      const store = yield* Effect.provide(whole, yield* open(filename))
       yield* exercise(store)
       // Nothing is kept, so that each page that is needed is read.
       for (const db of connections) {

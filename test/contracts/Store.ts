@@ -8,7 +8,7 @@ import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
 import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
-import { Store } from "../../src/Store.ts"
+import { type Stores, whole } from "../../src/Store.ts"
 
 export const embedder: EmbedderIdentity = {
   backend: "test",
@@ -58,7 +58,7 @@ let made = 0
 
 /** Each test works in a collection of its own. */
 const fresh = Effect.gen(function* () {
-  const store = yield* Store
+  const store = yield* whole
   const { name } = yield* store.createCollection(CollectionName.make(`c${made++}`), embedder)
   const rank = (request: Partial<RankRequest>) =>
     store.rank({ collection: name, alpha: 0.4, fusion: "rrf", filter: {}, limit: 10, ...request })
@@ -73,7 +73,7 @@ const fresh = Effect.gen(function* () {
 })
 
 /** What every Store promises. */
-export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) =>
+export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>) =>
   it.layer(layer)(`Store: ${name}`, (it) => {
     it.effect("makes, lists and drops collections", () =>
       Effect.gen(function* () {
@@ -379,7 +379,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
 
     it.effect("tells which metadata keys there are not, and which there are", () =>
       Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         const { put } = yield* fresh
         yield* put(document("w", { metadata: { constructor: 1, tags: ["x", "y"] } }))
         const { known, unknown } = yield* store.metadataKeys(["tags", "no such key", "constructor"])
@@ -392,7 +392,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
 
     it.effect("deletes what a filter matches, so many at once", () =>
       Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         const { name, put, sources } = yield* fresh
         yield* put(
           ...["a", "b", "c", "d"].map((source) => document("w", { source, metadata: { kept: source === "d" } }))
@@ -479,7 +479,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
       },
       ({ also, query }) =>
         Effect.gen(function* () {
-          const store = yield* Store
+          const store = yield* whole
           const name = CollectionName.make("anything")
           yield* Effect.catchTag(store.createCollection(name, embedder), "CollectionExists", () => Effect.void)
           for (const keyword of [query, query + also, also + query]) {
@@ -615,7 +615,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Store, unknown>) 
 
     it.effect("fails on a collection that is not there", () =>
       Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         const name = CollectionName.make("nowhere")
         const attempts: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
           store.put(name, []),

@@ -26,7 +26,7 @@ import * as Extractive from "../../src/Llm/Extractive.ts"
 import { Prompt } from "../../src/Prompt.ts"
 import * as Memory from "../../src/RateLimiter/Memory.ts"
 import { Search } from "../../src/Search.ts"
-import { Store, StoreUnavailable } from "../../src/Store.ts"
+import { ports, StoreUnavailable, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import type { WatchStatus } from "../../src/model/Watching.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
@@ -118,14 +118,13 @@ const store = ({ faults = {}, gate, reached, writing }: Given) => {
     Effect.isEffect(member)
       ? guarded(member as Effect.Effect<unknown>)
       : (...args: ReadonlyArray<unknown>) => Effect.zipRight(wait(name), guarded((member as Method)(...args)))
-  return Layer.effect(
-    Store,
-    Effect.map(
-      Store,
-      (real) =>
+  return Layer.effectContext(
+    Effect.map(whole, (real) =>
+      ports(
         Object.fromEntries(
           Object.entries(real).map(([name, member]) => [name, wrap(name, member)])
         ) as unknown as typeof real
+      )
     )
   ).pipe(Layer.provide(Sqlite.layerMemory))
 }

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document } from "../contracts/Store.ts"
 import { many, run, wrong } from "../examined.ts"
@@ -45,7 +45,7 @@ const library = Effect.gen(function* () {
   const filename = `${folder}/index.db`
   yield* Effect.gen(function* () {
     const { embedder } = yield* makeEmbedder()
-    const store = yield* Store
+    const store = yield* whole
     for (const name of [defaultCollection, many]) yield* store.createCollection(name, compass)
     const pathOf = (source: string) => (Number(source.slice(4)) % 2 === 0 ? `/gone/${source}.md` : undefined)
     const made = yield* Effect.forEach(Array.from({ length: 80 }).keys(), (n) => {
@@ -81,7 +81,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
     () =>
       Effect.gen(function* () {
         const { bytes, filename, folder } = yield* library
-        const whole = documentsIn(filename)
+        const before = documentsIn(filename)
         const size = bytes.readUInt16BE(16)
         const pages = bytes.length / size
         const file = `${folder}/damaged.db`
@@ -105,8 +105,8 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           assert.deepStrictEqual(wrong(report), [], name)
           const text = report.fixed.join("\n")
           const left = documentsIn(file)
-          for (const [document, stored] of left) assert.strictEqual(stored, whole.get(document), name)
-          const missing = whole.size - left.size
+          for (const [document, stored] of left) assert.strictEqual(stored, before.get(document), name)
+          const missing = before.size - left.size
           if (/could be read and are in a new file/.test(text)) {
             salvaged++
             if (missing < 8) mild++
@@ -117,7 +117,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
           }
           // It is an index that answers.
           yield* Effect.provide(
-            Effect.flatMap(Store, (store) =>
+            Effect.flatMap(whole, (store) =>
               store.rank({
                 collection: defaultCollection,
                 keyword: "north chapter",
@@ -145,7 +145,7 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
   it.scoped("loses only the documents of a lost page, whose files are read again", () =>
     Effect.gen(function* () {
       const { bytes, filename: file } = yield* library
-      const whole = documentsIn(file)
+      const before = documentsIn(file)
       const size = bytes.readUInt16BE(16)
       const damaged = Buffer.from(bytes)
       const at = bytes.indexOf("west of chapter 41.")
@@ -155,8 +155,8 @@ it.layer(NodeFileSystem.layer)("salvage", (it) => {
       assert.deepStrictEqual(wrong(report), [])
       const left = documentsIn(file)
       assert.isAbove(left.size, 0)
-      assert.isBelow(left.size, whole.size)
-      const lost = [...whole.keys()].filter((name) => !left.has(name))
+      assert.isBelow(left.size, before.size)
+      const lost = [...before.keys()].filter((name) => !left.has(name))
       assert.include(lost, "note41")
       assert.isBelow(lost.length, 8)
       const said = report.fixed.find((line) => line.includes("are lost"))

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { many, run, temporary, untold, wrong } from "../examined.ts"
 
@@ -163,7 +163,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
       Effect.gen(function* () {
         const { bytes, folder } = yield* temporary
         const ask = (filename: string) =>
-          Effect.flatMap(Store, (store) =>
+          Effect.flatMap(whole, (store) =>
             Effect.forEach([defaultCollection, many], (collection) =>
               store.rank({
                 collection,
@@ -203,7 +203,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
           if (left === undefined) assert.deepStrictEqual(after, expected, name)
           assert.strictEqual(
             (yield* Effect.provide(
-              Effect.flatMap(Store, (store) => store.stats()),
+              Effect.flatMap(whole, (store) => store.stats()),
               Sqlite.layer({ filename, mode: "readonly" })
             )).documents,
             9,

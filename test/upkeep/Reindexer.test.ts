@@ -11,7 +11,7 @@ import * as Embedders from "../../src/Embedders.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
-import { Store } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "../fakes.ts"
@@ -63,7 +63,7 @@ const setUp = Effect.fnUntraced(function* (count: number) {
       return Effect.map(Stream.runCollect(run(defaultCollection)), (all) => [...all].at(-1)!)
     })
 
-  const service = yield* Effect.provide(Store, store)
+  const service = yield* Effect.provide(whole, store)
   /** How many passages have a vector along the axis, and how many have one at all. */
   const along = (axis: number) =>
     Effect.map(

@@ -4,13 +4,13 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
-import { Store } from "../../src/Store.ts"
+import { type Stores, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
 /** A store with what is moved in and out of it. */
-const inMemory = <A, E>(use: Effect.Effect<A, E, Store | Transfer>) =>
+const inMemory = <A, E>(use: Effect.Effect<A, E, Stores | Transfer>) =>
   use.pipe(Effect.provide(Transfer.Default), Effect.provide(Sqlite.layerMemory))
 
 const vectorOf = (seed: number) => {
@@ -22,7 +22,7 @@ const vectorOf = (seed: number) => {
 const other = CollectionName.make("other")
 
 const fill = Effect.gen(function* () {
-  const store = yield* Store
+  const store = yield* whole
   for (const name of [defaultCollection, other]) yield* store.createCollection(name, embedder)
   for (let n = 0; n < 130; n++) {
     const { passages, ...rest } = document(`Otters of the ${n}th river 𝒳\n\n château ${n % 7}\nlines and otters`, {
@@ -43,7 +43,7 @@ const fill = Effect.gen(function* () {
 })
 
 const questions = Effect.gen(function* () {
-  const store = yield* Store
+  const store = yield* whole
   const answers = []
   for (const collection of [defaultCollection, other]) {
     for (let n = 0; n < 10; n++) {
@@ -88,7 +88,7 @@ it.effect("replaces what is there, and leaves the rest", () =>
   inMemory(
     Effect.gen(function* () {
       yield* fill
-      const store = yield* Store
+      const store = yield* whole
       const { take } = yield* Transfer
       const lines = yield* exported(other)
       yield* store.put(other, [document("changed", { source: "/docs/0.md" }), document("new", { source: "new" })])
@@ -153,7 +153,7 @@ it.effect("says where an export is wrong, and in what", () =>
     }
     const mismatch = yield* inMemory(
       Effect.gen(function* () {
-        yield* (yield* Store).createCollection(other, { ...embedder, model: "another" })
+        yield* (yield* whole).createCollection(other, { ...embedder, model: "another" })
         return yield* Effect.flip((yield* Transfer).take(Stream.fromIterable(lines)))
       })
     )

@@ -1,16 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { Store, StoreUnavailable } from "../../Store.ts"
+import { StoreUnavailable, type Whole } from "../../Store.ts"
 import type { DatabaseOptions } from "./connect.ts"
 import { ioReason } from "./file/inspect.ts"
 import { isSamePlace, type Place, statOf } from "./file/place.ts"
 
-type Service = typeof Store.Service
-
 /** A store on the file that stood at the path when it was opened. */
 interface Opened {
-  readonly store: Service
+  readonly store: Whole
   readonly place: Place
   readonly scope: Scope.CloseableScope
   /** Calls under way; one that was replaced is closed after the last. */
@@ -26,8 +24,8 @@ export const reopening = <R>(
   options: DatabaseOptions,
   open: (
     options: DatabaseOptions
-  ) => Effect.Effect<{ readonly store: Service; readonly place: Place | undefined }, StoreUnavailable, R>
-): Effect.Effect<Service, StoreUnavailable, Exclude<R, Scope.Scope> | Scope.Scope> =>
+  ) => Effect.Effect<{ readonly store: Whole; readonly place: Place | undefined }, StoreUnavailable, R>
+): Effect.Effect<Whole, StoreUnavailable, Exclude<R, Scope.Scope> | Scope.Scope> =>
   Effect.gen(function* () {
     const { filename } = options
     const context = yield* Effect.context<Exclude<R, Scope.Scope>>()
@@ -75,7 +73,7 @@ export const reopening = <R>(
       })
     )
 
-    const using = <A, E>(use: (store: Service) => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+    const using = <A, E>(use: (store: Whole) => Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
       Effect.acquireUseRelease(
         Effect.suspend(() => {
           const stands = statOf(filename)
@@ -106,5 +104,5 @@ export const reopening = <R>(
             using((store) => (store[name as keyof typeof methods] as unknown as Operation)(...args))
         ])
       )
-    } as unknown as Service
+    } as unknown as Whole
   })

@@ -6,13 +6,13 @@ import {
   DocumentNotFound,
   EmbedderMismatch,
   ReindexTakenOver,
-  type Store,
-  StoreUnavailable
+  StoreUnavailable,
+  type Whole
 } from "../../Store.ts"
 import type { DatabaseOptions } from "../sqlite/connect.ts"
 import type { RecordedSpan } from "./spans.ts"
 
-type Name = keyof typeof Store.Service
+type Name = keyof Whole
 
 /** The port's writes. */
 export const writes = [

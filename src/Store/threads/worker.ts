@@ -9,7 +9,7 @@ import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import * as Scheduler from "effect/Scheduler"
 import { parentPort, workerData } from "node:worker_threads"
-import { Store } from "../../Store.ts"
+import { type Stores, whole } from "../../Store.ts"
 import { Cancelled } from "../sqlite/Cancelled.ts"
 import * as Sqlite from "../Sqlite.ts"
 import { arriving, leaving } from "./crossing.ts"
@@ -60,7 +60,7 @@ type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Fai
 
 const perform = ({ args, id, method }: Call) =>
   Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     const { spans, tracer } = recorder(yield* Effect.tracer)
     const call = Effect.suspend(() => (store[method] as unknown as Operation)(...arriving.args(method, args)))
     const exit = yield* call.pipe(
@@ -76,7 +76,7 @@ const perform = ({ args, id, method }: Call) =>
   })
 
 const serve = Effect.gen(function* () {
-  const run = Runtime.runFork(yield* Effect.runtime<Store>())
+  const run = Runtime.runFork(yield* Effect.runtime<Stores>())
   port.on("message", (call: Call) => {
     const fiber = run(perform(call), { scheduler: attentive, immediate: false })
     current = { id: call.id, fiber }

@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Store } from "../../../src/Store.ts"
+import { whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
@@ -21,7 +21,7 @@ const open = (filename: string) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
     const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
-    return { store: yield* Effect.provide(Store, context), close: Scope.close(scope, Exit.void) }
+    return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
   })
 
 /** Vectors whose bytes are found by a search through the file. */

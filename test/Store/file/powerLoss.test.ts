@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Store } from "../../../src/Store.ts"
+import { whole, type Whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
@@ -17,7 +17,7 @@ const folder = Effect.acquireRelease(
 const batches = 8
 const inBatch = 3
 
-const sourcesOf = (store: typeof Store.Service) =>
+const sourcesOf = (store: Whole) =>
   Effect.map(store.list(defaultCollection, { limit: 100 }), (found) => found.map(({ source }) => source!))
 
 const wanted = (count: number) =>
@@ -28,7 +28,7 @@ it.scoped("a power cut leaves a state that was acknowledged, wherever in the WAL
     const place = yield* folder
     const filename = path.join(place, "index.db")
     const { main, wal } = yield* Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(defaultCollection, embedder)
       for (let batch = 0; batch < batches; batch++) {
         const some = Array.from({ length: inBatch }, (_, n) =>
@@ -55,7 +55,7 @@ it.scoped("a power cut leaves a state that was acknowledged, wherever in the WAL
       fs.writeFileSync(cut, main)
       fs.writeFileSync(`${cut}-wal`, content)
       const found = yield* Effect.gen(function* () {
-        const store = yield* Store
+        const store = yield* whole
         if ((yield* store.collections).length === 0) return []
         const sources = yield* sourcesOf(store)
         const hits = yield* store.rank({

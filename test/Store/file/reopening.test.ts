@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import type { Store } from "../../../src/Store.ts"
+import type { Whole } from "../../../src/Store.ts"
 import { statOf } from "../../../src/Store/sqlite/file/place.ts"
 import { reopening } from "../../../src/Store/sqlite/reopening.ts"
 
@@ -21,7 +21,7 @@ it.scoped("follows its path also where the file was replaced while it was being 
         const place = statOf(filename)
         const content = fs.readFileSync(filename, "utf8")
         if (content === "old") fs.renameSync(other, filename)
-        return { store: { rebuilds: () => Effect.succeed(content) } as unknown as typeof Store.Service, place }
+        return { store: { rebuilds: () => Effect.succeed(content) } as unknown as Whole, place }
       })
     )
     assert.strictEqual((yield* store.rebuilds()) as unknown, "new")

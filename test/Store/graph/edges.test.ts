@@ -7,7 +7,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import type { PreparedDocument } from "../../../src/model/Stored.ts"
-import { Store } from "../../../src/Store.ts"
+import { whole, type Whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { unpack } from "../../../src/text/graph/pack.ts"
 import { document, embedder } from "../../contracts/Store.ts"
@@ -37,13 +37,13 @@ const edgesIn = (filename: string) => {
   }
 }
 
-const built = <E>(use: (store: Store["Type"]) => Effect.Effect<unknown, E>) =>
+const built = <E>(use: (store: Whole) => Effect.Effect<unknown, E>) =>
   Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
     const context = yield* Layer.build(Sqlite.layer({ filename, mode: "create" }))
     yield* Effect.gen(function* () {
-      const store = yield* Store
+      const store = yield* whole
       yield* store.createCollection(name, embedder)
       yield* use(store)
     }).pipe(Effect.provide(context))
@@ -131,13 +131,13 @@ it.layer(NodeFileSystem.layer)("the graph", (it) => {
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
-      const opened = <A, E>(use: (store: Store["Type"]) => Effect.Effect<A, E>) =>
+      const opened = <A, E>(use: (store: Whole) => Effect.Effect<A, E>) =>
         Effect.scoped(
           Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create" })), (context) =>
-            Effect.provide(Effect.flatMap(Store, use), context)
+            Effect.provide(Effect.flatMap(whole, use), context)
           )
         )
-      const put = (store: Store["Type"], source: string, title: string) =>
+      const put = (store: Whole, source: string, title: string) =>
         store.put(name, [document("He knew Ada Lovelace well.", { source, title })])
       yield* opened((store) =>
         Effect.gen(function* () {

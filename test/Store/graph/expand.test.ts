@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { CollectionName } from "../../../src/model/Collection.ts"
-import { Store } from "../../../src/Store.ts"
+import { whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
@@ -9,7 +9,7 @@ let made = 0
 
 /** Ten passages rank above; the answer has no word of the question and stands a name away from the best. */
 const filled = Effect.gen(function* () {
-  const store = yield* Store
+  const store = yield* whole
   const { name: collection } = yield* store.createCollection(CollectionName.make(`g${made++}`), embedder)
   yield* store.put(collection, [
     document("The song Hello Love has a singer, whose name is Hank Snow.", { source: "song", title: "Hello Love" }),

@@ -9,7 +9,7 @@ import * as Tracer from "effect/Tracer"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import type { RankRequest } from "../../../src/model/Stored.ts"
-import { Store } from "../../../src/Store.ts"
+import { RankingStore, whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import * as Thread from "../../../src/Store/threads/Thread.ts"
@@ -30,7 +30,7 @@ const file = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
   yield* Effect.gen(function* () {
-    const store = yield* Store
+    const store = yield* whole
     yield* store.createCollection(defaultCollection, embedder)
     yield* store.put(defaultCollection, [document("zebra", { docId: DocumentId.make("z") })])
   }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
@@ -92,7 +92,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
         }
       })
       const pooled = yield* Layer.build(Threaded.layerPooled({ filename, mode: "readonly", readers: 1 }))
-      yield* Effect.withTracer(Context.get(pooled, Store).rank(both), tracer)
+      yield* Effect.withTracer(Context.get(pooled, RankingStore).rank(both), tracer)
       const named = (name: string) => spans.find((span) => span.name === name)
       const above = (name: string) =>
         Option.getOrUndefined(Option.flatMapNullable(named(name)!.parent, (span) => span as Tracer.Span))?.name

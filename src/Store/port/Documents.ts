@@ -1,0 +1,127 @@
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { FileChange } from "../../model/File.ts"
+import type { Filter } from "../../model/Filter.ts"
+import type {
+  Deleted,
+  DocumentRef,
+  EmbeddedPassage,
+  ExportedDocument,
+  ListedDocument,
+  PreparedDocument,
+  PutOutcome,
+  RecentDocument,
+  SampledPassage,
+  StoreSizes,
+  StoreStats,
+  StoredDocument,
+  StoredRef
+} from "../../model/Stored.ts"
+import type {
+  CollectionExists,
+  CollectionNotFound,
+  DocumentConflict,
+  DocumentNotFound,
+  EmbedderMismatch,
+  StoreUnavailable
+} from "./errors.ts"
+
+/** Keeps collections, documents, their passages and vectors. Every write is one transaction. */
+export interface Documents {
+  readonly createCollection: (
+    name: CollectionName,
+    embedder: EmbedderIdentity
+  ) => Effect.Effect<Collection, CollectionExists | StoreUnavailable>
+  readonly collection: (name: CollectionName) => Effect.Effect<Collection, CollectionNotFound | StoreUnavailable>
+  /** Sorted by name. */
+  readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
+  /** At once for everybody; what it held is taken away in steps, beside everything else. */
+  readonly dropCollection: (name: CollectionName) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+  /** What is stored under each ref, in the refs' order. */
+  readonly lookup: (
+    collection: CollectionName,
+    refs: ReadonlyArray<DocumentRef>
+  ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+  /**
+   * Passages of these documents, and of one document for each of the fingerprints, with their vectors, in no order; not
+   * those of documents with very many passages, or that have none. They spare their like from being embedded again.
+   */
+  readonly embeddings: (
+    collection: CollectionName,
+    of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
+  ) => Effect.Effect<ReadonlyArray<EmbeddedPassage>, CollectionNotFound | StoreUnavailable>
+  /**
+   * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
+   * be the one that the collection records by now. What is said of files is kept in the same transaction.
+   */
+  readonly put: (
+    collection: CollectionName,
+    documents: ReadonlyArray<PreparedDocument>,
+    options?: {
+      readonly seenBy?: number | undefined
+      readonly embedder?: EmbedderIdentity | undefined
+      readonly files?: ReadonlyArray<FileChange> | undefined
+    }
+  ) => Effect.Effect<
+    ReadonlyArray<PutOutcome>,
+    CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
+  >
+  /** Marks documents as seen by a run, moves those that stand on another line now, and keeps what is said of files. */
+  readonly touch: (
+    collection: CollectionName,
+    documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
+    seenBy?: number | undefined,
+    files?: ReadonlyArray<FileChange>
+  ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
+  readonly get: (
+    collection: CollectionName,
+    docId: DocumentId
+  ) => Effect.Effect<StoredDocument, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+  /** Ordered by source, else doc_id; `after` is the last doc_id of the page before. */
+  readonly list: (
+    collection: CollectionName,
+    page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
+  ) => Effect.Effect<ReadonlyArray<ListedDocument>, CollectionNotFound | StoreUnavailable>
+  /** The documents that came in or changed last, of all collections, the newest first. */
+  readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
+  /**
+   * The passages at these places of a collection, 0 its oldest and 1 its newest, in the places' order; fewer where
+   * places fall on the same passage.
+   */
+  readonly sample: (
+    collection: CollectionName,
+    places: ReadonlyArray<number>
+  ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
+  /** Which of these keys no document's metadata has, and if any, some that there are. */
+  readonly metadataKeys: (
+    keys: ReadonlyArray<string>
+  ) => Effect.Effect<
+    { readonly unknown: ReadonlyArray<string>; readonly known: ReadonlyArray<string> },
+    StoreUnavailable
+  >
+  /** The next documents by doc_id, whole and with their vectors. */
+  readonly exported: (
+    collection: CollectionName,
+    page: { readonly limit: number; readonly after?: DocumentId | undefined }
+  ) => Effect.Effect<ReadonlyArray<ExportedDocument>, CollectionNotFound | StoreUnavailable>
+  readonly deleteDocument: (
+    collection: CollectionName,
+    docId: DocumentId
+  ) => Effect.Effect<Deleted, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+  /** At most `limit` of the documents that match, in one transaction; none deleted means that none match any more. */
+  readonly deleteMatching: (
+    collection: CollectionName,
+    filter: Filter,
+    limit: number
+  ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+  /** Exact match; deleting nothing is not an error. */
+  readonly deleteSource: (
+    collection: CollectionName,
+    source: string
+  ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+  readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
+  /** What searching reads, as it is stored; takes milliseconds where there is much. */
+  readonly sizes: () => Effect.Effect<StoreSizes, StoreUnavailable>
+}

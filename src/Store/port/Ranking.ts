@@ -1,0 +1,33 @@
+import type * as Effect from "effect/Effect"
+import type { CollectionName } from "../../model/Collection.ts"
+import type { RankReport } from "../../model/Explain.ts"
+import type { Hit } from "../../model/SearchResult.ts"
+import type { NearTerm, RankRequest } from "../../model/Stored.ts"
+import type { CollectionNotFound, StoreUnavailable } from "./errors.ts"
+
+/** Ranks passages by both legs. */
+export interface Ranking {
+  /**
+   * The best passages, best first, all legs and texts from one snapshot. Score: cosine for the vector leg alone, BM25
+   * for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then ordinal. Several collections
+   * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
+   */
+  readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
+  /** The same with how each score came about, and how the ranking went; nothing to tell where nothing is searched. */
+  readonly explain: (
+    request: RankRequest
+  ) => Effect.Effect<
+    { readonly hits: ReadonlyArray<Hit>; readonly report?: RankReport },
+    CollectionNotFound | StoreUnavailable
+  >
+  /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
+  readonly nearTerms: (
+    collections: ReadonlyArray<CollectionName>,
+    query: string
+  ) => Effect.Effect<ReadonlyArray<NearTerm>, CollectionNotFound | StoreUnavailable>
+  /** Which of these words stand in a passage as they are written, `-jar` with its dash; a bounded number of passages is looked at. */
+  readonly written: (
+    collections: ReadonlyArray<CollectionName>,
+    words: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<string>, CollectionNotFound | StoreUnavailable>
+}

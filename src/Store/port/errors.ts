@@ -1,0 +1,108 @@
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Schema from "effect/Schema"
+import {
+  CollectionName,
+  describeDifference,
+  describeEmbedder,
+  EmbedderIdentity,
+  sameButForDigest,
+  sameEmbedder
+} from "../../model/Collection.ts"
+import { DocumentId } from "../../model/Document.ts"
+
+/** The database cannot be used now: busy for too long, full, unreadable, damaged, or not ours. */
+export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()(
+  "StoreUnavailable",
+  { reason: Schema.String },
+  HttpApiSchema.annotations({ status: 503 })
+) {
+  override get message() {
+    return this.reason
+  }
+}
+
+export class CollectionNotFound extends Schema.TaggedError<CollectionNotFound>()(
+  "CollectionNotFound",
+  { name: CollectionName },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No collection named ${this.name}`
+  }
+}
+
+export class CollectionExists extends Schema.TaggedError<CollectionExists>()(
+  "CollectionExists",
+  { name: CollectionName },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    return `A collection named ${this.name} exists already`
+  }
+}
+
+export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
+  "DocumentNotFound",
+  { docId: DocumentId },
+  HttpApiSchema.annotations({ status: 404 })
+) {
+  override get message() {
+    return `No document with id ${this.docId}`
+  }
+}
+
+/** A doc_id and a source that name two different stored documents, or one document twice in a batch. */
+export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
+  "DocumentConflict",
+  {
+    reason: Schema.String,
+    /** Places in the batch, from 0; two where one document stands twice. */
+    places: Schema.Array(Schema.Int)
+  },
+  HttpApiSchema.annotations({ status: 400 })
+) {
+  override get message() {
+    return this.reason
+  }
+  /** The places as a request's body has them. */
+  get errors() {
+    const [first, second] = this.places
+    const message = second === undefined ? this.reason : `is the same document as documents.${first}`
+    return first === undefined ? [] : [{ path: `documents.${second ?? first}`, message }]
+  }
+}
+
+/** The collection's vectors were made by another embedder than the one at hand. */
+export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
+  "EmbedderMismatch",
+  { collection: CollectionName, recorded: EmbedderIdentity, configured: EmbedderIdentity },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    return (
+      `Collection ${this.collection} was ${describeDifference(this.recorded, this.configured)}. ` +
+      (sameButForDigest(this.recorded, this.configured)
+        ? `Run \`clew reindex\` to embed its passages anew`
+        : `Configure the recorded embedder, or run \`clew reindex\` to change over`)
+    )
+  }
+}
+
+/** Another change of the collection's embedder began, or came further, while this one was under way. */
+export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
+  "ReindexTakenOver",
+  {
+    collection: CollectionName,
+    wanted: EmbedderIdentity,
+    /** What the collection changes over to by now, or has changed over to. */
+    other: EmbedderIdentity
+  },
+  HttpApiSchema.annotations({ status: 409 })
+) {
+  override get message() {
+    const { collection, other, wanted } = this
+    return sameEmbedder(other, wanted)
+      ? `Another reindex of collection ${collection} to ${describeEmbedder(wanted)} went ahead of this one, which stops; let one run at a time`
+      : `Another reindex, to ${describeEmbedder(other)}, took over collection ${collection}; this one, to ${describeEmbedder(wanted)}, stops`
+  }
+}
