@@ -23,7 +23,8 @@ const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-s
 const table = [
   { places: ["model/", "text/"], may: [...words, "effect/"], only: true },
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
-  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts", "Store.ts"], may: ["model/"], not: vendors },
+  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts"], may: ["model/"], not: vendors },
+  { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
   { places: ["App.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
   { places: ["client.ts"], may: ["api/", "model/"] },
@@ -64,6 +65,7 @@ const table = [
       ...words
     ]
   },
+  { places: ["Store/port/"], may: ["model/"], not: vendors },
   { places: ["packaged/"], may: ["Embedder.ts", "runtime/", ...words], not: vendors },
   { places: ["vendors/"], may: ["Config.ts", "model/"] },
   { places: ["runtime/"], may: [], not: vendors },
