@@ -48,16 +48,32 @@ const call = <A>(run: (done: (error: NodeJS.ErrnoException | null, value: A) => 
     run((error, value) => resume(error === null ? Effect.succeed(value) : failure(error)))
   )
 
+/** Milliseconds that the event loop may wait for a disk; what is not told by then is asked of a thread. */
+const lookMs = 3
+
+const lookAt = (path: string): Entry | DiskFailure => {
+  try {
+    return entry(NodeFs.lstatSync(path, { bigint: true }))
+  } catch (error) {
+    return failure(error as NodeJS.ErrnoException)
+  }
+}
+
 // node:fs rather than the platform's FileSystem, which cannot look at a link and takes an effect for each file.
 const node: Reading = {
   names: (folder) => call((done) => NodeFs.readdir(folder, done)),
   look: (paths) =>
     Effect.async((resume) => {
       const found = new Array<Entry | DiskFailure>(paths.length)
-      let left = paths.length
+      // What the system has in memory it tells sooner than a thread that is asked for it.
+      const until = performance.now() + lookMs
+      let next = 0
+      for (; next < paths.length && performance.now() < until; next++) found[next] = lookAt(paths[next]!)
+      let left = paths.length - next
       if (left === 0) return resume(Effect.succeed(found))
-      for (const [index, path] of paths.entries()) {
-        NodeFs.lstat(path, { bigint: true }, (error, stats) => {
+      for (; next < paths.length; next++) {
+        const index = next
+        NodeFs.lstat(paths[index]!, { bigint: true }, (error, stats) => {
           found[index] = error === null ? entry(stats) : failure(error)
           if (--left === 0) resume(Effect.succeed(found))
         })
