@@ -1,3 +1,4 @@
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -69,23 +70,43 @@ const lossOf = (error: NodeJS.ErrnoException, folder: string): FileEventsLost =>
           reason: error.code === "ENOENT" ? `${folder} is not there` : `${folder} cannot be watched: ${error.message}`
         })
 
-const inodeOf = (place: string): number | undefined => fs.statSync(place, { throwIfNoEntry: false })?.ino
+/** How often it is looked whether what is watched still stands at its path: of a disk mounted over it nothing is told. */
+const attention = Duration.seconds(5)
+
+/** Which file a path names; undefined where there is none, or none may be looked at. */
+const identityOf = (place: string): string | undefined => {
+  try {
+    const stats = fs.statSync(place, { throwIfNoEntry: false })
+    return stats && `${stats.dev}:${stats.ino}`
+  } catch {
+    return undefined
+  }
+}
+
+const isFolder = (place: string): boolean => fs.statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
+
+const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone, or another stands in its place` })
 
 /** Watches the folders below one, also those that come later. */
 class Tree {
   readonly #watchers = new Map<string, fs.FSWatcher>()
   readonly #root: string
-  readonly #inode: number | undefined
+  readonly #identity: string | undefined
   readonly #system: System
   readonly #changed: (path: string) => void
   readonly #lost: (loss: FileEventsLost) => void
 
   constructor(root: string, system: System, changed: (path: string) => void, lost: (loss: FileEventsLost) => void) {
     this.#root = root
-    this.#inode = inodeOf(root)
+    this.#identity = identityOf(root)
     this.#system = system
     this.#changed = changed
     this.#lost = lost
+  }
+
+  /** Tells where another folder has come in the root's place. */
+  check(): void {
+    if (identityOf(this.#root) !== this.#identity) this.#lost(replaced(this.#root))
   }
 
   close(): void {
@@ -131,9 +152,7 @@ class Tree {
   }
 
   #met(folder: string, event: "rename" | "change", name: string | null): void {
-    if (event === "rename" && inodeOf(this.#root) !== this.#inode) {
-      return this.#lost(new FileEventsLost({ reason: `${this.#root} is gone, or another stands in its place` }))
-    }
+    if (event === "rename" && identityOf(this.#root) !== this.#identity) return this.#lost(replaced(this.#root))
     if (name === null) return this.#changed(folder)
     const place = path.join(folder, name)
     if (name.split(path.sep).some(isForeign)) return
@@ -169,15 +188,24 @@ const watchFile = (
   lost: (loss: FileEventsLost) => void
 ) => {
   const name = path.basename(file)
+  const folder = path.dirname(file)
+  const identity = identityOf(folder)
+  const check = () => {
+    if (identityOf(folder) !== identity) lost(replaced(folder))
+    // What was not there yet may come as a folder, whose files are told of otherwise.
+    else if (isFolder(file)) lost(new FileEventsLost({ reason: `${file} has become a folder` }))
+  }
   try {
-    const watcher = system.open(path.dirname(file), false, (_, met) => {
-      if (met === null || met === name) changed(file)
+    const watcher = system.open(folder, false, (_, met) => {
+      if (met !== null && met !== name) return
+      changed(file)
+      check()
     })
     watcher.on("error", (error) => lost(lossOf(error, file)))
-    return watcher
+    return { check, close: () => watcher.close() }
   } catch (error) {
     lost(lossOf(error as NodeJS.ErrnoException, file))
-    return { close: () => {} }
+    return { check, close: () => {} }
   }
 }
 
@@ -195,8 +223,7 @@ const watchOne = (
       })
     )
   }
-  const stats = fs.statSync(root, { throwIfNoEntry: false })
-  if (stats === undefined || !stats.isDirectory()) return watchFile(root, system, changed, lost)
+  if (!isFolder(root)) return watchFile(root, system, changed, lost)
   const tree = new Tree(root, system, changed, lost)
   tree.add(root)
   return tree
@@ -216,7 +243,7 @@ export const make = (system: System = machine): FileEvents["Type"] => ({
               emit.fail(loss)
             }
             const changed = (place: string) => void (isOver || emit.single([place]))
-            const open: Array<{ readonly close: () => void }> = []
+            const open: Array<{ readonly check: () => void; readonly close: () => void }> = []
             const counted = counting(system, () =>
               lost(new FileEventsLost({ reason: "more changed at once than the system tells of" }))
             )
@@ -225,6 +252,14 @@ export const make = (system: System = machine): FileEvents["Type"] => ({
             return open
           }),
           (open) => Effect.sync(() => open.forEach((each) => each.close()))
+        ).pipe(
+          Effect.tap((open) =>
+            Effect.sync(() => open.forEach((each) => each.check())).pipe(
+              Effect.delay(attention),
+              Effect.forever,
+              Effect.forkScoped
+            )
+          )
         ),
       { bufferSize: "unbounded" }
     )

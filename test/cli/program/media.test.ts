@@ -118,6 +118,34 @@ describe("an index where nobody can write", () => {
   })
 })
 
+describe("a watched disk", () => {
+  it.skipIf(!canMount)("that is unmounted loses nothing, and is followed again once it is back", async () => {
+    fs.mkdirSync(box.path("disk"))
+    const until = (what: string) => `for i in $(seq 600); do grep -q '${what}' $box/lines && break; sleep 0.1; done`
+    const put = "mount -t tmpfs none $box/disk && echo Otters > $box/disk/otter.md && echo Herons > $box/disk/heron.md"
+    const { code, stderr, stdout } = await script(`
+      ${put}
+      $clew watch $box/disk --json --db $box/disk.db > $box/lines & watching=$!
+      ${until('"type":"scan"')}
+      umount $box/disk || umount -l $box/disk
+      ${until('"type":"held"')}
+      $clew list --db $box/disk.db --json
+      ${put}; echo Reeds > $box/disk/reeds.md
+      ${until("reeds.md")}
+      echo Rivers > $box/disk/rivers.md
+      ${until("rivers.md")}
+      kill -INT $watching; wait $watching
+      umount $box/disk || umount -l $box/disk`)
+    assert.strictEqual(code, 0, stderr)
+    assert.include(stdout, "otter.md")
+    assert.include(stdout, "heron.md")
+    const told = fs.readFileSync(box.path("lines"), "utf8")
+    assert.match(told, /"type":"held".*"gone":2/)
+    assert.notInclude(told, '"forgotten"')
+    assert.include(told, "rivers.md")
+  })
+})
+
 describe("a full disk", () => {
   const small = (mebibytes: number) => `
     mkdir -p $box/small && mount -t tmpfs -o size=${mebibytes}m none $box/small

@@ -1,0 +1,66 @@
+import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { make } from "../../src/files/FileEvents/Node.ts"
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-events-"))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+/** A system that tells of nothing, as of a disk that is mounted over a folder. */
+const silent = make({
+  recursive: false,
+  remoteDisk: () => undefined,
+  queue: Infinity,
+  open: (place) => fs.watch(place, { persistent: false }, () => {})
+})
+
+/** Why following a path ends. */
+const endOf = (events: typeof silent, root: string) =>
+  Effect.gen(function* () {
+    const stands = yield* Deferred.make<void>()
+    const following = events.watch([root]).pipe(
+      Stream.runForEach(() => Deferred.succeed(stands, undefined)),
+      Effect.flip,
+      Effect.map((loss) => (typeof loss === "object" ? loss.reason : "it ended"))
+    )
+    const fiber = yield* Effect.fork(following)
+    yield* Deferred.await(stands)
+    return fiber
+  })
+
+it.scoped("finds by itself that another folder stands at the path, and what becomes a folder", () =>
+  Effect.gen(function* () {
+    const at = yield* folder
+    const root = path.join(at, "root")
+    fs.mkdirSync(root)
+    const replaced = yield* endOf(silent, root)
+    const grown = yield* endOf(silent, path.join(at, "later"))
+    yield* TestClock.adjust(Duration.minutes(1))
+    assert.isNull(replaced.unsafePoll())
+    assert.isNull(grown.unsafePoll())
+    fs.renameSync(root, path.join(at, "elsewhere"))
+    fs.mkdirSync(root)
+    fs.mkdirSync(path.join(at, "later"))
+    yield* TestClock.adjust(Duration.seconds(5))
+    assert.match(yield* Fiber.join(replaced), /root is gone, or another stands in its place/)
+    assert.match(yield* Fiber.join(grown), /later has become a folder/)
+  })
+)
+
+it.scoped("is told at once of a folder that comes to a path that was missing", () =>
+  Effect.gen(function* () {
+    const at = yield* folder
+    const grown = yield* endOf(make(), path.join(at, "later"))
+    fs.mkdirSync(path.join(at, "later"))
+    assert.match(yield* Fiber.join(grown), /later has become a folder/)
+  })
+)
