@@ -5,6 +5,7 @@ const program = [
   "test/cli/program/**/*.test.ts",
   "test/mcp/**/*.test.ts",
   "test/durability.test.ts",
+  "test/durability.graph.test.ts",
   "test/docs.test.ts",
   "test/packages.test.ts"
 ]

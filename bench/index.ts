@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, string>> = {
   keyword: "the keyword leg held against FTS5 on collections, then timed at sizes: indexing, bytes, queries",
   graph: "what the knowledge graph costs: indexing, size, `graph build`, queries",
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
+  graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
   terms: "index terms and highlighting",
   verdicts: "what is said of 198 claims about real passages, labelled by hand",
   citations: "the support of citations that hold and of others, on a dataset",

@@ -92,7 +92,11 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
   }
   const under = keyOf(heading.at(-1) ?? "")
   if (tellsSomething(under)) add(under, "heads", nowhere)
-  if (source !== undefined) for (const link of links(text, source)) add(link.key, link.relation, link)
+  if (source !== undefined) {
+    const own = new Set(pathKeys(source))
+    // A page that links to a place of its own says nothing by it.
+    for (const link of links(text, source)) if (!own.has(link.key)) add(link.key, link.relation, link)
+  }
   const addNamed = (spans: ReadonlyArray<Span>): void => {
     for (const span of spans) {
       if (found.length >= mostMentions) return

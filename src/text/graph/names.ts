@@ -8,6 +8,12 @@ const joiners = new Set("of the de la le du van von der den del di da dos al el 
 /** Small words that stand between two names as often as inside one. */
 const linkers = new Set("and for in on to with at from by".split(" "))
 
+/** Of the joiners those behind which a part may be a name of its own: "England" in "Bank of England". */
+const parting = new Set(["of", "the"])
+
+/** Begin names of several words, and are none. */
+const seasons = new Set(["spring", "summer", "autumn", "winter"])
+
 /** Capitalised, and no names. */
 const common = new Set(
   (
@@ -15,7 +21,17 @@ const common = new Set(
     "monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter i " +
     "also however although though while after before during since until because there here see note " +
     "mr mrs ms dr prof one two three several many some most other such both each every all any another " +
-    "yes figure table section chapter page example"
+    "yes figure table section chapter page example array list number filter default defaults returns"
+  ).split(" ")
+)
+
+/** Written large behind "of" in a title or an office, and no names by themselves. */
+const general = new Set(
+  (
+    "north south east west union representatives year years truth freedom liberty justice peace war wars law laws state states nations people republic " +
+    "police court defence defense interior treasury finance commerce trade labor labour transport agriculture health " +
+    "education art arts science sciences technology engineering medicine music film television honor honour fame power " +
+    "church god lords commons staff time life death love night day light fire earth world king kings queen men women children"
   ).split(" ")
 )
 
@@ -23,10 +39,24 @@ const common = new Set(
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
 
 const longest = 8
+/** So many capitals in a row, with nothing between them, are cells of a table. */
+const longestPlain = 5
+
+/** "Han-manufactured", "IPv6-only": what follows the hyphen makes an adjective of a name. */
+const adjective =
+  /\p{L}-\p{Ll}*(?:ed|ing|ent|ant|able|ible|ive|al|ic|ly|like|wide|free|only|born|based|style|type|era|run|built)$/u
+
+/** What ends a sentence; a text of some length that has none is a table or a list of labels, whose cells run together. */
+const sentenceEnd = /[.!?\u3002](?:["'\u2019\u201d)\]]{0,2})(?:\s|$)/u
+const shortestTable = 100
 
 /** A word that may open a name, or be one. */
 const mayOpen = (word: Word): boolean =>
-  word.capital && !functionWords.has(word.lower) && !common.has(word.lower) && !german.has(word.lower)
+  word.capital &&
+  !adjective.test(word.text) &&
+  !functionWords.has(word.lower) &&
+  !common.has(word.lower) &&
+  !german.has(word.lower)
 
 /**
  * The names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"), their
@@ -40,18 +70,26 @@ export const names = (text: string): ReadonlyArray<Span> => {
     if (word.capital && !word.opens) inside.set(word.lower, (inside.get(word.lower) ?? 0) + 1)
     if (word.text.length <= 6 && german.has(word.lower)) nouns++
   }
-  const singleWords = nouns * 12 < all.length
+  const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
+  const isGerman = nouns * 12 >= all.length
+  const small = new Set(all.flatMap((word) => (word.capital ? [] : [word.text])))
   const found = new Map<number, Span>()
 
   const add = (from: number, to: number): void => {
-    while (from <= to && !mayOpen(all[from]!)) from++
-    while (to >= from && !all[to]!.capital && !/^\p{N}/u.test(all[to]!.text)) to--
+    while (from <= to && !mayOpen(all[from]!) && !(from < to && seasons.has(all[from]!.lower))) from++
+    const last = to
+    while (to >= from && (all[to]!.capital ? isSentence(all[to]!) : !/^\p{N}/u.test(all[to]!.text))) to--
     if (from > to || to - from >= longest) return
+    if (to - from >= longestPlain && all.slice(from, to + 1).every(({ capital }) => capital)) return
     const first = all[from]!
-    if (!singleWords && all.slice(from, to + 1).some(({ capital }) => !capital)) return
+    // "RESULTS There" is a label and a sentence.
+    if (from === to && to < last && first.opens && all[to + 1]!.capital) return
+    if (isGerman && all.slice(from, to + 1).some(({ capital }) => !capital)) return
     if (from === to) {
       const telling = /\p{Lu}.*\p{Lu}|\p{N}/u.test(first.text)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
+      // Written small too, it is a noun.
+      if (!telling && small.has(first.lower)) return
     }
     const span = { start: first.start, end: all[to]!.end }
     found.set(span.start * 65_536 + Math.min(65_535, span.end - span.start), span)
@@ -59,7 +97,11 @@ export const names = (text: string): ReadonlyArray<Span> => {
 
   for (let from = 0; from < all.length; from++) {
     if (!all[from]!.capital) continue
-    const to = addRun(all, from, add, (word) => (inside.get(word.lower) ?? 0) > 1)
+    const to = addRun(all, from, add, {
+      isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
+      isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
+      isNoun: ({ lower }) => small.has(lower) || /(?:ing|ed|ly)$/u.test(lower)
+    })
     from = to
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
@@ -70,13 +112,30 @@ const addRun = (
   all: ReadonlyArray<Word>,
   from: number,
   add: (from: number, to: number) => void,
-  isRepeated: (word: Word) => boolean
+  {
+    isNoun,
+    isOne,
+    isRepeated
+  }: {
+    /** Stands small elsewhere in the text, or is none that names begin with. */
+    readonly isNoun: (word: Word) => boolean
+    /** What "and" joins is one name. */
+    readonly isOne: (first: number, last: number) => boolean
+    readonly isRepeated: (word: Word) => boolean
+  }
 ): number => {
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
   let last = from
   for (let i = from + 1; i < all.length && all[i]!.adjacent && !all[i]!.opens; i++) {
     const word = all[i]!
+    // A table's next cell.
+    // "Active 13 April".
+    if (common.has(word.lower) && last === i - 1 && /^\p{N}/u.test(all[last]!.text)) {
+      last--
+      break
+    }
+    if (word.capital && (word.text === all[i - 1]!.text || /^\p{N}{3}/u.test(all[i - 1]!.text))) break
     if (word.capital || (/^\p{N}/u.test(word.text) && all[i - 1]!.capital)) last = i
     else if (linkers.has(word.text)) {
       if (last >= begins) parts.push([begins, last])
@@ -85,13 +144,20 @@ const addRun = (
   }
   if (begins <= last) parts.push([begins, last])
   for (const [index, [a, b]] of parts.entries()) {
-    add(a, b)
+    // "Following the BUA" names the BUA.
+    if (all[a]!.opens && b > a + 1 && all[a + 1]!.text === "the" && (isNoun(all[a]!) || all[a]!.lower.endsWith("s"))) {
+      add(a + 2, b)
+      continue
+    }
+    // "Center for Wooden Boats" begins with no name.
+    if (a < b || parts.length === 1 || all[b + 1]?.text !== "for") add(a, b)
     // "Under Lincoln" names Lincoln, "David Lauren" nobody called Lauren, unless he is called so elsewhere.
-    if (all[a]!.opens && b > a && (b > a + 1 || isRepeated(all[b]!))) add(a + 1, b)
-    const next = parts[index + 1]
+    if (all[a]!.opens && b > a && (b > a + 1 ? isNoun(all[a]!) : isRepeated(all[b]!))) add(a + 1, b)
     // "Marks and Spencer" is one; two of several words are two.
-    if (next !== undefined && a === b && next[0] === next[1]) add(a, next[1])
-    addJoined(all, a, b, add)
+    const next = parts[index + 1]
+    const joins = next !== undefined && a === b && next[0] === next[1] && all[b + 1]!.text === "and"
+    if (joins && isOne(a, next[1])) add(a, next[1])
+    addJoined(all, a, b, add, isRepeated)
   }
   return last
 }
@@ -101,13 +167,29 @@ const addJoined = (
   all: ReadonlyArray<Word>,
   from: number,
   to: number,
-  add: (from: number, to: number) => void
+  add: (from: number, to: number) => void,
+  isRepeated: (word: Word) => boolean
 ): void => {
   let begins = from
+  let joiner = ""
   for (let i = from + 1; i <= to; i++) {
     if (all[i]!.capital || !joiners.has(all[i]!.text)) continue
     if (i > begins && all[i]!.text === "the") add(begins, i - 1)
     begins = i + 1
+    joiner = all[i]!.text
   }
-  if (begins > from) add(begins, to)
+  const holds = begins < to || isRepeated(all[to]!) || (parting.has(joiner) && !general.has(all[to]!.lower))
+  if (begins > from && holds) add(begins, to)
 }
+
+/** Quoted, or said twice: "Marks and Spencer", where "Uruguay and Suriname" are two. */
+const isOne = (text: string, start: number, end: number): boolean => {
+  const phrase = text.slice(start, end)
+  return /["\u201c\u2018'*_]/u.test(text.charAt(start - 1)) || text.indexOf(phrase) !== text.lastIndexOf(phrase)
+}
+
+/** "IPv4" or "NATO", which is a name in itself. */
+const isMark = ({ text }: Word): boolean => /\p{Lu}.*\p{Lu}|\p{N}/u.test(text)
+
+/** A capital that begins a sentence behind a label: "RESULTS There". */
+const isSentence = (word: Word): boolean => word.text.length > 1 && functionWords.has(word.lower) && !isMark(word)

@@ -8,10 +8,15 @@ const name = /^[\p{L}_$@.<-][\p{L}\p{N}_$.:#-]{0,60}(?: [\p{L}\p{N}_.-]{1,60}){0
 
 const words = /(?:--)?[A-Za-z_]\w*(?:(?:::|[.-])\w+)*/gu
 
+/** Base64 and the like: capitals all over a long word. */
+const isNoise = (word: string): boolean =>
+  word.length >= 12 && 4 * (word.match(/[a-z0-9](?=[A-Z])/gu) ?? []).length >= word.length
+
 /** Shaped as code is: an option, snake_case, camelCase, PascalCase of two humps, a path of names that is called. */
 const isCode = (word: string, next: string | undefined): boolean => {
   if (word.startsWith("--")) return word.length >= 4
   if (word.includes("-")) return false
+  if (isNoise(word)) return false
   if (/[a-z0-9]_[a-z0-9]/iu.test(word) || /[a-z0-9][A-Z][a-z0-9]/u.test(word)) return true
   return next === "(" && /[:.]/u.test(word)
 }
@@ -31,7 +36,7 @@ export const symbols = (text: string): ReadonlyArray<Span> => {
   const found: Array<Span> = []
   if (text.includes("`")) {
     for (const { 1: inside, index } of text.matchAll(spans)) {
-      if (name.test(inside!) && !values.has(inside!.toLowerCase()))
+      if (name.test(inside!) && !values.has(inside!.toLowerCase().replace(/^<|>$/gu, "")))
         found.push({ start: index + 1, end: index + 1 + inside!.length })
     }
   }

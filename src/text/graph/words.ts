@@ -28,6 +28,7 @@ const opensByDash = (gap: string): boolean => {
 /** A heading may write all its words large. */
 const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
 
+const apostrophe = /['’]/u
 const inside = new Set("'’&.-")
 
 /** Of no word, of one, a small letter, a capital. */
@@ -75,6 +76,9 @@ export const words = (text: string): ReadonlyArray<Word> => {
     for (;;) {
       at += widthAt(text, at)
       let next = at < text.length ? classAt(text, at) : none!
+      // "d'Ampezzo" goes on with a name.
+      if (at === start + 1 && isSmall && apostrophe.test(text.charAt(at)) && classAt(text, at + 1) === large)
+        capital = true
       if (next === none && inside.has(text.charAt(at)) && at + 1 < text.length && classAt(text, at + 1) > none!) {
         at += 1
         next = classAt(text, at)
@@ -103,7 +107,10 @@ export const words = (text: string): ReadonlyArray<Word> => {
       adjacent: isPlain || (before !== undefined && (stop || joined.test(gap))),
       opens:
         before === undefined ||
-        (!isPlain && !stop && gap.length > 1 && (ending.test(gap) || opensByDash(gap) || /\n\s*\n/u.test(gap)))
+        (!isPlain &&
+          !stop &&
+          gap.length > 1 &&
+          (ending.test(gap) || gap.includes("//") || opensByDash(gap) || /\n\s*\n/u.test(gap)))
     })
     last = at
     before = word

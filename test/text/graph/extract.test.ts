@@ -19,8 +19,14 @@ describe("names", () => {
     assert.deepStrictEqual(found("Nothing was said. Publix opened. A Publix store."), ["Publix", "Publix"])
     assert.deepStrictEqual(found("Die Funktion ist ein Teil der Sprache, und das Buch mit den Listen ist gut."), [])
   })
-  it("may be joined by and, and then are its parts as well", () => {
-    assert.deepStrictEqual(found("by Marks and Spencer today"), ["Marks and Spencer", "Marks", "Spencer"])
+  it("may be joined by and, where they are quoted or said twice, and then are its parts as well", () => {
+    assert.deepStrictEqual(found('by "Marks and Spencer" today'), ["Marks and Spencer", "Marks", "Spencer"])
+    assert.deepStrictEqual(found("in Uruguay and Suriname, from Africa to India"), [
+      "Uruguay",
+      "Suriname",
+      "Africa",
+      "India"
+    ])
   })
 })
 
@@ -33,6 +39,34 @@ describe("no names", () => {
     ])
     assert.deepStrictEqual(found("It joins Kathleen Turner and Danny DeVito."), ["Kathleen Turner", "Danny DeVito"])
     assert.deepStrictEqual(found("so\n\n## Clean Up Test Data\n\n- Whether it is so\n- `x` - Default: 3"), [])
+    assert.deepStrictEqual(found("We asked the Inspector General of Police, of the Red River of the North."), [
+      "Inspector General of Police",
+      "Red River of the North"
+    ])
+    assert.deepStrictEqual(found("Following the BUA it ended. RESULTS There was one. CONCLUSIONS This was it."), [
+      "BUA"
+    ])
+    assert.deepStrictEqual(found("the Han-manufactured iron, WebSocket-related headers, an X-ray"), ["X-ray"])
+    assert.deepStrictEqual(
+      found("in Cortina d'Ampezzo at the Summer Olympics of the Year, led by Le Marchand de Lignery"),
+      ["Cortina d'Ampezzo", "Summer Olympics of the Year", "Le Marchand de Lignery"]
+    )
+    assert.deepStrictEqual(
+      found("the Runners - up Cleveland Cavaliers Finals MVP Kevin Durant of HTTP 307 UNDICI 16241"),
+      ["Runners", "HTTP 307", "UNDICI 16241"]
+    )
+    assert.deepStrictEqual(found("resolve both IPv4 and IPv6 here // Record once"), ["IPv4", "IPv6"])
+    assert.deepStrictEqual(found("It was so. Paul David Stevens was born. Actor Ann Lee Smith met another actor."), [
+      "Paul David Stevens",
+      "Actor Ann Lee Smith",
+      "Ann Lee Smith"
+    ])
+    assert.deepStrictEqual(
+      found(
+        "Broadcast area of the station Picture format of the programme Audio format of the programme House of Tudor Tudor rose Country Kingdom of Ruritania"
+      ),
+      ["House of Tudor", "Country Kingdom of Ruritania"]
+    )
     assert.deepStrictEqual(found("see mozilla.org/docs/Web/API and the ERR_LENGTH_MISMATCH of it"), [])
   })
 })
