@@ -18,6 +18,8 @@ const benches: Readonly<Record<string, string>> = {
   citations: "the support of citations that hold and of others, on a dataset",
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
+  faults:
+    "a disk that fails at each write, sync and truncation in turn, below serve, index, delete and compact (STRIDE)",
   soak: "RssAnon and what it is made of while queries, writes and deletes go on (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",

@@ -94,6 +94,36 @@ it.scopedLive("says where prefixes alone differ", () =>
   })
 )
 
+it.scopedLive(
+  "embeds queries and passages behind the recorded prefixes where the backend is auto, whatever is configured",
+  () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* startOllama()
+      const open = yield* makeIndex
+      const first = {
+        backend: "auto",
+        url,
+        model: "all-minilm",
+        query_prefix: "ask: ",
+        passage_prefix: "say: "
+      } as const
+      yield* open(first)(add)
+      const said = () => asked.filter(({ path }) => path === "/api/embed").map(({ body }) => String(body.input))
+      for (const since of [{}, { query_prefix: "other: ", passage_prefix: "other: " }]) {
+        const now = open({ backend: "auto", url, model: "all-minilm", ...since })
+        const before = said().length
+        yield* now(
+          Effect.flatMap(opened, ({ embedPassages, embedQuery }) =>
+            Effect.zip(embedQuery("when is high water"), embedPassages(["the tide"]))
+          )
+        )
+        assert.includeMembers(said().slice(before), ["ask: when is high water", "say: the tide"])
+        const { passagePrefix, queryPrefix } = (yield* now(recorded)).embedder
+        assert.deepStrictEqual([queryPrefix, passagePrefix], ["ask: ", "say: "])
+      }
+    })
+)
+
 it.scopedLive("embeds anew on demand though the embedder is the same", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* startOllama()

@@ -22,7 +22,17 @@ export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyA
 
 const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+/** By code points, as UTF-8 is ordered: a store may have to choose between equals too, and orders so. */
+const byText = (a: string, b: string): number => {
+  if (a === b) return 0
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
+}
+
+/** Surrogates stand for what comes after all that one unit can say; the end of a text comes first. */
+const rankOf = (unit: number): number =>
+  Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 
 /** The order of passages with equal scores: by doc_id, then collection and ordinal. Where a passage stands is read only once asked for. */
 export class TieOrder<E> {

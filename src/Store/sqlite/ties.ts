@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import type { Scored } from "../../model/Scored.ts"
 import { list } from "./rows.ts"
 
-/** As many equals are handed over, for their places to be looked up; of more, those that come first. */
-const mostTied = 10_000
+/** So many equals are handed over, for their places to be looked up; of more, those that come first. */
+const mostTied = (depth: number): number => 2 * depth
 
 /** All of some passages with equal scores, or of very many the first `depth` by their places. */
 export const firstOf = (
@@ -13,7 +13,7 @@ export const firstOf = (
   ids: ReadonlyArray<number>,
   depth: number
 ): Effect.Effect<ReadonlyArray<number>, SqlError> =>
-  ids.length <= mostTied
+  ids.length <= mostTied(depth)
     ? Effect.succeed(ids)
     : Effect.map(
         sql.unsafe<{ readonly id: number }>(
@@ -34,7 +34,7 @@ export const thinned = Effect.fnUntraced(function* (
 ) {
   const last = scored[depth - 1]?.score
   const tied = scored.flatMap(({ id, score }) => (score === last ? [id] : []))
-  if (tied.length <= mostTied) return scored
+  if (tied.length <= mostTied(depth)) return scored
   const kept = new Set([...(yield* firstOf(sql, tied, depth)), ...asked])
   return scored.filter(({ id, score }) => score !== last || kept.has(id))
 })

@@ -30,9 +30,22 @@ const patience = 100
 
 const entry = { source: "Store/threads/worker.ts", built: "storeWorker.js" }
 
+/**
+ * Room for what a thread has just made. V8 would let it grow to 48 MB in each of them, and never gives it back while
+ * calls come in.
+ */
+const youngMb = 12
+
 const spawn = (given: ThreadData): Worker =>
-  // What a thread leaves open stays so: closing it would take the locks of all other threads.
-  startWorker(entry, { ...given, raw: held(given.filename) }, { trackUnmanagedFds: false })
+  startWorker(
+    entry,
+    { ...given, raw: held(given.filename) },
+    {
+      // What a thread leaves open stays so: closing it would take the locks of all other threads.
+      trackUnmanagedFds: false,
+      resourceLimits: { maxYoungGenerationSizeMb: youngMb }
+    }
+  )
 
 const end = (worker: Worker): Effect.Effect<void> =>
   Effect.promise(async () => {
