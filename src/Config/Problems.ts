@@ -41,7 +41,7 @@ const secretVariable = (path: ReadonlyArray<string>): string | undefined => {
 }
 
 const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boolean): Effect.Effect<ConfigProblem> =>
-  Effect.gen(function* () {
+  Effect.sync(() => {
     const key = path.join(".")
     const [first = "", second] = path
     const secret = secretVariable(path)
@@ -49,12 +49,12 @@ const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boole
       return { where, key, detail: `${key}: keys are not read from a file; set the environment variable ${secret}` }
     }
     if (isSection) {
-      const nearest = yield* nearestSections(first)
+      const nearest = nearestSections(first)
       const allowed = sections.join(", ")
       const hint = nearest.length > 0 ? `did you mean [${nearest.join("] or [")}]?` : `the sections are ${allowed}`
       return { where, key, allowed, nearest, detail: `unknown section [${key}]; ${hint}` }
     }
-    const nearest = yield* second === undefined ? nearestKeys(undefined, first) : nearestKeys(first, second)
+    const nearest = second === undefined ? nearestKeys(undefined, first) : nearestKeys(first, second)
     const siblings = keys.filter((known) => known.section === (second === undefined ? undefined : first))
     const allowed = siblings.map((known) => known.name).join(", ")
     const place = second === undefined ? "the keys outside a section are" : `[${first}] has`
@@ -63,14 +63,17 @@ const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boole
   })
 
 export const unknownVariable = (variable: string): Effect.Effect<ConfigProblem> =>
-  Effect.map(nearestVariables(variable), (nearest) => ({
-    where: `environment variable ${variable}`,
-    nearest,
-    detail:
-      nearest.length > 0
-        ? `unknown; did you mean ${either(nearest)}?`
-        : "unknown; a key is set by CLEW_<SECTION>_<KEY>, like CLEW_PIPELINE_CHUNK_SIZE"
-  }))
+  Effect.sync(() => {
+    const nearest = nearestVariables(variable)
+    return {
+      where: `environment variable ${variable}`,
+      nearest,
+      detail:
+        nearest.length > 0
+          ? `unknown; did you mean ${either(nearest)}?`
+          : "unknown; a key is set by CLEW_<SECTION>_<KEY>, like CLEW_PIPELINE_CHUNK_SIZE"
+    }
+  })
 
 /** Keys that say where documents are sent. */
 export const addressKeys: ReadonlyArray<KeyPath> = [

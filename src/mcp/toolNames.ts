@@ -1,5 +1,5 @@
 import * as Either from "effect/Either"
-import { didYouMean } from "./nearest.ts"
+import { didYouMean } from "../text/nearest.ts"
 
 /** Apart from the tools themselves, so that the server's start needs none of them. A test holds the two together. */
 export const toolNames = [

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
-import { allowance, distance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
+import { distance } from "../text/distance.ts"
+import { allowance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
 import { Arena } from "./Arena.ts"
 import { BlockReader } from "./block.ts"
 import { blockOf } from "./head.ts"

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { distance, spelledWords, termsNearby, writtenAs } from "../../src/text/spelling.ts"
+import { distance } from "../../src/text/distance.ts"
+import { spelledWords, termsNearby, writtenAs } from "../../src/text/spelling.ts"
 
 it("counts letters added, taken away, changed and swapped", () => {
   assert.strictEqual(distance("receive", "receive", 1), 0)

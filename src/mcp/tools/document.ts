@@ -1,11 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { distance } from "fastest-levenshtein"
 import { orEmpty } from "../../Collections.ts"
 import { Indexer } from "../../Indexer.ts"
 import { type CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import { Store } from "../../Store.ts"
+import { nearest } from "../../text/nearest.ts"
 import { bounded, sourceCharacters } from "../../text/prompt.ts"
 import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
 
@@ -61,11 +61,9 @@ const similar = Effect.fnUntraced(function* (collections: ReadonlyArray<Collecti
   const found = (yield* Effect.forEach(collections, (collection) =>
     Effect.forEach(globs, (glob) => matching(collection, glob, 500))
   )).flat(2)
-  return [...new Map(found.map((each) => [`${each.collection}/${each.docId}`, each])).values()]
-    .map((each) => ({ ...each, away: distance(nameOf(each.source).toLowerCase(), name.toLowerCase()) }))
-    .filter(({ away }) => away <= Math.max(2, name.length / 3))
-    .sort((a, b) => a.away - b.away)
-    .slice(0, 3)
+  const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
+  const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])
+  return each.filter(({ source }) => near.includes(nameOf(source))).slice(0, 3)
 })
 
 const nameOf = (source: string): string => bounded(source.slice(source.lastIndexOf("/") + 1), 100)
