@@ -105,6 +105,7 @@ it.scopedLive("explains scores where that is asked for", () =>
     assert.deepInclude(json.results[0].explain.keyword.terms[0], { term: "harbour", text: 1 })
     assert.deepInclude(json.explain, { passages: 2, filtered: 2, rrf_k: 10 })
     assert.deepStrictEqual(Object.keys(json.explain.stages_us).sort(), [
+      "context",
       "embed",
       "fuse",
       "keyword",
