@@ -34,9 +34,13 @@ export class Embedder extends Context.Tag("clew/Embedder")<
      * without it knows all.
      */
     readonly knownShare?: (text: string) => Effect.Effect<number, EmbedderUnavailable>
-    /** Order of results matches order of texts; vectors are L2-normalised. */
+    /**
+     * Order of results matches order of texts; vectors are L2-normalised. `told` is called for a text, by its place, that
+     * was taken only in part or not at all, with what to say of it.
+     */
     readonly embedPassages: (
-      texts: ReadonlyArray<string>
+      texts: ReadonlyArray<string>,
+      told?: (at: number, what: string) => Effect.Effect<void>
     ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
     /** For who cannot wait: fails at once where the embedder is known to be down. One that cannot be down has none. */
     readonly urgent?: {

@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import { Embedders } from "./Embedders.ts"
-import { embedAll, textsOf } from "./Indexer/embedding.ts"
+import { embedAll, placesOf, textsOf } from "./Indexer/embedding.ts"
 import { derivingId, fingerprinting } from "./Indexer/identity.ts"
 import { slices } from "./Indexer/slices.ts"
 import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
@@ -165,7 +165,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       }
       const embedder = yield* embedders.forCollection(collection)
       const before = yield* embeddedBefore(collection, changed)
-      const vectors = yield* embedAll(embedder, textsOf(drafts, cut), before)
+      const vectors = yield* embedAll(embedder, textsOf(drafts, cut), before, placesOf(drafts, cut))
       let at = 0
       const documents = drafts.map((next, index): PreparedDocument => ({
         ...next,

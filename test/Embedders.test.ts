@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,6 +13,7 @@ import { defaultCollection } from "../src/model/Collection.ts"
 import { Reindexer } from "../src/upkeep/Reindexer.ts"
 import { Store } from "../src/Store.ts"
 import { startOllama } from "./ollama.ts"
+import { startOpenAi } from "./openAi.ts"
 
 /** An index file, opened anew with each configuration, as by one process after another. */
 const makeIndex = Effect.gen(function* () {
@@ -134,5 +136,41 @@ it.scopedLive("embeds anew on demand though the embedder is the same", () =>
     const { changed, done } = yield* now(reindex(true))
     assert.deepStrictEqual([changed, done], [true, 1])
     assert.isTrue(asked.slice(before).some(({ body }) => JSON.stringify(body.input).includes("tide")))
+  })
+)
+
+it.scopedLive(
+  "names the file of a passage that is too long for the model, and stores the others with their vectors",
+  () =>
+    Effect.gen(function* () {
+      const { faults, url } = yield* startOpenAi()
+      faults.mostWords = 20
+      const open = yield* makeIndex
+      const said: Array<string> = []
+      const logger = Logger.make(({ message }) => void said.push(String(message)))
+      const documents = ["short", "word ".repeat(60), "short too"].map((content, n) => ({
+        content,
+        metadata: { source: `docs/${n}.md` }
+      }))
+      const indexed = yield* open({ backend: "openai", url, model: "embed" })(
+        Effect.flatMap(Indexer, (indexer) => indexer.index(documents))
+      ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+      assert.deepStrictEqual(
+        indexed.map(({ status }) => status),
+        ["created", "created", "created"]
+      )
+      assert.deepStrictEqual(
+        said.filter((line) => line.startsWith("docs/")),
+        ["docs/1.md:1: longer than embed takes: only its beginning is searched by meaning"]
+      )
+    })
+)
+
+it.scopedLive("refuses a width that the packaged model does not have", () =>
+  Effect.gen(function* () {
+    const open = yield* makeIndex
+    const { message } = yield* Effect.flip(open({ backend: "builtin", dimensions: 128 })(add))
+    assert.match(message, /embedding\.dimensions is 128, but .* gives 256 and does not narrow them: take it out/)
+    yield* open({ backend: "builtin", dimensions: 256 })(add)
   })
 )

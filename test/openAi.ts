@@ -26,6 +26,12 @@ export interface Faults {
   refusesSystem?: boolean
   /** Seconds, as the header says. */
   retryAfter?: string | undefined
+  /** Never answers a request for the vectors of more texts. */
+  mostTexts?: number | undefined
+  /** Refuses a request with a text of more words, as one that is longer than the model takes. */
+  mostWords?: number | undefined
+  /** Refuses a request with this in a text. */
+  refusesText?: string | undefined
   /** Keeps the connection after the answer, and counts nothing. */
   staysOpen?: boolean
 }
@@ -113,14 +119,29 @@ export const startOpenAi = (answer: ReadonlyArray<string> = ["Hello", " world", 
           return response.end(faults.page.body)
         }
         if (path.split("?")[0]!.endsWith("/chat/completions")) return void chat(body, response)
+        const input: ReadonlyArray<string> = body.input
+        const refuseTexts = (status: number, message: string) => {
+          response.writeHead(status, { "content-type": "application/json" })
+          response.end(JSON.stringify({ error: { message } }))
+        }
+        const { mostTexts = Infinity, mostWords = Infinity, refusesText } = faults
+        if (input.length > mostTexts) return
+        if (input.some((text) => text.split(" ").length > mostWords)) {
+          return refuseTexts(400, `This model's maximum context length is ${mostWords} tokens`)
+        }
+        if (refusesText !== undefined && input.some((text) => text.includes(refusesText))) {
+          return refuseTexts(400, "The response was filtered")
+        }
         // Out of order, which `index` allows.
         const data = body.input.map((text: string, index: number) => ({
           object: "embedding",
           index,
-          embedding: embed(text)
+          embedding: embed(text).slice(0, body.dimensions)
         }))
         response.writeHead(200, { "content-type": "application/json" })
-        response.end(JSON.stringify({ object: "list", model: body.model, data: data.reverse() }))
+        response.end(
+          JSON.stringify({ object: "list", model: body.model, data: data.reverse(), usage: { prompt_tokens: 3 } })
+        )
       })
     })
     const port = yield* Effect.async<number>((resume) => {

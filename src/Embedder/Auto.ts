@@ -32,7 +32,7 @@ export const make = (config: RemoteConfig, builtin: Embedder["Type"]) =>
       identity: Effect.flatMap(picked, ({ identity }) => identity),
       embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
       knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
-      embedPassages: (texts) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts)),
+      embedPassages: (texts, told) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts, told)),
       urgent: {
         identity: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.identity ?? identity),
         check: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.check ?? identity)

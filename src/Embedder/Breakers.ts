@@ -135,8 +135,8 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
         identity: first(raw.identity),
         embedQuery: (text) =>
           text.trim() === "" ? raw.embedQuery(text) : Effect.zipRight(gate, watch(raw.embedQuery(text), probe)),
-        embedPassages: (texts) =>
-          texts.length === 0 ? raw.embedPassages(texts) : watch(raw.embedPassages(texts), probe),
+        embedPassages: (texts, told?) =>
+          texts.length === 0 ? raw.embedPassages(texts) : watch(raw.embedPassages(texts, told), probe),
         urgent: {
           identity: Effect.zipRight(gate, first(inTime)),
           check: Effect.zipRight(

@@ -2,9 +2,9 @@ import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { EmbeddingConfig } from "../Config.ts"
-import { Embedder } from "../Embedder.ts"
+import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import * as Embedders from "../Embedders.ts"
-import type { EmbedderIdentity } from "../model/Collection.ts"
+import { describeEmbedder, type EmbedderIdentity } from "../model/Collection.ts"
 import { packagedModel } from "../packaged/model.ts"
 import { makeTurns } from "../runtime/Turn.ts"
 import * as Auto from "./Auto.ts"
@@ -16,6 +16,22 @@ import * as Builtin from "./Builtin.ts"
 const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
   model === packagedModel ? undefined : model.replace(/@[0-9a-f]{8}$/, "")
 
+/** The same where it has the width that is asked for; its vectors are as wide as they are. */
+const ofWidth = (embedder: Embedder["Type"], dimensions: number | undefined): Embedder["Type"] =>
+  dimensions === undefined
+    ? embedder
+    : {
+        ...embedder,
+        identity: Effect.filterOrFail(
+          embedder.identity,
+          (identity) => identity.dimensions === dimensions,
+          (identity) =>
+            new EmbedderUnavailable({
+              reason: `embedding.dimensions is ${dimensions}, but ${describeEmbedder(identity)} gives ${identity.dimensions} and does not narrow them: take it out`
+            })
+        )
+      }
+
 /** The embedder that the configuration names, for new collections, and those that collections record. */
 export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
   Layer.unwrapEffect(
@@ -25,7 +41,8 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
       const { backend, model, passagePrefix, queryPrefix } = config
       const path = yield* Path.Path
       const isFolder = backend === "builtin" || (model !== undefined && path.isAbsolute(model))
-      const builtin = yield* Builtin.make({ folder: isFolder ? model : undefined, queryPrefix, passagePrefix })
+      const made = yield* Builtin.make({ folder: isFolder ? model : undefined, queryPrefix, passagePrefix })
+      const builtin = backend === "builtin" ? ofWidth(made, config.dimensions) : made
       const configured = isRemote(backend)
         ? yield* remote(config, backend)
         : backend === "builtin" || isFolder

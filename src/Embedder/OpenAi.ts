@@ -7,7 +7,8 @@ import type { Embedder } from "../Embedder.ts"
 import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
 import type { Turns } from "../runtime/Turn.ts"
 import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, Numbers, RequestFailed } from "./remote.ts"
+import { makeRemote, Numbers } from "./remote.ts"
+import { RequestFailed } from "./requests.ts"
 
 export interface OpenAiOptions extends OpenAiServer {
   readonly model: string
@@ -23,8 +24,12 @@ export interface OpenAiOptions extends OpenAiServer {
 }
 
 const Embeddings = Schema.Struct({
-  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Numbers }))
+  data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Numbers })),
+  usage: Schema.optional(Schema.NullOr(Schema.Struct({ prompt_tokens: Schema.optional(Schema.Number) })))
 })
+
+const failed = ({ reason, retryable, status, waitMs }: OpenAiError) =>
+  new RequestFailed({ reason, retryable, status, waitMs })
 
 /** Embeddings by any server that speaks OpenAI's `/v1/embeddings`: llama.cpp, vLLM, LM Studio and others. */
 export const make = (
@@ -33,18 +38,30 @@ export const make = (
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
     const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
-    const failed = (error: OpenAiError) =>
-      new RequestFailed({ reason: error.reason, retryable: error.retryable, status: error.status })
+    // Servers whose models do not narrow their vectors refuse to be asked; what comes then must be as wide all the same.
+    let asksWidth = dimensions !== undefined
+    const request = (input: ReadonlyArray<string>): Effect.Effect<HttpClientResponse.HttpClientResponse, OpenAiError> =>
+      post(options, "embeddings", {
+        model,
+        input,
+        encoding_format: "float",
+        ...(asksWidth ? { dimensions } : {})
+      }).pipe(
+        Effect.provideService(HttpClient.HttpClient, http),
+        Effect.catchIf(
+          ({ reason, status }) =>
+            asksWidth && (status === 400 || status === 422) && /dimension|matryoshka/i.test(reason),
+          () => {
+            asksWidth = false
+            return request(input)
+          }
+        )
+      )
     return makeRemote({
       ...options,
       backend: "openai",
       embed: (input) =>
-        post(options, "embeddings", {
-          model,
-          input,
-          encoding_format: "float",
-          ...(dimensions === undefined ? {} : { dimensions })
-        }).pipe(
+        request(input).pipe(
           Effect.mapError(failed),
           Effect.flatMap((response) =>
             Effect.mapError(
@@ -52,8 +69,10 @@ export const make = (
               () => new RequestFailed({ reason: noList, retryable: false })
             )
           ),
-          Effect.map(({ data }) => [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding)),
-          Effect.provideService(HttpClient.HttpClient, http)
+          Effect.map(({ data, usage }) => ({
+            vectors: [...data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding),
+            tokens: usage?.prompt_tokens
+          }))
         )
     })
   })

@@ -20,7 +20,8 @@ export interface Shared {
 
 export type RemoteConfig = EmbeddingConfig["Type"] & Shared
 
-interface Options extends RemoteConfig {
+interface Options extends Omit<RemoteConfig, "dimensions"> {
+  readonly dimensions: number | undefined
   readonly model: string
   readonly prefixes: Prefixes
 }
@@ -63,6 +64,12 @@ export const remote = (
     return yield* config.breakers.guard({
       name: `${backend} ${model}${width}`,
       patience: Math.min(queryTimeout, config.timeoutMs),
-      embedder: remotes[backend]({ ...config, model, prefixes: prefixesOf(model, given) })
+      // A collection keeps the width that it records.
+      embedder: remotes[backend]({
+        ...config,
+        model,
+        prefixes: prefixesOf(model, given),
+        dimensions: config.dimensions === undefined ? undefined : given.dimensions
+      })
     })
   })

@@ -1,11 +1,9 @@
 import * as Arr from "effect/Array"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
@@ -13,18 +11,8 @@ import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import type { Turns } from "../runtime/Turn.ts"
 import { queryTimeout } from "./Breakers.ts"
+import { harmless, isRefusal, makeRequests, type RequestFailed, type RequestsOptions, type Told } from "./requests.ts"
 import type { Prefixes } from "./prefixes.ts"
-
-/** A request that a server did not answer as it should. `retryable`: the same request may succeed later. */
-export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
-  reason: Schema.String,
-  retryable: Schema.Boolean,
-  /** HTTP status; none where no answer came. */
-  status: Schema.optional(Schema.Number)
-}) {}
-
-/** What servers answer when it is the texts that they do not take. */
-const refusals: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 
 /** A vector as a server sends it. Declared as a whole, since a schema of its numbers one by one takes longer than their JSON. */
 export const Numbers = Schema.declare(
@@ -45,18 +33,13 @@ export interface RemoteOptions {
   readonly queryTimeoutMs?: number | undefined
   /** Which weights the model's name stands for, where the server tells. */
   readonly digest?: Effect.Effect<string | undefined> | undefined
+  /** The width that is asked for, where one is. */
+  readonly dimensions?: number | undefined
   /** A vector for each text, in their order, each of finite numbers. */
-  readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<number>>, RequestFailed>
+  readonly embed: RequestsOptions["embed"]
+  /** A text that is too long, cut by the server itself; without it, its beginning is sent. */
+  readonly embedCut?: RequestsOptions["embedCut"]
 }
-
-/** More attempts, later each time and at random moments, so that callers do not come back all at once. */
-const attempts = (more: number) =>
-  Schedule.exponential(Duration.millis(200), 2.5).pipe(Schedule.jittered, Schedule.intersect(Schedule.recurs(more)))
-
-/** About two seconds more for passages; a query has somebody waiting, who may be answered by keywords instead. */
-const patience = { patient: attempts(3), urgent: attempts(1) }
-
-type Patience = keyof typeof patience
 
 /** L2-normalised; none where the model gave no direction. */
 const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
@@ -70,32 +53,21 @@ const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
  */
 export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
-    const { backend, batchSize, model, prefixes, timeoutMs, turns } = options
+    const { backend, batchSize, dimensions, model, prefixes, timeoutMs } = options
     const unavailable = (reason: string, refused = false) =>
       new EmbedderUnavailable({ reason: `${backend} ${model}: ${reason}`, ...(refused ? { refused } : {}) })
 
-    const request = Effect.fn("Embedder.request")((texts: ReadonlyArray<string>, urgency: Patience) =>
-      options.embed(texts).pipe(
-        Effect.timeoutFail({
-          duration: Duration.millis(timeoutMs),
-          onTimeout: () => new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false })
-        }),
-        Effect.filterOrFail(
-          (vectors) => vectors.length === texts.length,
-          (vectors) =>
-            new RequestFailed({
-              reason: `gave ${vectors.length} vectors for ${texts.length} texts`,
-              retryable: false
-            })
-        ),
-        turns[urgency],
-        Effect.retry({ schedule: patience[urgency], while: (error) => error.retryable }),
-        Effect.mapError(({ reason, status }) => unavailable(reason, refusals.has(status)))
-      )
-    )
+    const queryMs = Math.min(timeoutMs, options.queryTimeoutMs ?? queryTimeout)
+    const requests = makeRequests({ ...options, queryMs })
+    const failed = (error: RequestFailed) => unavailable(error.reason, isRefusal(error))
 
     const identify = Effect.gen(function* () {
-      const [vector] = yield* request(["width"], "urgent")
+      const [vector] = yield* Effect.mapError(requests.urgent([harmless]), failed)
+      if (dimensions !== undefined && vector!.length !== dimensions) {
+        return yield* unavailable(
+          `embedding.dimensions is ${dimensions}, but the model gives ${vector!.length} and does not narrow them: set ${vector!.length}, or take it out`
+        )
+      }
       const digest = yield* options.digest ?? Effect.succeed(undefined)
       return {
         backend,
@@ -126,19 +98,28 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       )
     })
 
-    const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, urgency: Patience) {
-      const { dimensions } = yield* identity
-      const ask = (part: ReadonlyArray<string>) => request(part, urgency)
-      const answers = yield* Effect.forEach(Arr.chunksOf(texts, batchSize), ask, { concurrency: "unbounded" })
-      const vectors = answers.flat()
-      const other = vectors.find((vector) => vector.length !== dimensions)
-      if (other !== undefined) {
-        return yield* unavailable(`gave vectors of ${other.length} dimensions where it gave ${dimensions} before`)
-      }
-      return vectors.map(toVector)
+    const checked = (vectors: ReadonlyArray<ReadonlyArray<number> | undefined>, width: number) => {
+      const other = vectors.find((vector) => vector !== undefined && vector.length !== width)
+      return other === undefined
+        ? Effect.succeed(vectors.map((vector) => (vector === undefined ? Option.none() : toVector(vector))))
+        : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions where it gave ${width} before`))
+    }
+
+    const embedUrgently = Effect.fn("Embedder.embedQuery")(function* (text: string) {
+      const { dimensions: width } = yield* identity
+      return (yield* checked(yield* Effect.mapError(requests.urgent([text]), failed), width))[0]!
     })
 
-    const queryMs = Math.min(timeoutMs, options.queryTimeoutMs ?? queryTimeout)
+    const embed = Effect.fn("Embedder.embed")(function* (texts: ReadonlyArray<string>, told: Told) {
+      const { dimensions: width } = yield* identity
+      const answers = yield* Effect.forEach(
+        Arr.chunksOf(texts, batchSize),
+        (part, at) => Effect.mapError(requests.passages(part, at * batchSize, told), failed),
+        { concurrency: "unbounded" }
+      )
+      return yield* checked(answers.flat(), width)
+    })
+
     let lingering = false
 
     /**
@@ -163,18 +144,13 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
 
     return {
       identity,
-      embedQuery: (text) =>
-        text.trim() === ""
-          ? Effect.succeedNone
-          : Effect.map(inTime(embed([prefixes.query + text], "urgent")), ([vector]) =>
-              Option.flatten(Option.fromNullable(vector))
-            ),
-      embedPassages: (texts) =>
+      embedQuery: (text) => (text.trim() === "" ? Effect.succeedNone : inTime(embedUrgently(prefixes.query + text))),
+      embedPassages: (texts, told = () => Effect.void) =>
         texts.length === 0
           ? Effect.succeed([])
           : embed(
               texts.map((text) => prefixes.passage + text),
-              "patient"
+              told
             )
     }
   })

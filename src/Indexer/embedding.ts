@@ -17,11 +17,32 @@ export function* textsOf(
   }
 }
 
-/** A vector for each text, in order; those that are known are not embedded again. */
+/** Names the text at a place of the sequence by its document and lines. */
+export const placesOf =
+  (
+    drafts: ReadonlyArray<{ readonly source?: string | undefined; readonly origin?: string | undefined }>,
+    cut: ReadonlyArray<ReadonlyArray<Passage>>
+  ) =>
+  (at: number): string => {
+    let left = at
+    for (const [index, { origin, source }] of drafts.entries()) {
+      const passage = cut[index]![left]
+      if (passage === undefined) {
+        left -= cut[index]!.length
+        continue
+      }
+      const lines = `${passage.startLine}${passage.endLine > passage.startLine ? `-${passage.endLine}` : ""}`
+      return `${source ?? origin ?? "a document"}:${lines}`
+    }
+    return "a document"
+  }
+
+/** A vector for each text, in order; those that are known are not embedded again. What is not taken whole is logged by its place. */
 export const embedAll = Effect.fnUntraced(function* (
   { embedPassages }: typeof Embedder.Service,
   texts: Iterator<string>,
-  known: ReadonlyMap<string, Vector>
+  known: ReadonlyMap<string, Vector>,
+  placeOf: (at: number) => string
 ) {
   const vectors: Array<Option.Option<Vector>> = []
   for (;;) {
@@ -31,8 +52,11 @@ export const embedAll = Effect.fnUntraced(function* (
       if (next.done === true) break
       some.push(next.value)
     }
+    const first = vectors.length
+    const places = some.flatMap((text, index) => (known.has(text) ? [] : [first + index]))
     const unknown = some.filter((text) => !known.has(text))
-    const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown)
+    const told = (index: number, what: string) => Effect.logWarning(`${placeOf(places[index]!)}: ${what}`)
+    const embedded = unknown.length === 0 ? [] : yield* embedPassages(unknown, told)
     let at = 0
     for (const text of some) {
       const kept = known.get(text)

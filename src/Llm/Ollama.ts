@@ -2,7 +2,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable, type Usage } from "../Llm.ts"
-import { type Client, client, OllamaError, type OllamaServer, toOllamaError } from "../vendors/Ollama.ts"
+import { type Client, client, OllamaError, type OllamaServer, toKeepAlive, toOllamaError } from "../vendors/Ollama.ts"
 import { makeCalibration } from "./calibration.ts"
 import { generation, whileBusy } from "./generation.ts"
 import { messagesOf } from "./messages.ts"
@@ -38,9 +38,6 @@ const watched = <A>(fragments: AsyncIterable<A>, timeoutMs: number, silence: () 
     })
   return { [Symbol.asyncIterator]: () => ({ next }) }
 }
-
-/** Ollama takes seconds as a number only. */
-const toKeepAlive = (text: string): string | number => (/^-?\d+$/.test(text) ? Number(text) : text)
 
 const given = <K extends string, V>(key: K, value: V | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [k in K]?: V }

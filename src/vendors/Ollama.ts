@@ -15,6 +15,9 @@ export interface OllamaServer {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+/** Ollama takes seconds as a number only. */
+export const toKeepAlive = (text: string): string | number => (/^-?\d+$/.test(text) ? Number(text) : text)
+
 /** Ollama did not answer as it should; the reason says what to do. */
 export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
   reason: Schema.String,

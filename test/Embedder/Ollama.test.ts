@@ -6,6 +6,7 @@ import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Ollama from "../../src/Embedder/Ollama.ts"
+import { truncated } from "../../src/Embedder/metrics.ts"
 import { prefixesOf } from "../../src/Embedder/prefixes.ts"
 import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
@@ -104,7 +105,7 @@ it.scopedLive("tries again what may succeed later, and only that", () =>
       })
     assert.deepStrictEqual(yield* attempts({ status: 503, error: "server busy", times: 2 }), ["Success", 3])
     assert.deepStrictEqual(yield* attempts({ status: 429, error: "too many", times: 1 }), ["Success", 2])
-    assert.deepStrictEqual(yield* attempts({ status: 400, error: "invalid input type" }), ["Failure", 1])
+    assert.deepStrictEqual(yield* attempts({ status: 400, error: "invalid input type" }), ["Failure", 2])
     assert.deepStrictEqual(yield* attempts({ status: 404, error: "model not found" }), ["Failure", 1])
     assert.deepStrictEqual(yield* attempts({ status: 500, error: "this model does not support embeddings" }), [
       "Failure",
@@ -119,11 +120,11 @@ it.scopedLive("cuts what is too long for the model, only that, and counts it", (
     const { asked, url } = yield* startOllama()
     const { embedPassages, identity } = yield* make(url)
     yield* identity
-    const before = (yield* Metric.value(Ollama.truncated)).count
+    const before = (yield* Metric.value(truncated)).count
     const long = "word ".repeat(100).trim()
     const vectors = yield* embedPassages(["short one", long, "another"])
     assert.isTrue(vectors.every(Option.isSome))
-    assert.strictEqual((yield* Metric.value(Ollama.truncated)).count - before, 1)
+    assert.strictEqual((yield* Metric.value(truncated)).count - before, 1)
     assert.deepStrictEqual(
       asked.filter(({ body }) => body.truncate).map(({ body }) => body.input),
       [[long]]
@@ -239,5 +240,20 @@ it.scopedLive("a caller that goes away takes its request along, but not the answ
     yield* eventually("it was asked", () => state.inFlight === 1)
     yield* Fiber.interrupt(work)
     yield* eventually("the connection is closed", () => state.closed === 1)
+  })
+)
+
+it.scopedLive("sends how long the model stays, the headers, and the width, which has to hold", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama()
+    const { identity } = yield* make(url, { keepAlive: "30m", headers: { "X-Team": "sea" }, dimensions: 16 })
+    assert.strictEqual((yield* identity).dimensions, 16)
+    const { body, headers } = asked.at(-1)!
+    assert.deepInclude(body, { keep_alive: "30m", dimensions: 16 })
+    assert.strictEqual(headers["x-team"], "sea")
+    // As an Ollama that does not know the field.
+    faults.dimensions = 32
+    const other = yield* make(url, { dimensions: 16 })
+    assert.include(yield* reasonOf(other.identity), "embedding.dimensions is 16, but the model gives 32")
   })
 )

@@ -1,16 +1,20 @@
 import { assert, it } from "@effect/vitest"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Embedder } from "../../src/Embedder.ts"
 import * as OpenAi from "../../src/Embedder/OpenAi.ts"
+import { truncated } from "../../src/Embedder/metrics.ts"
 import { makeTurns } from "../../src/runtime/Turn.ts"
 import { embedderContract } from "../contracts/Embedder.ts"
+import { eventually } from "../ollama.ts"
 import { startOpenAi } from "../openAi.ts"
 
-const make = (url: string) =>
+const make = (url: string, more: Partial<OpenAi.OpenAiOptions> = {}) =>
   Effect.flatMap(
     Effect.sync(() => makeTurns(4)),
     (turns) =>
@@ -22,7 +26,8 @@ const make = (url: string) =>
         turns,
         timeoutMs: 5000,
         keyVariable: "TEST_API_KEY",
-        apiKey: Option.some(Redacted.make("secret"))
+        apiKey: Option.some(Redacted.make("secret")),
+        ...more
       })
   ).pipe(Effect.provide(FetchHttpClient.layer))
 
@@ -56,10 +61,11 @@ it.scopedLive("tries again what may succeed later, and gives the server's own wo
     faults.refuse = { status: 503, body: '{"error":{"message":"Loading model"}}', times: 2 }
     assert.isTrue(Option.isSome((yield* embedPassages(["a"]))[0]!))
     assert.strictEqual(asked.length, 4)
-    faults.refuse = { status: 400, body: '{"error":{"message":"input is too large"}}' }
+    faults.refuse = { status: 400, body: '{"error":{"message":"no such model"}}' }
     const { reason } = yield* Effect.flip(embedPassages(["a"]))
-    assert.include(reason, "400: input is too large")
-    assert.strictEqual(asked.length, 5)
+    assert.include(reason, "400: no such model")
+    // The second request is of a text that any model takes.
+    assert.strictEqual(asked.length, 6)
     faults.refuse = { status: 401, body: "" }
     assert.include((yield* Effect.flip(embedPassages(["a"]))).reason, "check TEST_API_KEY in the environment")
     faults.refuse = undefined
@@ -68,5 +74,90 @@ it.scopedLive("tries again what may succeed later, and gives the server's own wo
       const { reason } = yield* Effect.flip(embedPassages(["a"]))
       assert.include(reason, `${url}/v1/embeddings sent what is no list of embeddings; check embedding.url`)
     }
+  })
+)
+
+it.scopedLive("a text that is too long, or refused, costs itself and is named; the others have their vectors", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const { embedPassages, identity } = yield* make(url)
+    yield* identity
+    const texts = Array.from({ length: 8 }, (_, n) => `text ${n}`)
+    texts[2] = "word ".repeat(100).trim()
+    texts[5] = "a forbidden text"
+    faults.mostWords = 40
+    faults.refusesText = "forbidden"
+    const told: Array<readonly [number, string]> = []
+    const before = (yield* Metric.value(truncated)).count
+    const vectors = yield* embedPassages(texts, (at, what) => Effect.sync(() => void told.push([at, what])))
+    assert.deepStrictEqual(vectors.map(Option.isSome), [true, true, true, true, true, false, true, true])
+    assert.deepStrictEqual(
+      told.toSorted(([a], [b]) => a - b).map(([at, what]) => [at, what.split(":")[0]]),
+      [
+        [2, "longer than embed takes"],
+        [5, "embed refuses it, so that it is found by its words alone"]
+      ]
+    )
+    assert.strictEqual((yield* Metric.value(truncated)).count - before, 1)
+    const sent = asked.flatMap(({ body }) => body.input.filter((text: string) => text.startsWith("word")))
+    assert.isBelow(sent.at(-1)!.split(" ").length, 41)
+    faults.mostWords = undefined
+    faults.refusesText = undefined
+    assert.deepStrictEqual((yield* embedPassages(["text 7"]))[0], vectors[7])
+  })
+)
+
+it.scopedLive("sends fewer texts at once to a server that does not answer many in time", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const { embedPassages, identity } = yield* make(url, { timeoutMs: 500, batchSize: 32 })
+    yield* identity
+    faults.mostTexts = 4
+    const texts = Array.from({ length: 64 }, (_, n) => `text ${n}`)
+    const vectors = yield* embedPassages(texts)
+    assert.isTrue(vectors.every(Option.isSome))
+    const sizes = asked.slice(1).map(({ body }) => body.input.length)
+    // Those that were under way before the first was given up, and then one of each size that is tried once more.
+    assert.isAtMost(sizes.filter((size) => size > 4).length, 4)
+    const { length } = asked
+    yield* embedPassages(texts)
+    assert.isAtMost(Math.max(...asked.slice(length).map(({ body }) => body.input.length)), 4)
+    // One that answers nothing at all is given up.
+    faults.silent = true
+    assert.include((yield* Effect.flip(embedPassages(texts.slice(0, 8)))).reason, "no answer within 500 ms")
+  })
+)
+
+it.scopedLive("leaves a server alone for as long as it asks", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const { embedPassages, embedQuery, identity } = yield* make(url, { batchSize: 1, queryTimeoutMs: 400 })
+    yield* identity
+    faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
+    faults.retryAfter = "1"
+    const began = Date.now()
+    const work = yield* Effect.fork(embedPassages(["a", "b", "c", "d", "e", "f"]))
+    yield* eventually("it was refused", () => faults.refuse!.times! <= 0)
+    yield* Effect.sleep("50 millis")
+    const { length } = asked
+    // Who cannot wait is told at once.
+    assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks to be left alone for 1 s")
+    assert.strictEqual(asked.length, length)
+    assert.isTrue((yield* Fiber.join(work)).every(Option.isSome))
+    assert.isAtLeast(Date.now() - began, 990)
+  })
+)
+
+it.scopedLive("asks for a width where the model takes one, and says so where it does not hold", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOpenAi()
+    const narrow = yield* make(url, { dimensions: 8 })
+    assert.strictEqual((yield* narrow.identity).dimensions, 8)
+    assert.strictEqual(asked.at(-1)!.body.dimensions, 8)
+    // Of a model that does not narrow its vectors, its own width alone holds.
+    faults.refusesFields = { dimensions: "Model does not support matryoshka representation" }
+    assert.strictEqual((yield* (yield* make(url, { dimensions: 16 })).identity).dimensions, 16)
+    const { reason } = yield* Effect.flip((yield* make(url, { dimensions: 8 })).identity)
+    assert.include(reason, "embedding.dimensions is 8, but the model gives 16 and does not narrow them: set 16")
   })
 )
