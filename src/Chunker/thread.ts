@@ -16,13 +16,15 @@ const entry = { source: "Chunker/chunkWorker.ts", built: "chunkWorker.js" }
 /** Characters of a document after which the thread is ended: they cost more memory than it takes time to start another. */
 const large = 4 * 1024 * 1024
 
+const nobody = () => {}
+
 const spawn = (): Worker => startWorker(entry, { tokenizer: packagedTokenizerFile } satisfies ThreadData)
 
 /** A thread of its own for long documents, one after the other; it is started for the first and ends with the scope. */
 export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.gen(function* () {
   const turn = Turn.make()
   let running: Worker | undefined
-  let settle: (outcome: Effect.Effect<PackedPassages>) => void = () => {}
+  let settle: (outcome: Effect.Effect<PackedPassages>) => void = nobody
   let lastId = 0
   const end = (): void => {
     void running?.terminate()
@@ -55,10 +57,15 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ge
         worker.unref()
         // An idle thread never gives back the memory that it took.
         if (job.content.length > large && running === worker) end()
+        // It would hold the document.
+        settle = nobody
         resume(outcome)
       }
       worker.postMessage({ ...job, id: ++lastId } satisfies NumberedJob)
-      return Effect.sync(end)
+      return Effect.sync(() => {
+        settle = nobody
+        end()
+      })
     })
 
   return (job) =>

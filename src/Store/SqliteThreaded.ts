@@ -18,12 +18,21 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole>
     ])
   )
 
+/** Characters of documents after which the thread that stored them is ended. */
+const large = 4 * 1024 * 1024
+
+/** Whether a write holds so much text. */
+const isLarge = (method: Method, args: ReadonlyArray<unknown>): boolean =>
+  method === "put" &&
+  (args as Parameters<Service["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) > large
+
 /** One thread that writes, started with the first write. What broke off is not tried again: it may have been done. */
 const writing = (options: Options) =>
   Pool.make({
     size: 1,
     eager: false,
     attempts: 1,
+    exhausts: isLarge,
     start: Thread.start({ ...options, cache: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
     broken: (reason) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })

@@ -11,6 +11,8 @@ export interface BodyRules {
   readonly limit: number
   /** A POST has to say that it is JSON, which no web page can of another site's without asking first. */
   readonly typed: boolean
+  /** Hears how many bytes there were. */
+  readonly taken?: (bytes: number) => void
   /** What may be told of a body before it is decoded, at little cost. */
   readonly check?: ((body: unknown) => InvalidRequest | undefined) | undefined
 }
@@ -89,6 +91,7 @@ export const withJsonBody = (
     headers: { value: { ...request.headers, "content-type": "application/json" } },
     json: {
       value: Effect.flatMap(body, (content) => {
+        rules.taken?.(content.length)
         if (content.length > 0) {
           return Effect.flatMap(
             parseJson("The body", content),

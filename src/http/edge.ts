@@ -14,6 +14,7 @@ import { randomUUID } from "node:crypto"
 import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { large, reclaiming } from "../runtime/Memory.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
 import { makeAccount } from "./account.ts"
@@ -59,6 +60,7 @@ const make = Effect.gen(function* () {
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
   const { maxBatch } = yield* LimitsConfig
   const account = yield* makeAccount
+  const reclaim = yield* reclaiming
   const router = yield* HttpApiBuilder.Router
   let routeOf: ReturnType<typeof makeRouteOf> | undefined
   /** Of what is mounted by the time of the first request, which is everything. */
@@ -84,7 +86,8 @@ const make = Effect.gen(function* () {
   const direct = (
     app: HttpApp.Default<unknown>,
     request: HttpServerRequest.HttpServerRequest,
-    route: Route | undefined
+    route: Route | undefined,
+    taken: (bytes: number) => void
   ): HttpApp.Default<unknown> => {
     if (route === undefined) return new RouteNotFound()
     if (request.method === "OPTIONS") {
@@ -100,7 +103,11 @@ const make = Effect.gen(function* () {
       return new InvalidRequest({ errors: [{ path: malformed, message: "must be UTF-8, percent-encoded" }] })
     }
     return bodied.has(request.method)
-      ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, withJsonBody(request, rulesOf(route)))
+      ? Effect.provideService(
+          app,
+          HttpServerRequest.HttpServerRequest,
+          withJsonBody(request, { ...rulesOf(route), taken })
+        )
       : app
   }
 
@@ -114,8 +121,15 @@ const make = Effect.gen(function* () {
       const route = yield* findRoute(request.url)
       const cors = corsHeaders(corsOrigins, request.headers)
 
-      const finished = (status: number) =>
-        account({ id, method: request.method, route: route?.template, status, took: performance.now() - started })
+      let isLarge = false
+      const taken = (bytes: number) => {
+        isLarge = bytes > large
+      }
+      const finished = (status: number) => {
+        const took = performance.now() - started
+        const told = account({ id, method: request.method, route: route?.template, status, took })
+        return isLarge ? Effect.zipRight(told, reclaim) : told
+      }
 
       const finish = (response: HttpServerResponse.HttpServerResponse) => {
         const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
@@ -154,7 +168,7 @@ const make = Effect.gen(function* () {
       }
 
       const answer: HttpApp.Default<unknown> =
-        checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route))
+        checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route, taken))
       return yield* named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer).pipe(
         Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
       )

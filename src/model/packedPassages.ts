@@ -13,8 +13,11 @@ export interface PackedPassages {
 
 const width = 5
 
-/** A large document's passages are many small objects, and cloning those stops the threads on both sides. */
-export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages => {
+/** Passages packed at a stretch. */
+const stretch = 1024
+
+/** A large document's passages are many small objects, and cloning those stops the threads on both sides; in steps. */
+export function* packingPassages(passages: ReadonlyArray<Omit<Passage, "text">>): Generator<undefined, PackedPassages> {
   const numbers = new Int32Array(passages.length * width)
   const headings: Array<ReadonlyArray<string>> = []
   const rest = new Map<number, Rest>()
@@ -35,9 +38,23 @@ export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): Pa
       places.set(key, place)
       last = heading
     }
-    numbers.set([start, end, startLine, endLine, place], index * width)
+    const at = index * width
+    numbers[at] = start
+    numbers[at + 1] = end
+    numbers[at + 2] = startLine
+    numbers[at + 3] = endLine
+    numbers[at + 4] = place
+    if (index % stretch === stretch - 1) yield
   }
   return { numbers, headings, rest }
+}
+
+export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): PackedPassages => {
+  const packing = packingPassages(passages)
+  for (;;) {
+    const { done, value } = packing.next()
+    if (done === true) return value
+  }
 }
 
 /** Each passage with its text out of the content, given to `make` with its ordinal. */

@@ -5,6 +5,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
+import { inTurns } from "../../runtime/EventLoop.ts"
 import { arriving, leaving } from "./crossing.ts"
 import type { Call, Failure, Method, Reply } from "./messages.ts"
 import { replay } from "./spans.ts"
@@ -13,6 +14,8 @@ import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
 interface Job {
   readonly call: Call
   readonly reply: Deferred.Deferred<Reply, Failure>
+  /** Its thread ends after it. */
+  readonly isLast: boolean
   abandoned: boolean
   /** Where it is under way. */
   thread: Thread | undefined
@@ -27,7 +30,11 @@ export interface PoolOptions {
   readonly attempts: number
   readonly start: Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope>
   readonly broken: (reason: string) => StoreUnavailable
+  /** Whether a call leaves its thread with so much memory that it is ended: idle, it gives none back. None unless given. */
+  readonly exhausts?: (method: Method, args: ReadonlyArray<unknown>) => boolean
 }
+
+const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
 /** Calls the port in another thread. A caller that goes away is free at once, and so is its thread as soon as it can be. */
 export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
@@ -36,7 +43,14 @@ export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effe
  * Threads that take calls in their order, each the next when it is free. One that has died is replaced when a call needs
  * it, so that threads that cannot start cost no more than the calls that want them.
  */
-export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
+export const make = ({
+  attempts,
+  broken,
+  eager,
+  exhausts = () => false,
+  size,
+  start
+}: PoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
   Effect.gen(function* () {
     // All threads end side by side.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
@@ -54,7 +68,7 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
 
     const serve = Effect.scoped(
       Effect.gen(function* () {
-        const own = yield* ScopedRef.make((): Thread | undefined => undefined)
+        const own = yield* ScopedRef.fromAcquire(nobody)
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
             ? Effect.succeed(thread)
@@ -88,7 +102,8 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
             queued--
-            return job.abandoned ? Effect.void : answer(job)
+            if (job.abandoned) return Effect.void
+            return job.isLast ? Effect.zipRight(answer(job), ScopedRef.set(own, nobody)) : answer(job)
           })
         )
       })
@@ -117,8 +132,14 @@ export const make = ({ attempts, broken, eager, size, start }: PoolOptions): Eff
 
     return (method, args) =>
       Effect.gen(function* () {
-        const call: Call = { id: ++lastId, method, args: leaving.args(method, args) }
-        const job: Job = { call, reply: yield* Deferred.make<Reply, Failure>(), abandoned: false, thread: undefined }
+        const call: Call = { id: ++lastId, method, args: yield* inTurns(() => leaving.args(method, args)) }
+        const job: Job = {
+          call,
+          reply: yield* Deferred.make<Reply, Failure>(),
+          isLast: exhausts(method, args),
+          abandoned: false,
+          thread: undefined
+        }
         const { outcome, spans } = yield* Effect.acquireUseRelease(
           Effect.sync(() => open.add(job)),
           () => Effect.zipRight(submit(job), Deferred.await(job.reply)),

@@ -1,15 +1,19 @@
 import * as Option from "effect/Option"
 import type { PreparedDocument, Reindexed, StoredRef } from "../../model/Stored.ts"
 import type { Method } from "./messages.ts"
-import { packDocument, packPrepared, unpackDocument, unpackPrepared } from "./packed.ts"
+import type { Steps } from "../../runtime/EventLoop.ts"
+import { packDocument, type PackedPrepared, packingPrepared, unpackDocument, unpackPrepared } from "./packed.ts"
 
-/** How something is made ready to be cloned, and made whole again on the other side. */
-interface Crossing<A, B> {
-  readonly out: (value: A) => B
-  readonly in: (bare: B) => A
+/** How something is made ready to be cloned, in steps where it is an argument, and made whole again on the other side. */
+interface Crossing<Out> {
+  readonly out: (value: unknown) => Out
+  readonly in: (bare: unknown) => unknown
 }
 
-const crossing = <A, B>(out: (value: A) => B, into: (bare: B) => A) => ({ out, in: into }) as Crossing<unknown, unknown>
+const argumentOf = <A, B>(out: (value: A) => Steps<B>, into: (bare: B) => A) =>
+  ({ out, in: into }) as Crossing<unknown> as Crossing<Steps<unknown>>
+
+const resultOf = <A, B>(out: (value: A) => B, into: (bare: B) => A) => ({ out, in: into }) as Crossing<unknown>
 
 // An Option does not survive cloning.
 const toBare = <A extends { readonly vector: Option.Option<unknown> }>(carrier: A) => ({
@@ -22,38 +26,56 @@ const fromBare = <A extends { readonly vector: unknown }>(bare: A) => ({
 })
 
 /** The second argument, where it holds vectors. */
-const argument: Partial<Record<Method, Crossing<unknown, unknown>>> = {
-  put: crossing(
-    (documents: ReadonlyArray<PreparedDocument>) => documents.map(packPrepared),
+const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
+  put: argumentOf(
+    function* (documents: ReadonlyArray<PreparedDocument>) {
+      const packed: Array<PackedPrepared> = []
+      for (const document of documents) packed.push(yield* packingPrepared(document))
+      return packed
+    },
     (bare) => bare.map(unpackPrepared)
   ),
-  putReindexed: crossing(
-    (embedded: ReadonlyArray<Reindexed>) => embedded.map(toBare),
+  putReindexed: argumentOf(
+    function* (embedded: ReadonlyArray<Reindexed>) {
+      const bare: Array<ReturnType<typeof toBare<Reindexed>>> = []
+      for (const each of embedded) {
+        bare.push(toBare(each))
+        yield
+      }
+      return bare
+    },
     (bare) => bare.map(fromBare) as ReadonlyArray<Reindexed>
   )
 }
 
-const result: Partial<Record<Method, Crossing<unknown, unknown>>> = {
-  lookup: crossing(
+const result: Partial<Record<Method, Crossing<unknown>>> = {
+  lookup: resultOf(
     (found: ReadonlyArray<Option.Option<StoredRef>>) => found.map(Option.getOrUndefined),
     (bare) => bare.map(Option.fromNullable)
   ),
-  get: crossing(packDocument, unpackDocument)
+  get: resultOf(packDocument, unpackDocument)
 }
 
-const across = (direction: "in" | "out") => ({
-  args: (method: Method, args: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
-    const convert = argument[method]?.[direction]
-    return convert === undefined ? args : args.map((arg, index) => (index === 1 ? convert(arg) : arg))
+/** Makes arguments and results ready to leave a thread. */
+export const leaving = {
+  args: function* (method: Method, args: ReadonlyArray<unknown>): Steps<ReadonlyArray<unknown>> {
+    const convert = argument[method]?.out
+    return convert === undefined ? args : [args[0], yield* convert(args[1]), ...args.slice(2)]
   },
   result: (method: Method, value: unknown): unknown => {
-    const convert = result[method]?.[direction]
+    const convert = result[method]?.out
     return convert === undefined ? value : convert(value)
   }
-})
-
-/** Makes arguments and results ready to leave a thread. */
-export const leaving = across("out")
+}
 
 /** Makes whole what `leaving` has made ready. */
-export const arriving = across("in")
+export const arriving = {
+  args: (method: Method, args: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
+    const convert = argument[method]?.in
+    return convert === undefined ? args : [args[0], convert(args[1]), ...args.slice(2)]
+  },
+  result: (method: Method, value: unknown): unknown => {
+    const convert = result[method]?.in
+    return convert === undefined ? value : convert(value)
+  }
+}

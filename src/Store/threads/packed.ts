@@ -1,6 +1,7 @@
 import * as Option from "effect/Option"
 import type { PreparedDocument, StoredDocument } from "../../model/Stored.ts"
-import { packPassages, type PackedPassages, unpackPassages } from "../../model/packedPassages.ts"
+import { packingPassages, packPassages, type PackedPassages, unpackPassages } from "../../model/packedPassages.ts"
+import type { Steps } from "../../runtime/EventLoop.ts"
 import { packVectors, type PackedVectors, unpackVectors } from "./packedVectors.ts"
 
 /** A stored document, whose passages have their ordinals by their order. */
@@ -24,11 +25,15 @@ export interface PackedPrepared extends Omit<PreparedDocument, "passages"> {
   readonly vectors: PackedVectors
 }
 
-export const packPrepared = ({ passages, ...document }: PreparedDocument): PackedPrepared => ({
-  ...document,
-  passages: packPassages(passages),
-  vectors: packVectors(passages.map(({ vector }) => Option.getOrUndefined(vector)))
-})
+/** In steps: one of many passages would hold up everything else. */
+export function* packingPrepared({ passages, ...document }: PreparedDocument): Steps<PackedPrepared> {
+  const packed = yield* packingPassages(passages)
+  return {
+    ...document,
+    passages: packed,
+    vectors: packVectors(passages.map(({ vector }) => Option.getOrUndefined(vector)))
+  }
+}
 
 export const unpackPrepared = ({ passages, vectors, ...document }: PackedPrepared): PreparedDocument => {
   const found = unpackVectors(vectors)

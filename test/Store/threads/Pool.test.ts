@@ -86,7 +86,7 @@ const namesOf = (taken: ReadonlyArray<Taken>) => taken.map(({ call }) => call.ar
 
 const make = (
   threads: ReturnType<typeof fakes>,
-  options: Partial<Pick<Pool.PoolOptions, "size" | "attempts" | "eager">> = {}
+  options: Partial<Pick<Pool.PoolOptions, "size" | "attempts" | "eager" | "exhausts">> = {}
 ) => Pool.make({ size: 2, attempts: 2, eager: false, start: threads.start, broken, ...options })
 
 describe("Pool", () => {
@@ -107,6 +107,25 @@ describe("Pool", () => {
       yield* settled
       assert.strictEqual(threads.started(), 2)
       assert.deepStrictEqual(namesOf(threads.taken.slice(3)), ["0", "1"])
+    })
+  )
+
+  it.scoped("ends a thread after a call that leaves it with too much memory, and starts another for the next", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { size: 1, exhausts: (_, [name]) => name === "large" })
+      for (const [at, name] of ["small", "large", "next"].entries()) {
+        const call = yield* Effect.fork(rank(pool, name))
+        yield* settled
+        yield* threads.taken[at]!.answer({ value: name })
+        assert.strictEqual(yield* Fiber.join(call), name)
+        yield* settled
+      }
+      assert.deepStrictEqual(
+        threads.taken.map(({ thread }) => thread),
+        [1, 1, 2]
+      )
+      assert.deepStrictEqual(threads.ended, [1])
     })
   )
 

@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { DocumentId } from "../../../src/model/Document.ts"
-import { packDocument, packPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/packed.ts"
+import { atOnce } from "../../../src/runtime/EventLoop.ts"
+import { packDocument, packingPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/packed.ts"
 
 const cut = FastCheck.record({
   start: FastCheck.nat(30),
@@ -70,7 +71,7 @@ describe("a packed document", () => {
           vector: Option.fromNullable(vectorAt(cut.vector, at))
         }))
       }
-      assert.deepStrictEqual(unpackPrepared(structuredClone(packPrepared(document))), document)
+      assert.deepStrictEqual(unpackPrepared(structuredClone(atOnce(packingPrepared(document)))), document)
     }
   )
 })
