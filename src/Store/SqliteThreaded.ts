@@ -24,7 +24,7 @@ const large = 4 * 1024 * 1024
 /** Whether a write holds so much text. */
 const isLarge = (method: Method, args: ReadonlyArray<unknown>): boolean =>
   method === "put" &&
-  (args as Parameters<Service["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) > large
+  (args as Parameters<Whole["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) > large
 
 /** One thread that writes, started with the first write. What broke off is not tried again: it may have been done. */
 const writing = (options: Options) =>
