@@ -8,6 +8,8 @@ import * as Schema from "effect/Schema"
 import { availableParallelism } from "node:os"
 import { Answer } from "./Answer.ts"
 import { Benchmark } from "./measuring/Benchmark.ts"
+import { Judgements } from "./measuring/Judgements.ts"
+import { Judging } from "./measuring/Judging.ts"
 import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import * as Config from "./Config.ts"
@@ -121,6 +123,8 @@ export const layer = ({
 }: Configured & Opening & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
   return Layer.mergeAll(
     Benchmark.Default,
+    Judgements.Default,
+    Judging.Default,
     Speed.Default,
     Answer.Default,
     Reindexer.Default,

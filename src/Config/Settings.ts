@@ -170,6 +170,11 @@ const vector = Schema.Struct({
 
 const store = Schema.Struct({
   path: givenKey("path", path, "The database; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db"),
+  judgements: optionalKey(
+    "judgements",
+    path,
+    "Where judgements of results are kept (clew judge, POST /judgements); unset: beside the database"
+  ),
   synchronous: key(
     "synchronous",
     oneOf("normal", "full"),

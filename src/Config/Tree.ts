@@ -83,6 +83,7 @@ export const resolvePaths = (tree: Tree, places: Places): void => {
     }
   }
   resolveAt(store, "path", "store.path")
+  resolveAt(store, "judgements", "store.judgements")
   resolveAt(watch, "paths", "watch.paths")
   if (!isTable(embedding)) return
   const backend = embedding["backend"] ?? "auto"

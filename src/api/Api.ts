@@ -9,6 +9,7 @@ import * as failures from "./failures.ts"
 import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
 import { FieldError, OpenAiError, ProblemBody } from "./Problem.ts"
+import { JudgementsGroup } from "./Judgements.ts"
 import { SearchGroup } from "./Search.ts"
 import { ClientMessage, ServerMessage, SocketGroup } from "./Socket.ts"
 import { SystemGroup } from "./System.ts"
@@ -21,6 +22,7 @@ export class Api extends HttpApi.make("clew")
   .add(DocumentsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(CollectionsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(GraphGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
+  .add(JudgementsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(SocketGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
   .add(SystemGroup)
   .addError(failures.InternalError)

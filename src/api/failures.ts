@@ -29,6 +29,7 @@ export const InternalError = failure("InternalError", 500, "A defect of the serv
 export const EmbedderUnavailable = failure("EmbedderUnavailable", 503, "The embedder cannot answer now")
 export const LlmUnavailable = failure("LlmUnavailable", 503, "The model cannot answer now")
 export const StoreUnavailable = failure("StoreUnavailable", 503, "The index cannot be used now")
+export const JudgementsUnusable = failure("JudgementsUnusable", 503, "The file of judgements cannot be written now")
 export const IndexingBusy = failure(
   "IndexingBusy",
   503,

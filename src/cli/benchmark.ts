@@ -7,6 +7,7 @@ import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { meanRecall, Speed } from "../measuring/Speed.ts"
 import { benchmarkReport, BenchmarkReport, renderBenchmark } from "./benchmarkReport.ts"
 import { define } from "./command.ts"
+import { gate } from "./gate.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./options.ts"
@@ -79,17 +80,29 @@ const speed = Effect.fnUntraced(function* (collection: CollectionName, queries: 
   yield* printResult(SpeedReport, report, renderSpeed(report))
 })
 
-/** Which flags belong to which of the two. */
+/** Which flags belong to which of the three. */
 const misplaced = (flags: { readonly dataset: ReadonlyArray<string> } & Readonly<Record<string, unknown>>) => {
-  const ownIndex = flags.dataset.length === 0
-  const given = (ownIndex ? (["minNdcg"] as const) : (["queries", "seed", "collection"] as const)).find(
-    (name) => flags[name] !== undefined
-  )
-  if (given === undefined) return Effect.void
-  return new UsageError({
-    command: "clew benchmark",
-    detail: ownIndex ? "--min-ndcg wants a --dataset to measure quality with" : `--${given} does not go with --dataset`
-  })
+  const wrong = (detail: string) => new UsageError({ command: "clew benchmark", detail })
+  const isGiven = (name: string) => flags[name] !== undefined && flags[name] !== false
+  const judged = ["against", "baseline", "save", "tolerance"].find(isGiven)
+  if (flags["judgements"] === undefined && judged !== undefined) {
+    return wrong(`--${judged} wants --judgements to measure quality with`)
+  }
+  if (isGiven("save") && !isGiven("baseline")) return wrong("--save wants --baseline FILE to save to")
+  if (isGiven("save") && isGiven("tolerance")) return wrong("--save saves, and --tolerance compares: give one of them")
+  if (isGiven("tolerance") && !isGiven("baseline")) return wrong("--tolerance wants --baseline FILE to compare with")
+  if (flags["judgements"] !== undefined) {
+    if (flags.dataset.length > 0) return wrong("--dataset does not go with --judgements")
+    const other = (["queries", "minNdcg"] as const).find(isGiven)
+    return other === undefined
+      ? Effect.void
+      : wrong(`--${other === "minNdcg" ? "min-ndcg" : other} does not go with --judgements`)
+  }
+  if (flags.dataset.length === 0) {
+    return isGiven("minNdcg") ? wrong("--min-ndcg wants a --dataset to measure quality with") : Effect.void
+  }
+  const own = (["queries", "seed", "collection"] as const).find(isGiven)
+  return own === undefined ? Effect.void : wrong(`--${own} does not go with --dataset`)
 }
 
 export const benchmark = define(
@@ -101,22 +114,33 @@ export const benchmark = define(
       queries: options.queries,
       seed: options.seed,
       dataset: options.datasets,
-      minNdcg: options.minNdcg
+      minNdcg: options.minNdcg,
+      judgements: options.gate,
+      against: options.against,
+      baseline: options.baseline,
+      save: options.save,
+      tolerance: options.tolerance
     },
     examples: [
       "clew benchmark",
       "clew benchmark --collection papers --queries 1000 --json",
-      "clew benchmark --dataset scifact --dataset cisi --min-ndcg 0.4"
+      "clew benchmark --dataset scifact --dataset cisi --min-ndcg 0.4",
+      "clew benchmark --judgements judgements.jsonl --against other.toml",
+      "clew benchmark --judgements judgements.jsonl --baseline quality.json --tolerance 0.02"
     ],
     details: [
       "Without --dataset it measures your own index, with queries taken from what is in it: how long searches take, how much of the exact ranking the vector search finds, and how fast a sample of the documents is indexed again into a temporary index.",
-      "A dataset is a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv. Its corpus is indexed with your configuration into a temporary index; your own is not touched."
+      "A dataset is a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv. Its corpus is indexed with your configuration into a temporary index; your own is not touched.",
+      "With --judgements your own index is held against what was judged with clew judge: nDCG@10, recall@10 and MRR@10 of each mode, with bootstrap intervals. --baseline compares with an earlier run, saved with --save, names the questions that changed, and exits with 1 where the mean has fallen by more than --tolerance."
     ]
   },
   (flags) =>
     Effect.gen(function* () {
       yield* misplaced(flags)
-      if (flags.dataset.length > 0) yield* quality(flags.dataset, flags.minNdcg)
+      if (flags.judgements !== undefined) {
+        const { judgements, save, seed = 1, tolerance = 0.01 } = flags
+        yield* gate({ ...flags, judgements, save, seed, tolerance })
+      } else if (flags.dataset.length > 0) yield* quality(flags.dataset, flags.minNdcg)
       else yield* speed(flags.collection ?? defaultCollection, flags.queries ?? 200, flags.seed ?? 1)
     })
 )

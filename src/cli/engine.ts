@@ -16,6 +16,8 @@ import type {
 import type { Answer } from "../Answer.ts"
 import type { Collections } from "../Collections.ts"
 import type { Benchmark } from "../measuring/Benchmark.ts"
+import type { Judgements } from "../measuring/Judgements.ts"
+import type { Judging } from "../measuring/Judging.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Embedders } from "../Embedders.ts"
 import type { FileIndexer } from "../files/FileIndexer.ts"
@@ -58,6 +60,8 @@ export type Services =
   | StoreConfig
   | SearchConfig
   | Benchmark
+  | Judgements
+  | Judging
   | Speed
   | Transfer
   | Answer
@@ -76,11 +80,11 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
   {
     /**
      * `pooled`: reads run in threads of their own, for a door that answers many and for long. `exact`: every vector is
-     * scored, whatever the configuration says.
+     * scored, whatever the configuration says. `config`: another configuration file than that of the command line.
      */
     readonly open: (
       purpose: Purpose,
-      options?: { readonly pooled?: boolean; readonly exact?: boolean }
+      options?: { readonly pooled?: boolean; readonly exact?: boolean; readonly config?: string | undefined }
     ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, which is not opened for it. */
     readonly snapshots: Layer.Layer<Snapshots, ConfigError>

@@ -30,6 +30,7 @@ import { importIndex } from "./import.ts"
 import { indexPaths } from "./indexPaths.ts"
 import { info } from "./info.ts"
 import { init } from "./init.ts"
+import { judge } from "./judge.ts"
 import { list } from "./list.ts"
 import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
@@ -73,6 +74,7 @@ const { command, spec } = group(
     mcp,
     doctor,
     benchmark,
+    judge,
     graph,
     init
   ]
@@ -94,19 +96,19 @@ const engine = Layer.effect(
   Effect.gen(function* () {
     const { cwd, env, globals } = yield* Place
     const { err } = yield* Terminal.Terminal
-    const configured = yield* Effect.cached(
+    const configuredBy = (config: string | undefined) =>
       Effect.flatMap(app, ({ configure }) =>
         configure({
           cwd,
           env,
-          config: globals.config,
+          config,
           flags: [
             { name: "--db", key: "store.path", value: globals.db },
             { name: "--log-level", key: "log.level", value: globals.logLevel }
           ]
         })
       )
-    )
+    const configured = yield* Effect.cached(configuredBy(globals.config))
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
       configFile: Effect.map(configured, ({ file }) => file),
@@ -131,11 +133,11 @@ const engine = Layer.effect(
             return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
           })
         ),
-      open: (purpose, options) =>
+      open: (purpose, { config, ...options } = {}) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {
             const { layerFor } = yield* app
-            const loaded = yield* configured
+            const loaded = yield* config === undefined ? configured : configuredBy(config)
             return Layer.provideMerge(
               yield* layerFor(loaded, purpose, options),
               logging(loaded.settings.log, err.colors.isColorSupported)

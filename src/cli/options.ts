@@ -176,10 +176,57 @@ export const queries = Flag.number("queries", {
 
 export const seed = Flag.number("seed", {
   value: "N",
-  summary: "Another seed takes other queries from the index (default: 1)",
+  summary: "Another seed takes other queries from the index, or other samples of those judged (default: 1)",
   min: 0,
   max: 2 ** 31 - 1,
   whole: true
 })
 
 export const files = Flag.toggle("files", { alias: "l", summary: "Name the documents alone, each once" })
+
+export const judgementFile = Flag.file("judgements", {
+  value: "FILE",
+  summary: "Where judgements are (default: store.judgements, or beside the index)"
+})
+
+export const pooled = Flag.number("top-k", {
+  alias: "k",
+  value: "N",
+  summary: "Passages taken of each mode, 1 to 100 (default: 10)",
+  ...limits.topK,
+  whole: true
+})
+
+export const grades = Flag.repeated("grade", {
+  value: "SOURCE=GRADE",
+  summary: "Save a grade without asking; also SOURCE:FROM-TO=GRADE for lines"
+})
+
+export const fromDataset = Flag.text("from", {
+  value: "DIR",
+  summary: "Save what a dataset in BEIR layout judges"
+})
+
+export const gate = Flag.file("judgements", {
+  value: "FILE",
+  summary: "Measure your own index by these judgements"
+})
+
+export const against = Flag.file("against", {
+  value: "FILE",
+  summary: "Measure with another configuration file too, side by side"
+})
+
+export const baseline = Flag.file("baseline", {
+  value: "FILE",
+  summary: "Compare with what was saved there; exit with 1 if it has become worse"
+})
+
+export const save = Flag.toggle("save", { summary: "Save what is measured as --baseline" })
+
+export const tolerance = Flag.number("tolerance", {
+  value: "X",
+  summary: "How far the mean nDCG@10 may fall below the baseline (default: 0.01)",
+  min: 0,
+  max: 1
+})

@@ -8,6 +8,7 @@ import { type LimitsConfig, type LogConfig, ServerConfig, TelemetryConfig } from
 import type { Embedders } from "../Embedders.ts"
 import type { Graph } from "../Graph.ts"
 import type { Indexer } from "../Indexer.ts"
+import type { Judgements } from "../measuring/Judgements.ts"
 import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Search } from "../Search.ts"
@@ -27,6 +28,7 @@ type Engine =
   | Prompt
   | Indexer
   | Embedders
+  | Judgements
   | Store
   | LimitsConfig
   | LogConfig

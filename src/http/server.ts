@@ -12,6 +12,7 @@ import * as chat from "./chat.ts"
 import * as collections from "./collections.ts"
 import * as graph from "./graph.ts"
 import * as docs from "./docs.ts"
+import * as judgements from "./judgements.ts"
 import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
 import { measured } from "./metrics.ts"
@@ -26,6 +27,7 @@ const groups = Layer.mergeAll(
   documents.layer,
   collections.layer,
   graph.layer,
+  judgements.layer,
   system.layer,
   socket.layer
 )

@@ -10,6 +10,7 @@ import { BudgetTooSmall } from "../../src/Prompt.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
 import { IndexingBusy } from "../../src/Indexer.ts"
+import { JudgementsUnusable } from "../../src/measuring/Judgements.ts"
 import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
@@ -95,6 +96,8 @@ it("lists what each operation can answer", () => {
     "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
     "get /v1/models": "200 401 403 429 500",
     "post /index": "200 400 401 403 404 409 413 415 429 500 503",
+    "post /judgements": "200 400 401 403 413 415 429 500 503",
+    "get /judgements": "200 400 401 403 429 500 503",
     "get /documents": "200 400 401 403 404 429 500 503",
     "delete /documents": "200 400 401 403 404 413 415 429 500 503",
     "get /documents/{doc_id}": "200 400 401 403 404 429 500 503",
@@ -165,7 +168,8 @@ it("declares each error with the status that it goes out with", () => {
     ...RateLimiter,
     EmbedderUnavailable,
     EntityNotFound,
-    IndexingBusy
+    IndexingBusy,
+    JudgementsUnusable
   }
   for (const [name, failure] of Object.entries(failures)) {
     assert.property(classes, name)

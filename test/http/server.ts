@@ -1,3 +1,5 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
 import * as HttpServer from "@effect/platform/HttpServer"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -23,6 +25,7 @@ import { Graph } from "../../src/Graph.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
+import { Judgements } from "../../src/measuring/Judgements.ts"
 import { Prompt } from "../../src/Prompt.ts"
 import * as Memory from "../../src/RateLimiter/Memory.ts"
 import { Search } from "../../src/Search.ts"
@@ -76,6 +79,8 @@ export interface Given {
   readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
   /** What answers questions; quotes unless given. */
   readonly llm?: Llm["Type"]
+  /** Where the index would be if it were not in memory; what stands beside it is there. */
+  readonly index?: string
   /** How a watcher beside the server is doing. */
   readonly watch?: WatchStatus
 }
@@ -141,7 +146,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   const settings = yield* Schema.decode(Settings)({
     rate_limit_per_second: 1_000_000,
     ...given.settings,
-    store: { path: "/nowhere/index.db" }
+    store: { path: given.index ?? "/nowhere/index.db" }
   })
   const parts = {
     settings,
@@ -158,7 +163,8 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Layer.provideMerge(Indexer.Default),
     Layer.provide(Chunker.Default),
     Layer.provideMerge(Layer.mergeAll(store(given), embedder(given.faults ?? {}), Tokenizer.Default)),
-    Layer.merge(watcher(given))
+    Layer.merge(watcher(given)),
+    Layer.merge(Layer.provide(Judgements.Default, Layer.merge(NodeFileSystem.layer, NodePath.layer)))
   )
   const all = server
     .layer({ traced: false })

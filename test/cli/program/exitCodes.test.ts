@@ -59,6 +59,7 @@ const table: Readonly<Record<number, ReadonlyArray<ReadonlyArray<string>>>> = {
     ["query", ...nothing],
     ["ask", ...nothing],
     ["prompt", ...nothing],
+    ["judge", "tide", "-f", "year>3000"],
     ["list", "nope"],
     ["show", "nope"],
     ["why", "tide", "nope"],

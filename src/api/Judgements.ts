@@ -1,0 +1,69 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Judgement } from "../model/Judgement.ts"
+import * as failures from "./failures.ts"
+import { Authorization, Writing } from "./Middleware.ts"
+import { strict } from "./strict.ts"
+
+const most = 1000
+
+export const JudgementsRequest = Schema.Struct({
+  judgements: Schema.Array(Judgement)
+    .pipe(
+      Schema.minItems(1, { message: () => "judgements must be a list of at least one judgement, got none" }),
+      Schema.maxItems(most, { message: () => `judgements must be at most ${most}` })
+    )
+    .annotations({ description: "A later judgement of the same place for the same question counts instead" })
+}).annotations({
+  ...strict,
+  identifier: "JudgementsRequest",
+  title: "Judge",
+  description: "How well documents, or lines of them, answer questions",
+  examples: [
+    {
+      judgements: [{ query: "when is the tide highest", source: "docs/tides.md", grade: 3, start_line: 7, end_line: 9 }]
+    }
+  ]
+})
+
+export const JudgementsResponse = Schema.Struct({
+  saved: Schema.Int.annotations({ description: "Judgements added to the file" })
+}).annotations({ identifier: "JudgementsResponse", description: "What was saved" })
+
+export const JudgementsList = Schema.Struct({
+  judgements: Schema.Array(Judgement).annotations({ description: "Each place once, as it was judged last" })
+}).annotations({ identifier: "JudgementsList", description: "What was judged for a question" })
+
+export class JudgementsGroup extends HttpApiGroup.make("judgements")
+  .add(
+    HttpApiEndpoint.post("judge", "/judgements")
+      .setPayload(JudgementsRequest)
+      .addSuccess(JudgementsResponse)
+      .addError(failures.MalformedBody)
+      .addError(failures.PayloadTooLarge)
+      .addError(failures.UnsupportedMediaType)
+      .middleware(Writing)
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Judge results",
+          description:
+            "Adds judgements to the file store.judgements, by which clew benchmark --judgements measures searches."
+        })
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("judged", "/judgements")
+      .setUrlParams(Schema.Struct({ query: Judgement.from.fields.query }))
+      .addSuccess(JudgementsList)
+      .annotateContext(
+        OpenApi.annotations({ summary: "What was judged", description: "The judgements of one question." })
+      )
+  )
+  .addError(failures.InvalidRequest)
+  .addError(failures.JudgementsUnusable)
+  .middlewareEndpoints(Authorization)
+  .annotateContext(
+    OpenApi.annotations({ title: "Judgements", description: "How well results answer, to measure searches by." })
+  ) {}

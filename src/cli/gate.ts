@@ -1,0 +1,108 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Judgements } from "../measuring/Judgements.ts"
+import { type Answered, isRelevant, Judging } from "../measuring/Judging.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { FileUnusable } from "./FileUnusable.ts"
+import { Baseline, baselineOf, compare, configurationOf, GateReport, renderGate } from "./gateReport.ts"
+import { count, printResult } from "./output.ts"
+import { Place } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+
+interface Asked {
+  readonly judgements: string
+  readonly collection: CollectionName | undefined
+  readonly against: string | undefined
+  readonly baseline: string | undefined
+  readonly save: boolean
+  readonly tolerance: number
+  readonly seed: number
+}
+
+const decode = Schema.decodeUnknownOption(Schema.parseJson(Baseline))
+
+/** What was saved as a baseline. */
+const readBaseline = Effect.fnUntraced(function* (file: string) {
+  const text = yield* Effect.try({
+    try: () => fs.readFileSync(file, "utf8"),
+    catch: () =>
+      new FileUnusable({ message: `${file}: there is no baseline to read; save one with --baseline and --save` })
+  })
+  return yield* Option.match(decode(text), {
+    onNone: () => new FileUnusable({ message: `${file} is no baseline; save one with --baseline and --save` }),
+    onSome: Effect.succeed
+  })
+})
+
+const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
+  Effect.try({
+    try: () => {
+      // Whole or not at all, so that a run that is broken off leaves the old one.
+      fs.writeFileSync(`${file}.new`, `${JSON.stringify(baselineOf(answered), null, 1)}\n`)
+      fs.renameSync(`${file}.new`, file)
+    },
+    catch: (error) => new FileUnusable({ message: `${file} cannot be written: ${(error as Error).message}` })
+  })
+
+/** Holds searches of one's own index against judgements, another configuration and a baseline. */
+export const gate = Effect.fnUntraced(function* (asked: Asked) {
+  const { cwd } = yield* Place
+  const { note } = yield* Terminal
+  const engine = yield* Engine
+  const file = path.resolve(cwd, asked.judgements)
+  const baselineFile = asked.baseline === undefined ? undefined : path.resolve(cwd, asked.baseline)
+  const earlier = baselineFile === undefined || asked.save ? undefined : yield* readBaseline(baselineFile)
+
+  const evaluated = (config: string | undefined) =>
+    Effect.gen(function* () {
+      const all = yield* (yield* Judgements).read(file)
+      const questions = all.filter(isRelevant)
+      const answered = yield* (yield* Judging).evaluate(questions, asked.collection)
+      return { answered, questions: questions.length, unanswerable: all.length - questions.length }
+    }).pipe(Effect.provide(engine.open("read", { config })))
+
+  const own = Option.getOrElse(yield* engine.configFile, () => "defaults")
+  const { answered, questions, unanswerable } = yield* evaluated(undefined)
+  if (questions === 0) {
+    return yield* new FileUnusable({
+      message: `${file} has no question with a grade above 0; judge some with clew judge`
+    })
+  }
+  const other = asked.against === undefined ? undefined : path.resolve(cwd, asked.against)
+  const beside = other === undefined ? undefined : (yield* evaluated(other)).answered
+  const now = baselineOf(answered)
+  const compared = earlier === undefined ? undefined : compare(baselineFile!, earlier, now, asked.seed)
+  if (compared?.questions === 0) {
+    return yield* new FileUnusable({ message: `${baselineFile} has none of the questions of ${file}` })
+  }
+  const report: GateReport = {
+    judgements: file,
+    questions,
+    unanswerable,
+    configurations: [
+      configurationOf(own, answered, asked.seed),
+      ...(beside === undefined ? [] : [configurationOf(other!, beside, asked.seed)])
+    ],
+    ...(beside === undefined ? {} : { against: compare(other!, now, baselineOf(beside), asked.seed) }),
+    ...(compared === undefined ? {} : { baseline: compared })
+  }
+  yield* printResult(GateReport, report, renderGate(report))
+  if (answered.every(({ scores }) => Object.values(scores).every(({ judged10 }) => judged10 === 0))) {
+    yield* note("clew: nothing that was found was judged; are the sources in the judgements those of this index?")
+  }
+  if (baselineFile !== undefined && asked.save) {
+    yield* writeBaseline(baselineFile, answered)
+    yield* note(`clew: ${count(questions, "question")} saved to ${baselineFile}`)
+  }
+  if (compared !== undefined && compared.after < compared.before - asked.tolerance) {
+    yield* note(
+      `clew: nDCG@10 fell from ${compared.before.toFixed(4)} to ${compared.after.toFixed(4)}, by more than ${asked.tolerance}`
+    )
+    yield* stop(exitCode.failed)
+  }
+})

@@ -1,0 +1,247 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as path from "node:path"
+import { Judgements } from "../measuring/Judgements.ts"
+import { gradeOf, Judging, judgedModes, type Pooled } from "../measuring/Judging.ts"
+import { Judgement, mostGrade } from "../model/Judgement.ts"
+import { QueryText } from "../model/Query.ts"
+import { headingPath } from "../model/SearchResult.ts"
+import { type JudgedQuestion, questionsOf } from "../text/judged.ts"
+import { parseFilter } from "./filter.ts"
+import { define } from "./command.ts"
+import { Engine } from "./engine.ts"
+import { exitCode, stop } from "./exit.ts"
+import { harmless } from "./harmless.ts"
+import { keys } from "./keys.ts"
+import * as options from "./options.ts"
+import { count, printJson } from "./output.ts"
+import { Place, shown } from "./place.ts"
+import { Terminal } from "./terminal.ts"
+import { UsageError } from "./UsageError.ts"
+
+const Rank = Schema.optional(Schema.Int)
+
+/** What `judge --json` prints. */
+export const JudgeReport = Schema.Struct({
+  judgements: Schema.String.annotations({ description: "The file that they are in" }),
+  saved: Schema.Int.annotations({ description: "Judgements added to it" }),
+  questions: Schema.Array(
+    Schema.Struct({
+      query: Schema.String,
+      pool: Schema.Array(
+        Schema.Struct({
+          source: Schema.String,
+          start_line: Schema.Int,
+          end_line: Schema.Int,
+          title: Schema.optional(Schema.String),
+          heading: Schema.optional(Schema.String),
+          text: Schema.String,
+          ranks: Schema.Struct({
+            configured: Rank,
+            keyword: Rank,
+            vector: Rank,
+            "hybrid rrf": Rank,
+            "hybrid score": Rank
+          }).annotations({ description: "Its place in each mode that found it" }),
+          grade: Schema.optional(Schema.Int.annotations({ description: "As it was judged" }))
+        })
+      ).annotations({ description: `The best of ${judgedModes.length} modes together` })
+    })
+  )
+}).annotations({ identifier: "JudgeReport" })
+
+const help = "0 does not answer, 1 has to do with it, 2 answers in part, 3 answers; s passes over, q ends"
+
+/** `SOURCE=GRADE` or `SOURCE:FROM-TO=GRADE`. */
+const parseGrade = (query: string, text: string): Judgement | undefined => {
+  const found = /^(.+?)(?::(\d{1,9})-(\d{1,9}))?=(\d{1,3})$/s.exec(text)
+  if (found === null) return undefined
+  const [, source = "", from, to, grade] = found
+  const lines = from === undefined ? {} : { start_line: Number(from), end_line: Number(to) }
+  const judgement = { query, source, grade: Number(grade), ...lines }
+  return Schema.is(Judgement)(judgement) ? judgement : undefined
+}
+
+/** A judgement that means the same where somebody else has the files. */
+const judgementOf = (cwd: string, query: string, { hit }: Pooled, grade: number): Judgement => ({
+  query,
+  source: shown(cwd, hit.document.source),
+  grade,
+  start_line: hit.passage.startLine,
+  end_line: hit.passage.endLine
+})
+
+/** The whole passage, with nothing of how it was ranked. */
+const rendered = Effect.fnUntraced(function* (query: string, { hit: { document, passage } }: Pooled, place: string) {
+  const { cwd } = yield* Place
+  const { colors } = (yield* Terminal).out
+  const title = [document.title, headingPath(passage.heading.filter((heading) => heading !== document.title))]
+    .filter((part) => part !== undefined && part !== "")
+    .join(" > ")
+  return [
+    "",
+    `${colors.bold(harmless(query).replaceAll("\n", " "))}  ${colors.dim(place)}`,
+    colors.cyan(`${shown(cwd, document.source)}:${passage.startLine}-${passage.endLine}`),
+    ...(title === "" ? [] : [colors.bold(harmless(title).replaceAll("\n", " "))]),
+    harmless(passage.text)
+  ].join("\n")
+})
+
+/** Shows what is not judged yet, one by one, and saves each grade as it is given; how many, and whether it was ended. */
+const ask = Effect.fnUntraced(function* (
+  file: string,
+  query: string,
+  pool: ReadonlyArray<Pooled>,
+  next: Effect.Effect<string | undefined>
+) {
+  const { cwd } = yield* Place
+  const { note, print } = yield* Terminal
+  const { append } = yield* Judgements
+  let saved = 0
+  for (const [at, pooled] of pool.entries()) {
+    yield* print(yield* rendered(query, pooled, `${at + 1}/${pool.length}`))
+    for (;;) {
+      const key = yield* next
+      if (key === undefined || key === "q") return { saved, ended: true }
+      if (key === "s") break
+      if (/^[0-3]$/.test(key)) {
+        yield* append(file, [judgementOf(cwd, query, pooled, Number(key))])
+        saved++
+        break
+      }
+      yield* note(`clew: ${help}`)
+    }
+  }
+  return { saved, ended: false }
+})
+
+export const judge = define(
+  {
+    name: "judge",
+    summary: "Judge what searches find for a question, to measure them by",
+    positional: {
+      name: "QUESTION",
+      summary: "The question; without one, what is new for those judged before",
+      min: 0,
+      max: Infinity
+    },
+    flags: {
+      judgements: options.judgementFile,
+      topK: options.pooled,
+      collection: options.searchedCollection,
+      filter: options.filter,
+      grade: options.grades,
+      from: options.fromDataset
+    },
+    examples: [
+      "clew judge how are passages ranked",
+      "clew judge --grade docs/quality.md=3 --json how are passages ranked",
+      "clew judge --from scifact --judgements scifact.judgements.jsonl"
+    ],
+    details: [
+      "Shows the best passages of every mode together, without their ranks, and takes a key for each: 0 does not answer, 1 has to do with it, 2 answers in part, 3 answers; s passes over it, q ends. Each grade is saved at once, and what was judged is not asked again. Where standard input is no terminal, its characters are the keys.",
+      "With --json it asks nothing and prints the passages; --grade saves a grade without asking. Judgements are JSON Lines: docs/quality.md tells how. Measure by them with clew benchmark --judgements FILE."
+    ]
+  },
+  (flags, words) =>
+    Effect.gen(function* () {
+      const { cwd, globals } = yield* Place
+      const { note } = yield* Terminal
+      const wrong = (detail: string) => new UsageError({ command: "clew judge", detail })
+      const asked = words.join(" ")
+      if (asked.trim() !== "" && !Schema.is(QueryText)(asked)) return yield* wrong("QUESTION is too long")
+      if (flags.from !== undefined && asked !== "") return yield* wrong("--from takes no QUESTION")
+      if (asked === "" && flags.grade.length > 0) return yield* wrong("--grade wants a QUESTION")
+      const given = yield* Effect.forEach(flags.grade, (text) => {
+        const judgement = parseGrade(asked, text)
+        return judgement === undefined
+          ? wrong(
+              `--grade is SOURCE=GRADE or SOURCE:FROM-TO=GRADE, a grade from 0 to ${mostGrade}, got ${JSON.stringify(text)}`
+            )
+          : Effect.succeed(judgement)
+      })
+      const filter = yield* Effect.mapError(parseFilter(flags.filter, cwd), wrong)
+      const engine = yield* Engine
+      yield* Effect.gen(function* () {
+        const judgements = yield* Judgements
+        const judging = yield* Judging
+        const file = flags.judgements === undefined ? judgements.usual : path.resolve(cwd, flags.judgements)
+        const before = yield* judgements.readOrNone(file)
+        const stored = new Set(before.flatMap(({ judgements }) => judgements.map(identityOf)))
+        const adding =
+          flags.from === undefined
+            ? given
+            : (yield* judgements.fromDataset(path.resolve(cwd, flags.from))).filter(
+                (one) => !stored.has(identityOf(one))
+              )
+        yield* judgements.append(file, adding)
+        if (flags.from !== undefined && !globals.json) {
+          return yield* note(`clew: ${count(adding.length, "judgement")} saved to ${file}`)
+        }
+
+        const questions = asked === "" ? before.map(({ query }) => query) : [asked]
+        if (questions.length === 0 && flags.from === undefined)
+          return yield* wrong("QUESTION is missing: nothing was judged before")
+        const where = { most: flags.topK ?? 10, collection: flags.collection, filter }
+        const known = new Map(merged(before, given).map((question) => [question.query, question]))
+
+        if (globals.json) {
+          const pools = yield* Effect.forEach(flags.from === undefined ? questions : [], (query) =>
+            Effect.map(judging.pool(query, where), (pool) => ({
+              query,
+              pool: pool.map((each) => toPool(known.get(query), each))
+            }))
+          )
+          yield* printJson(JudgeReport, { judgements: file, saved: adding.length, questions: pools })
+          if (pools.length > 0 && pools.every(({ pool }) => pool.length === 0)) yield* stop(exitCode.nothingFound)
+          return
+        }
+
+        if (given.length > 0) return yield* note(`clew: ${count(given.length, "judgement")} saved to ${file}`)
+        yield* note(`clew: ${help}`)
+        const next = yield* keys
+        let saved = 0
+        let found = 0
+        for (const query of questions) {
+          const pool = yield* judging.pool(query, where)
+          found += pool.length
+          const fresh = pool.filter(({ hit }) => gradeOf(known.get(query), hit) === undefined)
+          const done = yield* ask(file, query, fresh, next)
+          saved += done.saved
+          if (done.ended) break
+        }
+        if (found === 0) {
+          yield* note("clew: nothing found")
+          return yield* stop(exitCode.nothingFound)
+        }
+        yield* note(`clew: ${count(saved, "judgement")} saved to ${file}`)
+      }).pipe(Effect.scoped, Effect.provide(engine.open("read")))
+    })
+)
+
+const identityOf = ({ end_line: end, grade, query, source, start_line: start }: Judgement): string =>
+  JSON.stringify([query, source, start, end, grade])
+
+/** Judgements with more of them after them. */
+const merged = (
+  before: ReadonlyArray<JudgedQuestion>,
+  given: ReadonlyArray<Judgement>
+): ReadonlyArray<JudgedQuestion> => questionsOf([...before.flatMap(({ judgements }) => judgements), ...given])
+
+const toPool = (
+  question: JudgedQuestion | undefined,
+  { hit, ranks }: Pooled
+): (typeof JudgeReport.Type)["questions"][number]["pool"][number] => {
+  const grade = gradeOf(question, hit)
+  const { document, passage } = hit
+  return {
+    source: document.source,
+    start_line: passage.startLine,
+    end_line: passage.endLine,
+    ...(document.title === undefined ? {} : { title: document.title }),
+    ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
+    text: passage.text,
+    ranks,
+    ...(grade === undefined ? {} : { grade })
+  }
+}

@@ -1,0 +1,33 @@
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+
+/** Ctrl-C and Ctrl-D of a terminal whose keys come one by one. */
+const ends = new Set(["\u0003", "\u0004"])
+
+/**
+ * The next key, as it is pressed where standard input is a terminal, else its next character that is no space; undefined
+ * at the end.
+ */
+export const keys = Effect.gen(function* () {
+  const { stdin } = process
+  const queue = yield* Queue.unbounded<string | undefined>()
+  const take = (text: string) => {
+    for (const key of text) {
+      if (ends.has(key)) Queue.unsafeOffer(queue, undefined)
+      else if (key.trim() !== "") Queue.unsafeOffer(queue, key)
+    }
+  }
+  const end = () => Queue.unsafeOffer(queue, undefined)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      if (stdin.isTTY) stdin.setRawMode(true)
+      stdin.setEncoding("utf8").on("data", take).on("end", end).on("error", end).resume()
+    }),
+    () =>
+      Effect.sync(() => {
+        stdin.off("data", take).off("end", end).off("error", end).pause()
+        if (stdin.isTTY) stdin.setRawMode(false)
+      })
+  )
+  return Queue.take(queue)
+})

@@ -1,0 +1,109 @@
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Path from "@effect/platform/Path"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { StoreConfig } from "../Config.ts"
+import type { Judgement } from "../model/Judgement.ts"
+import { type JudgedQuestion, parseJudged, questionsOf } from "../text/judged.ts"
+import { readDataset } from "./Benchmark.ts"
+
+/** A judgement file cannot be read or written, or is none; the reason says what is wrong where. */
+export class JudgementsUnusable extends Schema.TaggedError<JudgementsUnusable>()(
+  "JudgementsUnusable",
+  { path: Schema.String, reason: Schema.String },
+  HttpApiSchema.annotations({ status: 503 })
+) {
+  override get message() {
+    return `${this.path}: ${this.reason}`
+  }
+}
+
+/** So that a mistyped name of another file takes no minutes. */
+const mostBytes = 256 * 1024 * 1024
+
+const newline = 10
+
+const lineOf = (judgement: Judgement): string => `${JSON.stringify(judgement)}\n`
+
+/** The file of judgements: JSON Lines that are only ever added to, the last one about a place being the one that counts. */
+export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", {
+  effect: Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    const store = yield* StoreConfig
+    const writing = yield* Effect.makeSemaphore(1)
+
+    const failing =
+      (path: string) =>
+      <A, R>(effect: Effect.Effect<A, PlatformError, R>) =>
+        Effect.mapError(effect, (error) => {
+          const isMissing = error._tag === "SystemError" && error.reason === "NotFound"
+          return new JudgementsUnusable({ path, reason: isMissing ? "there is no such file" : error.message })
+        })
+
+    const usual = store.judgements ?? `${store.path}.judgements.jsonl`
+
+    /** The judgements of a file by question. */
+    const read = Effect.fn("Judgements.read")(function* (path: string) {
+      const { size } = yield* fs.stat(path).pipe(failing(path))
+      if (size > mostBytes)
+        return yield* new JudgementsUnusable({ path, reason: "it is too large for a judgement file" })
+      const text = yield* fs.readFileString(path).pipe(failing(path))
+      const judgements = yield* Either.mapLeft(parseJudged(text), (reason) => new JudgementsUnusable({ path, reason }))
+      return questionsOf(judgements)
+    })
+
+    /** The same; nothing where the file is yet to be made. */
+    const readOrNone = (path: string) =>
+      Effect.flatMap(fs.exists(path).pipe(failing(path)), (exists) =>
+        exists ? read(path) : Effect.succeed<ReadonlyArray<JudgedQuestion>>([])
+      )
+
+    /** Adds judgements to a file, which it makes where there is none; they are on the disk when this is done. */
+    const append = Effect.fn("Judgements.append")(
+      function* (path: string, judgements: ReadonlyArray<Judgement>) {
+        if (judgements.length === 0) return
+        yield* fs.makeDirectory(paths.dirname(path), { recursive: true })
+        const file = yield* fs.open(path, { flag: "a+" })
+        const { size } = yield* file.stat
+        const last = new Uint8Array([newline])
+        yield* file.seek(size > 0n ? size - 1n : 0n, "start")
+        yield* file.read(last)
+        // A last line without an end was written by hand, or broken off by a full disk.
+        const text = (last[0] === newline ? "" : "\n") + judgements.map(lineOf).join("")
+        yield* file.writeAll(new TextEncoder().encode(text))
+        yield* file.sync
+      },
+      Effect.scoped,
+      writing.withPermits(1)
+    )
+
+    /** What a dataset in BEIR's layout judges, its documents named as they are where its corpus is indexed. */
+    const fromDataset = Effect.fn("Judgements.fromDataset")(
+      function* (folder: string) {
+        const { name, queries } = yield* readDataset(folder)
+        return queries.flatMap(({ judgements, text }) =>
+          Array.from(judgements, ([id, grade]): Judgement => ({
+            query: text,
+            source: `${name}/corpus.jsonl#${id}`,
+            grade: Math.max(0, Math.round(grade))
+          }))
+        )
+      },
+      Effect.provideService(FileSystem.FileSystem, fs),
+      Effect.provideService(Path.Path, paths)
+    )
+
+    return {
+      /** The file that is used where none is named. */
+      usual,
+      read,
+      readOrNone,
+      append: (path: string, judgements: ReadonlyArray<Judgement>) => append(path, judgements).pipe(failing(path)),
+      fromDataset
+    }
+  })
+}) {}

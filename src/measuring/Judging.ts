@@ -1,0 +1,131 @@
+import * as Effect from "effect/Effect"
+import type { CollectionName } from "../model/Collection.ts"
+import type { Filter } from "../model/Filter.ts"
+import type { SearchRequest } from "../model/Query.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { Search } from "../Search.ts"
+import { graded, isAbout, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
+import { ndcgAt, recallAt, reciprocalRankAt } from "../text/metrics.ts"
+
+/** The ways to search that are held against judgements; `configured` is as `clew query` searches. */
+export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const
+export type JudgedMode = (typeof judgedModes)[number]
+
+const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = {
+  configured: { hybrid: true },
+  keyword: { hybrid: true, alpha: 0, graph: false },
+  vector: { hybrid: false, graph: false },
+  "hybrid rrf": { hybrid: true, fusion: "rrf", graph: false },
+  "hybrid score": { hybrid: true, fusion: "score", graph: false }
+}
+
+/** A passage to be judged, and its place in each mode that found it. */
+export interface Pooled {
+  readonly hit: Hit
+  readonly ranks: Partial<Readonly<Record<JudgedMode, number>>>
+}
+
+/** How well a question was answered, each from 0 to 1. */
+export interface Scores {
+  readonly ndcg10: number
+  readonly recall10: number
+  readonly mrr10: number
+  /** The share of the best ten that was judged at all. */
+  readonly judged10: number
+}
+
+/** A question with what was found for it, by mode. */
+export interface Answered {
+  readonly query: string
+  readonly scores: Readonly<Record<JudgedMode, Scores>>
+}
+
+const placeOf = ({ document, passage }: Hit): PassagePlace => ({
+  source: document.source,
+  startLine: passage.startLine,
+  endLine: passage.endLine
+})
+
+/** Passages asked for, so that ten things are among them where many passages are of one. */
+const depth = 100
+
+export const isRelevant = ({ judgements }: JudgedQuestion): boolean => judgements.some(({ grade }) => grade > 0)
+
+/** Has people judge what searches find, and holds searches against what they judged. */
+export class Judging extends Effect.Service<Judging>()("clew/Judging", {
+  effect: Effect.gen(function* () {
+    const search = yield* Search
+
+    /** The best passages of every mode, the best placed first. */
+    const pool = Effect.fn("Judging.pool")(function* (
+      query: string,
+      options: {
+        readonly most: number
+        readonly collection?: CollectionName | undefined
+        readonly filter?: Filter | undefined
+      }
+    ) {
+      const { most, ...where } = options
+      const found = new Map<string, { readonly hit: Hit; readonly ranks: Partial<Record<JudgedMode, number>> }>()
+      for (const mode of judgedModes) {
+        const { hits } = yield* search.run({ ...requests[mode], ...where, query, topK: most })
+        for (const [at, hit] of hits.entries()) {
+          const key = JSON.stringify([hit.collection, hit.document.docId, hit.passage.ordinal])
+          const known = found.get(key) ?? { hit, ranks: {} }
+          known.ranks[mode] = at + 1
+          found.set(key, known)
+        }
+      }
+      const best = ({ ranks }: Pooled) => Math.min(...Object.values(ranks))
+      return [...found.values()].sort((a, b) => best(a) - best(b)) satisfies ReadonlyArray<Pooled>
+    })
+
+    const scored = Effect.fnUntraced(function* (
+      { judgements, query }: JudgedQuestion,
+      mode: JudgedMode,
+      collection: CollectionName | undefined
+    ) {
+      const { hits } = yield* search.run({ ...requests[mode], query, topK: depth, collection })
+      const places = hits.map(placeOf)
+      const { grades, ranking } = graded(places, judgements)
+      const best = places.slice(0, 10)
+      return {
+        ndcg10: ndcgAt(10, ranking, grades),
+        recall10: recallAt(10, ranking, grades),
+        mrr10: reciprocalRankAt(10, ranking, grades),
+        judged10:
+          best.length === 0
+            ? 1
+            : best.filter((place) => judgements.some((judgement) => isAbout(judgement, place))).length / best.length
+      } satisfies Scores
+    })
+
+    /** Asks the questions in every mode; they have something that answers them. */
+    const evaluate = Effect.fn("Judging.evaluate")(function* (
+      questions: ReadonlyArray<JudgedQuestion>,
+      collection?: CollectionName
+    ) {
+      return yield* Effect.forEach(questions, (question) =>
+        Effect.gen(function* () {
+          const of = (mode: JudgedMode) => scored(question, mode, collection)
+          return {
+            query: question.query,
+            scores: {
+              configured: yield* of("configured"),
+              keyword: yield* of("keyword"),
+              vector: yield* of("vector"),
+              "hybrid rrf": yield* of("hybrid rrf"),
+              "hybrid score": yield* of("hybrid score")
+            }
+          } satisfies Answered
+        })
+      )
+    })
+
+    return { pool, evaluate }
+  })
+}) {}
+
+/** The grade that a passage was given, if it was. */
+export const gradeOf = (question: JudgedQuestion | undefined, hit: Hit): number | undefined =>
+  question?.judgements.findLast((judgement) => isAbout(judgement, placeOf(hit)))?.grade

@@ -1,0 +1,24 @@
+import { mean } from "./metrics.ts"
+import { randomFrom } from "./sampling.ts"
+
+/** A mean and the bounds between which 95 % of the means of resampled values lie. */
+export interface Interval {
+  readonly mean: number
+  readonly low: number
+  readonly high: number
+}
+
+const rounds = 2000
+
+/** Efron's percentile bootstrap of the mean, the same for the same seed; all 0 of nothing. */
+export const bootstrap = (values: ReadonlyArray<number>, seed: number): Interval => {
+  const random = randomFrom(seed)
+  const means: Array<number> = []
+  for (let round = 0; round < rounds; round++) {
+    let sum = 0
+    for (let n = 0; n < values.length; n++) sum += values[Math.floor(random() * values.length)]!
+    means.push(values.length === 0 ? 0 : sum / values.length)
+  }
+  means.sort((a, b) => a - b)
+  return { mean: mean(values), low: means[Math.floor(0.025 * rounds)]!, high: means[Math.ceil(0.975 * rounds) - 1]! }
+}

@@ -1,0 +1,83 @@
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { Judgement } from "../model/Judgement.ts"
+
+/** Where a passage stands. */
+export interface PassagePlace {
+  readonly source: string
+  readonly startLine: number
+  readonly endLine: number
+}
+
+/** A question and what was judged for it, each document or place once, by its latest grade. */
+export interface JudgedQuestion {
+  readonly query: string
+  readonly judgements: ReadonlyArray<Judgement>
+}
+
+const decode = Schema.decodeUnknownEither(Schema.parseJson(Judgement))
+
+/** Lines of a judgement file; an empty line says nothing, and keys that are not known are left alone. */
+export const parseJudged = (text: string): Either.Either<ReadonlyArray<Judgement>, string> => {
+  const found: Array<Judgement> = []
+  for (const [at, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const judgement = decode(line)
+    if (Either.isLeft(judgement)) {
+      const [issue] = ParseResult.ArrayFormatter.formatErrorSync(judgement.left)
+      const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`
+      return Either.left(`line ${at + 1} is no judgement${where}: ${issue?.message ?? "it is not JSON"}`)
+    }
+    found.push(judgement.right)
+  }
+  return Either.right(found)
+}
+
+const placeKey = ({ end_line: end, source, start_line: start }: Judgement): string =>
+  JSON.stringify([source, start, end])
+
+/** Judgements by question, in the order in which the questions were first judged. */
+export const questionsOf = (judgements: ReadonlyArray<Judgement>): ReadonlyArray<JudgedQuestion> => {
+  const byQuery = new Map<string, Map<string, Judgement>>()
+  for (const judgement of judgements) {
+    const places = byQuery.get(judgement.query) ?? new Map<string, Judgement>()
+    byQuery.set(judgement.query, places.set(placeKey(judgement), judgement))
+  }
+  return Array.from(byQuery, ([query, places]) => ({ query, judgements: [...places.values()] }))
+}
+
+/** Whether a source is the one that was judged: the same, or a path that ends so. */
+const isSource = (source: string, judged: string): boolean =>
+  source === judged || (source.endsWith(judged) && /[/\\]/.test(source.charAt(source.length - judged.length - 1)))
+
+/** Whether a judgement is about a passage: about its document, or about lines of which half of the one are the other's. */
+export const isAbout = (judgement: Judgement, { endLine, source, startLine }: PassagePlace): boolean => {
+  if (!isSource(source, judgement.source)) return false
+  const { end_line: end, start_line: start } = judgement
+  if (start === undefined || end === undefined) return true
+  const common = Math.min(end, endLine) - Math.max(start, startLine) + 1
+  return common > 0 && 2 * common >= Math.min(end - start, endLine - startLine) + 1
+}
+
+/** A ranking of passages as one of what was judged, each thing once: the grades to hold it against, and the names. */
+export interface Graded {
+  readonly ranking: ReadonlyArray<string>
+  readonly grades: ReadonlyMap<string, number>
+}
+
+/** A passage stands for the best judged thing that it is about and that no better passage stands for already. */
+export const graded = (passages: ReadonlyArray<PassagePlace>, judgements: ReadonlyArray<Judgement>): Graded => {
+  const ordered = judgements
+    .map((judgement, at) => ({ judgement, name: `#${at}` }))
+    .sort((a, b) => b.judgement.grade - a.judgement.grade)
+  const byLines = judgements.some(({ start_line: line }) => line !== undefined)
+  const ranking = new Set<string>()
+  for (const passage of passages) {
+    const about = ordered.filter(({ judgement }) => isAbout(judgement, passage))
+    const fresh = about.find(({ name }) => !ranking.has(name))
+    if (fresh !== undefined) ranking.add(fresh.name)
+    else if (about.length === 0) ranking.add(byLines ? JSON.stringify(passage) : passage.source)
+  }
+  return { ranking: [...ranking], grades: new Map(ordered.map(({ judgement, name }) => [name, judgement.grade])) }
+}

@@ -1,0 +1,143 @@
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { appendFileSync, readFileSync } from "node:fs"
+import { GateReport } from "../../../src/cli/gateReport.ts"
+import { JudgeReport } from "../../../src/cli/judge.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+const box = new Sandbox({
+  ...library,
+  "other.toml": "[search]\nalpha = 0.0\n",
+  "toy/corpus.jsonl": `${JSON.stringify({ _id: "d1", title: "", text: "zebra" })}\n${JSON.stringify({ _id: "d2", title: "", text: "walrus" })}\n`,
+  "toy/queries.jsonl": `${JSON.stringify({ _id: "q1", text: "zebra" })}\n`,
+  "toy/qrels/test.tsv": "q1\td1\t2\nq1\td2\t0\n"
+})
+const file = "gold.jsonl"
+const lines = (name = file): ReadonlyArray<any> =>
+  readFileSync(box.path(name), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+
+beforeAll(async () => {
+  assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+})
+afterAll(() => box.remove())
+
+describe("judge", () => {
+  it("shows passages without their ranks, takes a key for each, and saves at once", async () => {
+    const { code, stderr, stdout } = await box.run(["judge", "--judgements", file, "spring", "tide"], {
+      input: "3 x\n0q"
+    })
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /spring tide {2}1\/\d/)
+    assert.include(stdout, "docs/tides.md:")
+    assert.include(stdout, "the spring tide is highest")
+    assert.include(stderr, "2 judgements saved")
+    const [first, second, ...more] = lines()
+    assert.deepInclude(first, { query: "spring tide", source: "docs/tides.md", grade: 3 })
+    assert.isAtLeast(first.end_line, first.start_line)
+    assert.strictEqual(second.grade, 0)
+    assert.isEmpty(more)
+  })
+
+  it("goes on where it ended, and asks nothing twice", async () => {
+    const before = lines().length
+    // The end of input is the end of judging.
+    const rest = await box.run(["judge", "--judgements", file, "spring tide"], { input: "0" })
+    assert.notInclude(rest.stdout, "the spring tide is highest")
+    assert.strictEqual(lines().length, before + 1)
+    const all = await box.run(["judge", "--judgements", file], { input: "0".repeat(50) })
+    assert.include(all.stderr, "saved")
+    const none = await box.run(["judge", "--judgements", file], { input: "" })
+    assert.strictEqual(none.stdout, "")
+    assert.include(none.stderr, "0 judgements saved")
+  })
+
+  it("is there for scripts", async () => {
+    const args = ["judge", "--judgements", file, "--grade", "docs/bread.md=3", "hot oven"]
+    const { questions, saved } = await box.json(JudgeReport, args)
+    assert.strictEqual(saved, 1)
+    const bread = questions[0]!.pool.find(({ source }) => source.endsWith("bread.md"))
+    assert.strictEqual(bread?.grade, 3)
+    assert.strictEqual(bread?.ranks.keyword, 1)
+    const wrong = await box.run(["judge", "--grade", "docs/bread.md", "hot oven"])
+    assert.strictEqual(wrong.code, 2)
+    assert.include(wrong.stderr, "SOURCE=GRADE")
+    const nothing = await box.run(["judge", "--judgements", "new.jsonl"])
+    assert.strictEqual(nothing.code, 2)
+    assert.include(nothing.stderr, "QUESTION is missing")
+  })
+
+  it("keeps judgements beside the index unless it is told where", async () => {
+    assert.strictEqual((await box.run(["judge", "--grade", "docs/brot.md=1", "teig"])).code, 0)
+    assert.deepInclude(lines("home/data/clew/index.db.judgements.jsonl")[0], { query: "teig", grade: 1 })
+    const env = { CLEW_STORE_JUDGEMENTS: "mine/own.jsonl" }
+    assert.strictEqual((await box.run(["judge", "--grade", "docs/brot.md=1", "teig"], { env })).code, 0)
+    assert.deepInclude(lines("mine/own.jsonl")[0], { query: "teig", grade: 1 })
+  })
+
+  it("takes what a dataset judges", async () => {
+    for (const saved of [2, 0]) {
+      const { code, stderr } = await box.run(["judge", "--from", "toy", "--judgements", "toy.jsonl"])
+      assert.strictEqual(code, 0, stderr)
+      assert.include(stderr, `${saved} judgements saved`)
+    }
+    assert.deepStrictEqual(lines("toy.jsonl")[0], { query: "zebra", source: "toy/corpus.jsonl#d1", grade: 2 })
+    assert.strictEqual((await box.run(["--db", "toy.db", "index", "toy/corpus.jsonl"])).code, 0)
+    const report = await box.json(GateReport, ["--db", "toy.db", "benchmark", "--judgements", "toy.jsonl"])
+    assert.strictEqual(report.configurations[0]?.modes.keyword.ndcg_at_10.mean, 1)
+  })
+})
+
+describe("benchmark --judgements", () => {
+  it("measures every mode with intervals, and another configuration beside it", async () => {
+    const report = await box.json(GateReport, ["benchmark", "--judgements", file, "--against", "other.toml"])
+    assert.strictEqual(report.questions, 2)
+    const [own, other] = report.configurations
+    assert.deepStrictEqual(Object.keys(own!.modes), ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"])
+    const { high, low, mean } = own!.modes.configured.ndcg_at_10
+    assert.isTrue(0 < low && low <= mean && mean <= high && high <= 1)
+    assert.deepStrictEqual(other!.modes.configured, own!.modes.keyword)
+    assert.deepInclude(report.against, { questions: 2, before: mean, after: own!.modes.keyword.ndcg_at_10.mean })
+    const { stdout } = await box.run(["benchmark", "--judgements", file])
+    assert.match(stdout, /^configuration +mode +nDCG@10/m)
+    assert.match(stdout, /^defaults +hybrid rrf +\d\.\d{4}/m)
+  })
+
+  it("compares with a baseline, names what changed, and fails where it has become worse", async () => {
+    const gate = ["benchmark", "--judgements", file, "--baseline", "quality.json"]
+    const missing = await box.run(gate)
+    assert.strictEqual(missing.code, 1)
+    assert.include(missing.stderr, "save one with --baseline and --save")
+    assert.strictEqual((await box.run([...gate, "--save"])).code, 0)
+    const same = await box.json(GateReport, gate)
+    assert.deepInclude(same.baseline, { questions: 2, changed: [] })
+
+    // Now somebody judges that the question is answered elsewhere.
+    appendFileSync(box.path(file), `${JSON.stringify({ query: "spring tide", source: "docs/nowhere.md", grade: 3 })}\n`)
+    const worse = await box.run(gate)
+    assert.strictEqual(worse.code, 1)
+    assert.include(worse.stderr, "by more than 0.01")
+    assert.match(worse.stdout, /\d\.\d{3} to \d\.\d{3} {2}spring tide/)
+    assert.strictEqual((await box.run([...gate, "--tolerance", "0.9"])).code, 0)
+  })
+
+  it("says what is wrong", async () => {
+    box.write({ "bad.jsonl": '{"query":"x"}\n', "none.jsonl": '{"query":"x","source":"a","grade":0}\n' })
+    const cases = [
+      [["--judgements", "bad.jsonl"], 1, "bad.jsonl: line 1 is no judgement (source)"],
+      [["--judgements", "none.jsonl"], 1, "has no question with a grade above 0"],
+      [["--judgements", "missing.jsonl"], 1, "there is no such file"],
+      [["--judgements", file, "--dataset", "toy"], 2, "--dataset does not go with --judgements"],
+      [["--baseline", "quality.json"], 2, "--baseline wants --judgements"],
+      [["--judgements", file, "--save"], 2, "--save wants --baseline"],
+      [["--judgements", file, "--baseline", file], 1, "is no baseline"]
+    ] as const
+    for (const [args, code, message] of cases) {
+      const ended = await box.run(["benchmark", ...args])
+      assert.include(ended.stderr, message)
+      assert.strictEqual(ended.code, code, message)
+    }
+  })
+})
