@@ -1,11 +1,15 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { parse } from "smol-toml"
 import { ListReport } from "../../../src/cli/list.ts"
 import { ShowReport } from "../../../src/cli/show.ts"
 import { WhyReport } from "../../../src/cli/why.ts"
 import { library } from "./files.ts"
-import { Sandbox } from "./sandbox.ts"
+import { ended, program, Sandbox } from "./sandbox.ts"
+
+/** Whether util-linux's `script` is there, which gives a program a terminal. */
+const hasTerminal = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0
 
 const box = new Sandbox({ ...library, "kitchen/rye.md": "# Rye\n\nRye bread keeps longer than wheat bread.\n" })
 beforeAll(async () => {
@@ -79,6 +83,33 @@ describe("show", () => {
     const { code, stderr } = await box.run(["show", "docs/none.md"])
     assert.strictEqual(code, 3)
     assert.include(stderr, "clew list")
+  })
+})
+
+describe("show on a terminal", () => {
+  const lines = (stdout: string) => stdout.split("\n").filter((line) => line.includes("tides"))
+  const shown = async (pager: string, name = "long.md") => {
+    const command = `stty rows 24 cols 80; exec ${process.execPath} ${program} show ${name} --db long.db`
+    const child = spawn("script", ["-qec", command, "/dev/null"], {
+      cwd: box.folder,
+      env: { PATH: process.env["PATH"], HOME: box.path("home"), TERM: "xterm", PAGER: pager }
+    })
+    child.stdin.end()
+    const { code, stdout } = await ended(child)
+    assert.strictEqual(code, 0, stdout)
+    return lines(stdout)
+  }
+
+  it.skipIf(!hasTerminal)("goes through the pager where it is longer than that, and else is printed", async () => {
+    const long = Array.from({ length: 60 }, (_, n) => `line ${n} about tides\n`).join("")
+    box.write({ "long.md": long, "short.md": "Two lines\nabout tides\n" })
+    assert.strictEqual((await box.run(["index", "long.md", "short.md", "--db", "long.db"])).code, 0)
+    assert.lengthOf(await shown("head -n 12"), 10)
+    assert.lengthOf(await shown("head -n 1", "short.md"), 1)
+    assert.lengthOf(await shown("no-such-pager"), 60)
+    assert.lengthOf(await shown(""), 60)
+    const piped = await box.run(["show", "long.md", "--db", "long.db"], { env: { PAGER: "head -n 12" } })
+    assert.lengthOf(lines(piped.stdout), 60)
   })
 })
 
