@@ -1,9 +1,22 @@
 import * as fs from "node:fs"
+import * as path from "node:path"
 import type { Check } from "../model/Check.ts"
+import { harmless } from "./harmless.ts"
 import { attempt } from "./surroundings.ts"
 
 /** Processes looked at. */
 const most = 10_000
+
+/** What a process is: of a script its own name and its first word, such as `clew serve`. */
+const nameOf = (pid: string): string => {
+  const [program = "", ...args] = (attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").split("\0")
+  const name = path.basename(program)
+  const words = name === "node" ? args.filter((word) => !word.startsWith("-") && word !== "").slice(0, 2) : []
+  return (
+    harmless([...words.slice(0, 1).map((word) => path.basename(word)), ...words.slice(1)].join(" ") || name) ||
+    "a process"
+  )
+}
 
 /** Other processes that have one of the files open, by what Linux tells of those that this user may see; none elsewhere. */
 const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
@@ -13,8 +26,7 @@ const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
     .flatMap((pid) => {
       const open = attempt(() => fs.readdirSync(`/proc/${pid}/fd`)) ?? []
       if (!open.some((fd) => files.has(attempt(() => fs.readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ""))) return []
-      const command = (attempt(() => fs.readFileSync(`/proc/${pid}/comm`, "utf8")) ?? "").trim()
-      return [`${command === "" ? "a process" : command} (${pid})`]
+      return [`${nameOf(pid)} (${pid})`]
     })
 
 /** Who else has the index open. */

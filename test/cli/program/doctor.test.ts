@@ -1,4 +1,5 @@
 import Database from "better-sqlite3"
+import { once } from "node:events"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
@@ -90,6 +91,14 @@ describe("doctor", () => {
     assert.match(well, /^ok {3}model: /m)
     assert.match(well, /^ok {3}origins: .* as they were indexed/m)
 
+    if (process.platform === "linux") {
+      const watcher = box.start(["watch", "docs", "--json", "--db", "index.db"])
+      await once(watcher.stdout!, "data")
+      assert.match((await run()).stdout, new RegExp(`^ok {3}processes: .*bin\\.js watch \\(${watcher.pid}\\)`, "m"))
+      watcher.kill("SIGINT")
+      await once(watcher, "close")
+    }
+
     appendFileSync(box.path("docs/notes.jsonl"), "\n")
     assert.match((await run()).stdout, /^warn origins: 1 file of \d+ look other than when they were indexed/m)
 
@@ -109,8 +118,8 @@ describe("doctor", () => {
     assert.match(silent.stdout, /^fail model: Ollama .*127\.0\.0\.1:9/m)
 
     // The collection has the packaged model; what the configuration wants for new ones is asked all the same.
-    writeFileSync(box.path("other.toml"), '[embedding]\nbackend = "ollama"\nurl = "http://127.0.0.1:9"\n')
-    const unembedded = await run("--config", "other.toml")
+    const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_URL: "http://127.0.0.1:9" }
+    const unembedded = await box.run(["doctor", "--db", "index.db"], { env })
     assert.strictEqual(unembedded.code, 4)
     assert.match(unembedded.stdout, /^fail embedder: .*new collections get: .*127\.0\.0\.1:9/m)
 
