@@ -10,7 +10,9 @@ import { confirmed } from "./confirm.ts"
 import { Engine } from "./engine.ts"
 import * as options from "./options.ts"
 import { count, numberText, printResult } from "./output.ts"
+import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
+import { wrapped } from "./wrap.ts"
 
 /** What `collections --json` prints: the body of GET /collections. */
 export const CollectionsReport = Schema.Struct({ collections: Schema.Array(CollectionInfo) }).annotations({
@@ -28,6 +30,7 @@ const list = Effect.gen(function* () {
   const engine = yield* Engine
   yield* Effect.gen(function* () {
     const collections = yield* (yield* Store).collections
+    const { out } = yield* Terminal
     yield* printResult(
       CollectionsReport,
       {
@@ -37,9 +40,11 @@ const list = Effect.gen(function* () {
         collections.length === 0
           ? "No collections yet"
           : collections
-              .map(
-                ({ documents, embedder, name, passages }) =>
+              .map(({ documents, embedder, name, passages }) =>
+                wrapped(
+                  out,
                   `${name}  ${count(documents, "document")}, ${count(passages, "passage")}, ${describeEmbedder(embedder)}`
+                )
               )
               .join("\n")
       )

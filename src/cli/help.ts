@@ -72,7 +72,7 @@ export const help = (path: readonly [Spec, ...Array<Spec>], version: string, fac
     section("Flags", spec.flags.flatMap(flagRows)),
     path.length === 1
       ? section("Flags of every command", everywhere.flatMap(flagRows))
-      : `\nAlso the flags of every command, such as --db and --json: ${path[0].name} --help\n`,
+      : `\n${wrap(`Also the flags of every command, such as --db and --json: ${path[0].name} --help`, columns).join("\n")}\n`,
     ...(spec.examples === undefined
       ? []
       : [`\n${colors.bold("Examples")}\n${spec.examples.map((line) => `  ${line}\n`).join("")}`]),

@@ -15,6 +15,10 @@ import { Terminal } from "./terminal.ts"
 import { Graph } from "../Graph.ts"
 import { linkageText } from "./graphBuild.ts"
 import { version } from "../version.ts"
+import { wrapLine } from "./wrap.ts"
+
+/** Columns before a value. */
+const labelled = 13
 
 export const info = define(
   {
@@ -43,7 +47,10 @@ export const info = define(
 
         const text = Effect.gen(function* () {
           const file = yield* engine.configFile
-          const row = (name: string, value: string) => `${out.colors.bold(name.padEnd(12))} ${value}`
+          const row = (name: string, value: string) => {
+            const lines = out.isTerminal ? wrapLine(value, Math.max(20, out.columns - labelled)) : [value]
+            return `${out.colors.bold(name.padEnd(labelled - 1))} ${lines.join(`\n${" ".repeat(labelled)}`)}`
+          }
           return [
             row("Index", shown(cwd, path)),
             row(
