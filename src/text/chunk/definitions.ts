@@ -21,10 +21,12 @@ const goMethod = /^func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)[^()]*\)\s*(\w+)/
 const implementation = /^impl\b\s*([^{\n]*)/
 
 const binding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?=\s*([^\n]*)/u
+/** A type over several lines stands before the value. */
+const typedBinding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*:[^=\n]*[([{<|]\s*(?:\n|$)/u
 const assignment = /^((?:[\p{L}_$][\p{L}\p{N}_$]*\.)*[\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?(?:=|<-)\s*([^\n]*)/u
 const functionValue =
   /^(?:async\b\s*)?(?:function\b|class\b|\([^\n]*=>|\([^()\n]*$|[\p{L}_$][\p{L}\p{N}_$]*\s*=>|lambda\b|<)/u
-const goesOn = /(?:[([{,`]|=>)\s*$/
+const goesOn = /(?:[([{,`<|]|=>)\s*$/
 
 const test =
   /^(?:describe|it|test|context|suite|specify|scenario|feature|bench)(?:\.\w+)*\s*\(\s*(["'`])([^\n]{1,120}?)\1/
@@ -122,6 +124,8 @@ const bindingName = (text: string): string | undefined => {
     const [, name, value = ""] = bound
     return functionValue.test(value) || goesOn.test(value) || value.trim() === "" ? name : undefined
   }
+  const typed = typedBinding.exec(text)
+  if (typed !== null) return typed[1]
   const [, name, value = ""] = assignment.exec(text) ?? []
   return functionValue.test(value) && !value.startsWith("<")
     ? name?.replace(/^(?:module\.)?exports\.(?=.)/, "")
