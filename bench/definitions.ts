@@ -106,11 +106,10 @@ const bySyntax = (text: string, root: Node, language: string, count: (text: stri
         above ??= node.startIndex
         continue
       }
-      const defines = [
-        node,
-        ...node.namedChildren,
-        ...node.namedChildren.flatMap(({ namedChildren }) => namedChildren)
-      ].find(({ type }) => kinds[language]!.test(type))
+      const children = node.namedChildren
+      // What is exported or declared stands a level or two down.
+      const inner = /^(?:export|lexical)/.test(node.type) ? children.flatMap(({ namedChildren }) => namedChildren) : []
+      const defines = [node, ...children, ...inner].find(({ type }) => kinds[language]!.test(type))
       const name = defines?.childForFieldName("name")
       all.push({
         start: above ?? node.startIndex,

@@ -24,6 +24,10 @@ const benches: Readonly<Record<string, string>> = {
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
+  loaders:
+    "taking the text out of files (FOLDER), by format: MB/s of the processor, memory, beside pdftotext and pandoc",
+  paths: "settings in JSON and YAML asked for by their keys (FOLDER, PROGRAM): hit@1, hit@5",
+  definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   http: "the HTTP server beside bare node:http and the engine in process"
 }

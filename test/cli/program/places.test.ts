@@ -1,6 +1,8 @@
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { ShowReport } from "../../../src/cli/show.ts"
+import { SearchResponse } from "../../../src/model/SearchResult.ts"
 import { Sandbox } from "./sandbox.ts"
 
 const documents = fileURLToPath(new URL("../../fixtures/documents", import.meta.url))
@@ -24,6 +26,17 @@ it("shows the places that query prints of what is no text", async () => {
     const { passage, text } = await box.json(ShowReport, ["show", place, "--context", "0"])
     assert.isDefined(passage, place)
     assert.include(text, words)
+  }
+})
+
+it("gives back the text that was taken out: each passage is exactly what stands at its span", async () => {
+  for (const name of ["slides.pptx", "staff.xlsx", "talk.srt"]) {
+    const { text } = await box.json(ShowReport, ["show", join(documents, name)])
+    const source = join(documents, name)
+    const { results } = await box.json(SearchResponse, ["query", "winter", "--filter", `source=${source}`, "-k", "20"])
+    assert.isNotEmpty(results, name)
+    for (const { metadata, text: passage } of results)
+      assert.strictEqual(text.slice(metadata.start as number, metadata.end as number), passage)
   }
 })
 
