@@ -108,6 +108,10 @@ const backup = (filename: string, target: string) =>
           `${target} is there already and is no backup of Clew's; name another file, or move it away`
         )
       }
+      // A backup is one file; beside an index that is in use there is its WAL.
+      if (yield* trying(target, () => statOf(`${target}-wal`) !== undefined)) {
+        return yield* refuse(`${target} is an index that is in use, or was not closed; name another file`)
+      }
       const made = yield* partial(target)
       yield* copyOfIndex(filename, made)
       const snapshot = yield* seal(made, false)

@@ -67,6 +67,16 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
     assert.isBelow(made.documents, 31)
     copy.close()
 
+    // Another index that is in use is not.
+    const used = yield* open(path.join(folder, "used.db"))
+    yield* used.store.createCollection(defaultCollection, embedder)
+    assert.match(
+      (yield* Effect.flip(snapshots.backup(path.join(folder, "used.db")))).message,
+      /is an index that is in use/
+    )
+    yield* used.close
+    fs.rmSync(path.join(folder, "used.db"))
+
     // An older backup is replaced.
     const again = yield* snapshots.backup(target)
     assert.strictEqual(again.documents, 31)
