@@ -11,11 +11,8 @@ const most = 10_000
 const nameOf = (pid: string): string => {
   const [program = "", ...args] = (attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").split("\0")
   const name = path.basename(program)
-  const words = name === "node" ? args.filter((word) => !word.startsWith("-") && word !== "").slice(0, 2) : []
-  return (
-    harmless([...words.slice(0, 1).map((word) => path.basename(word)), ...words.slice(1)].join(" ") || name) ||
-    "a process"
-  )
+  const [script = "", command = ""] = name === "node" ? args.filter((word) => !word.startsWith("-")) : []
+  return harmless(script === "" ? name : `${path.basename(script)} ${command}`.trim()) || "a process"
 }
 
 /** Other processes that have one of the files open, by what Linux tells of those that this user may see; none elsewhere. */
