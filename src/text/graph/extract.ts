@@ -29,14 +29,18 @@ const longestName = 120
 /** The evidence of what a passage's place says and no text of its own does. */
 const nowhere: Span = { start: 0, end: 0 }
 
+const plainLetter = /[a-z]/u
+const letter = /\p{L}/u
+const beyondAscii = /[^\p{ASCII}]/u
+
 /** Whether a key can name something: no letter or function word alone, no number, not a sentence. */
 export const tellsSomething = (key: string): boolean =>
   key.length >= 2 &&
   key.length <= longestName &&
-  (/[a-z]/u.test(key) || /\p{L}/u.test(key)) &&
-  (key.length > 2 || /[^\p{ASCII}]/u.test(key)) &&
+  (plainLetter.test(key) || letter.test(key)) &&
+  (key.length > 2 || beyondAscii.test(key)) &&
   !functionWords.has(key) &&
-  key.split(" ", 11).length <= 10
+  (key.length < 20 || key.split(" ", 11).length <= 10)
 
 /** "BLAS" of "Basic Linear Algebra Subprograms (BLAS)": what the words' first letters spell. */
 const spells = (short: string, long: string): boolean =>

@@ -9,17 +9,14 @@ export const keyOf = (name: string): string => {
   return singular((plain.test(lower) ? lower : folded(name)).replace(/^(?:the|an|a) (?=.)/u, ""))
 }
 
+const accents = /\p{M}+/gu
+const possessive = /['’]s(?![\p{L}\p{N}])/gu
+
 /** Most names are as their keys are, but for capitals. */
 const plain = /^[a-z\d+#]+(?: [a-z\d+#]+)*$/u
 
 const folded = (name: string): string =>
-  name
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .toLowerCase()
-    .replace(/['’]s(?![\p{L}\p{N}])/gu, "")
-    .replace(spelling, " ")
-    .trim()
+  name.normalize("NFKD").replace(accents, "").toLowerCase().replace(possessive, "").replace(spelling, " ").trim()
 
 /** Without the plural's s: "shells" as "shell"; "glass", "virus" and "series" stay. */
 const singular = (key: string): string =>

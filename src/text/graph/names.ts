@@ -50,6 +50,12 @@ const adjective =
 const sentenceEnd = /[.!?\u3002](?:["'\u2019\u201d)\]]{0,2})(?:\s|$)/u
 const shortestTable = 100
 
+// What is built for older engines makes a regex with \p anew wherever it stands inside a function.
+const number = /^\p{N}/u
+const longNumber = /^\p{N}{3}/u
+const marked = /\p{Lu}.*\p{Lu}|\p{N}/u
+const verb = /(?:ing|ed|ly)$/u
+
 /** A word that may open a name, or be one. */
 const mayOpen = (word: Word): boolean =>
   word.capital &&
@@ -72,13 +78,14 @@ export const names = (text: string): ReadonlyArray<Span> => {
   }
   const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
   const isGerman = nouns * 12 >= all.length
-  const small = new Set(all.flatMap((word) => (word.capital ? [] : [word.text])))
+  const small = new Set<string>()
+  for (const { capital, text: word } of all) if (!capital) small.add(word)
   const found = new Map<number, Span>()
 
   const add = (from: number, to: number): void => {
     while (from <= to && !mayOpen(all[from]!) && !(from < to && seasons.has(all[from]!.lower))) from++
     const last = to
-    while (to >= from && (all[to]!.capital ? isSentence(all[to]!) : !/^\p{N}/u.test(all[to]!.text))) to--
+    while (to >= from && (all[to]!.capital ? isSentence(all[to]!) : !number.test(all[to]!.text))) to--
     if (from > to || to - from >= longest) return
     if (to - from >= longestPlain && all.slice(from, to + 1).every(({ capital }) => capital)) return
     const first = all[from]!
@@ -86,7 +93,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
     if (from === to && to < last && first.opens && all[to + 1]!.capital) return
     if (isGerman && all.slice(from, to + 1).some(({ capital }) => !capital)) return
     if (from === to) {
-      const telling = /\p{Lu}.*\p{Lu}|\p{N}/u.test(first.text)
+      const telling = isMark(first)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
       // Written small too, it is a noun.
       if (!telling && small.has(first.lower)) return
@@ -100,7 +107,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
     const to = addRun(all, from, add, {
       isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
       isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
-      isNoun: ({ lower }) => small.has(lower) || /(?:ing|ed|ly)$/u.test(lower)
+      isNoun: ({ lower }) => small.has(lower) || verb.test(lower)
     })
     from = to
   }
@@ -131,12 +138,12 @@ const addRun = (
     const word = all[i]!
     // A table's next cell.
     // "Active 13 April".
-    if (common.has(word.lower) && last === i - 1 && /^\p{N}/u.test(all[last]!.text)) {
+    if (common.has(word.lower) && last === i - 1 && number.test(all[last]!.text)) {
       last--
       break
     }
-    if (word.capital && (word.text === all[i - 1]!.text || /^\p{N}{3}/u.test(all[i - 1]!.text))) break
-    if (word.capital || (/^\p{N}/u.test(word.text) && all[i - 1]!.capital)) last = i
+    if (word.capital && (word.text === all[i - 1]!.text || longNumber.test(all[i - 1]!.text))) break
+    if (word.capital || (number.test(word.text) && all[i - 1]!.capital)) last = i
     else if (linkers.has(word.text)) {
       if (last >= begins) parts.push([begins, last])
       begins = i + 1
@@ -189,7 +196,7 @@ const isOne = (text: string, start: number, end: number): boolean => {
 }
 
 /** "IPv4" or "NATO", which is a name in itself. */
-const isMark = ({ text }: Word): boolean => /\p{Lu}.*\p{Lu}|\p{N}/u.test(text)
+const isMark = ({ text }: Word): boolean => marked.test(text)
 
 /** A capital that begins a sentence behind a label: "RESULTS There". */
 const isSentence = (word: Word): boolean => word.text.length > 1 && functionWords.has(word.lower) && !isMark(word)

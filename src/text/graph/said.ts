@@ -22,22 +22,25 @@ const most = 16
 const longestName = 120
 const longestRelation = 60
 
-const string = (maxLength: number) => ({ type: "string", maxLength })
+const string = { type: "string" } as const
 
-/** The JSON schema of an answer, every property required and no other allowed, as OpenAI wants it. */
+/**
+ * The JSON schema of an answer, every property required and no other allowed, as OpenAI wants it. Lengths are not in it: the
+ * grammars that servers make of them are long and slow.
+ */
 export const answerSchema = {
   type: "object",
   properties: {
-    entities: { type: "array", maxItems: most, items: string(longestName) },
+    entities: { type: "array", maxItems: most, items: string },
     relations: {
       type: "array",
       maxItems: most,
       items: {
         type: "object",
         properties: {
-          subject: string(longestName),
-          relation: string(longestRelation),
-          object: string(longestName)
+          subject: string,
+          relation: string,
+          object: string
         },
         required: ["subject", "relation", "object"],
         additionalProperties: false

@@ -28,20 +28,17 @@ const opensByDash = (gap: string): boolean => {
 /** A heading may write all its words large. */
 const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
 
+const parts = new Set("/_~")
 const apostrophe = /['’]/u
 const inside = new Set("'’&.-")
 
 /** Of no word, of one, a small letter, a capital. */
 const [none, other, small, large] = [1, 2, 3, 4]
 
+const [upper, lower, letter] = [/\p{Lu}/u, /\p{Ll}/u, /[\p{L}\p{N}]/u]
+
 const classed = (character: string): number =>
-  /\p{Lu}/u.test(character)
-    ? large!
-    : /\p{Ll}/u.test(character)
-      ? small!
-      : /[\p{L}\p{N}]/u.test(character)
-        ? other!
-        : none!
+  upper.test(character) ? large! : lower.test(character) ? small! : letter.test(character) ? other! : none!
 
 /** The classes of UTF-16 units as they were asked for, 0 where nobody did: a regex for every letter takes most of the time. */
 const known = new Uint8Array(0x1_0000)
@@ -97,7 +94,7 @@ export const words = (text: string): ReadonlyArray<Word> => {
     const stop = !isPlain && (gap === ". " || gap === ".") && before !== undefined && abbreviation.test(before)
     if (before === undefined || gap.includes("\n")) inHeading = heading.test(gap)
     // What stands within a path or a constant is no name of its own.
-    const isPart = /[/_~]/u.test(text.charAt(start - 1)) || text.charAt(at) === "_"
+    const isPart = (start > 0 && parts.has(text.charAt(start - 1))) || text.charAt(at) === "_"
     found.push({
       start,
       end: at,
