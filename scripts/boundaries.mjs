@@ -25,6 +25,7 @@ const table = [
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
   { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts"], may: ["model/"], not: vendors },
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
+  { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
   { places: ["App.ts", "index.ts"], may: ["*", "!cli/", "!http/", "!mcp/", "!bin.ts", "!client.ts"] },
   { places: ["client.ts"], may: ["api/", "model/"] },

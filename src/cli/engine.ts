@@ -3,39 +3,14 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type {
-  layer as configLayer,
-  layerServer,
-  LimitsConfig,
-  LogConfig,
-  SearchConfig,
-  ServerConfig,
-  StoreConfig,
-  TelemetryConfig
-} from "../Config.ts"
-import type { Answer } from "../Answer.ts"
-import type { Collections } from "../Collections.ts"
-import type { Benchmark } from "../measuring/Benchmark.ts"
-import type { Judgements } from "../measuring/Judgements.ts"
-import type { Judging } from "../measuring/Judging.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
+import type { layer as configLayer, layerServer, ServerConfig } from "../Config.ts"
 import type { Doctor } from "../upkeep/Doctor.ts"
-import type { Embedders } from "../Embedders.ts"
-import type { FileIndexer } from "../files/FileIndexer.ts"
-import type { Graph } from "../Graph.ts"
-import type { Indexer } from "../Indexer.ts"
-import type { Loader } from "../files/Loader.ts"
 import type { Check } from "../model/Check.ts"
-import type { Prompt } from "../Prompt.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
-import type { Reindexer } from "../upkeep/Reindexer.ts"
 import type { Purpose } from "../model/Purpose.ts"
-import type { Search } from "../Search.ts"
 import type { Snapshots } from "../upkeep/Snapshots.ts"
-import type { Speed } from "../measuring/Speed.ts"
-import type { Stores, StoreUnavailable } from "../Store.ts"
-import type { Tokenizer } from "../packaged/Tokenizer.ts"
-import type { Transfer } from "../upkeep/Transfer.ts"
-import type { Watcher } from "../files/Watcher.ts"
+import type { StoreUnavailable } from "../Store.ts"
 
 /** Collections, and sources from all over the index. */
 export interface Glance {
@@ -49,31 +24,6 @@ export type Settings = Parameters<typeof configLayer>[0]["settings"]
 
 type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
 
-export type Services =
-  | Search
-  | FileIndexer
-  | Indexer
-  | Loader
-  | Embedders
-  | Collections
-  | Stores
-  | StoreConfig
-  | SearchConfig
-  | Benchmark
-  | Judgements
-  | Judging
-  | Speed
-  | Transfer
-  | Answer
-  | Graph
-  | Reindexer
-  | Watcher
-  | Prompt
-  | Tokenizer
-  | LimitsConfig
-  | LogConfig
-  | TelemetryConfig
-
 /** The program's parts, put together for one index; loaded when first asked for, so that help needs none of them. */
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
@@ -85,7 +35,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     readonly open: (
       purpose: Purpose,
       options?: { readonly pooled?: boolean; readonly exact?: boolean; readonly config?: string | undefined }
-    ) => Layer.Layer<Services, ConfigError | StoreUnavailable | PlatformError>
+    ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, which is not opened for it. */
     readonly snapshots: Layer.Layer<Snapshots, ConfigError>
     /** What looks the index over, whatever state it is in. */

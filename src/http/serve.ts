@@ -3,42 +3,20 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Answer } from "../Answer.ts"
-import { type LimitsConfig, type LogConfig, ServerConfig, TelemetryConfig } from "../Config.ts"
-import type { Embedders } from "../Embedders.ts"
-import type { Graph } from "../Graph.ts"
-import type { Indexer } from "../Indexer.ts"
-import type { Judgements } from "../measuring/Judgements.ts"
-import type { Prompt } from "../Prompt.ts"
+import { ServerConfig, TelemetryConfig } from "../Config.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
-import type { Search } from "../Search.ts"
-import type { Store } from "../Store.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
 import { isPermissive } from "./cors.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
 import * as server from "./server.ts"
 import * as telemetry from "./telemetry.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
-import type { Watcher } from "../files/Watcher.ts"
-
-type Engine =
-  | Search
-  | Graph
-  | Answer
-  | Prompt
-  | Indexer
-  | Embedders
-  | Judgements
-  | Store
-  | LimitsConfig
-  | LogConfig
-  | TelemetryConfig
-  | Watcher
 
 export interface Options<E, E2> {
   readonly allowUnauthenticated: boolean
   /** What answers; closed when the last request is done. */
-  readonly engine: Layer.Layer<Engine, E>
+  readonly engine: Layer.Layer<OpenIndex, E>
   readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
 }
 

@@ -19,7 +19,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
-import type { Engine } from "./Engine.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
 import { toRpcError } from "./failure.ts"
 import type { methods } from "./methods.ts"
 import type { Overview } from "./overview.ts"
@@ -51,7 +51,7 @@ const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview)
   ].join(" ")
 
 /** Gives an effect the engine; where the effect writes nothing, neither does opening the index. */
-export type Use = <A, E>(effect: Effect.Effect<A, E, Engine>, writes?: boolean) => Effect.Effect<A, unknown>
+export type Use = <A, E>(effect: Effect.Effect<A, E, OpenIndex>, writes?: boolean) => Effect.Effect<A, unknown>
 
 /** The SDK's server with our methods behind it. `use` gives an effect the engine, opening it at first use. */
 export const make = (options: {
@@ -109,7 +109,7 @@ export const make = (options: {
     }
     const withMethods = <A, E>(extra: Extra, of: (methods: Methods) => Effect.Effect<A, E>): Promise<A> =>
       answer(extra, Effect.flatMap(loaded, of))
-    const withEngine = <A, E>(extra: Extra, of: (methods: Methods) => Effect.Effect<A, E, Engine>): Promise<A> =>
+    const withEngine = <A, E>(extra: Extra, of: (methods: Methods) => Effect.Effect<A, E, OpenIndex>): Promise<A> =>
       answer(
         extra,
         Effect.flatMap(loaded, (methods) => use(of(methods)))

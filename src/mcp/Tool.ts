@@ -2,7 +2,7 @@ import type { CallToolResult, Tool as Listed } from "@modelcontextprotocol/sdk/t
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { decoder } from "./decode.ts"
-import type { Engine } from "./Engine.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
 import { type Json, outline, toJsonSchema } from "./jsonSchema.ts"
 import type { Overview } from "./overview.ts"
 import type { RpcError } from "./RpcError.ts"
@@ -34,7 +34,7 @@ export interface Tool {
     args: unknown,
     settings: Settings,
     call: Call
-  ) => Effect.Effect<Effect.Effect<CallToolResult, unknown, Engine>, RpcError>
+  ) => Effect.Effect<Effect.Effect<CallToolResult, unknown, OpenIndex>, RpcError>
 }
 
 export interface Answer<O> {
@@ -51,7 +51,7 @@ interface Definition<A, I, O, OI, E> {
   readonly output: Schema.Schema<O, OI>
   readonly defaults?: (settings: Settings) => Readonly<Record<string, unknown>>
   readonly writes?: boolean
-  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, Engine>
+  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, OpenIndex>
 }
 
 /** A tool whose schemas on the wire and whose checks come from the same two Schemas. */

@@ -10,7 +10,7 @@ import { shortfall } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { bounded, sourceCharacters } from "../text/prompt.ts"
 import { decoder } from "./decode.ts"
-import type { Engine } from "./Engine.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
 import { toJsonSchema } from "./jsonSchema.ts"
 import { didYouMean } from "../text/nearest.ts"
 import { invalidParams, type RpcError } from "./RpcError.ts"
@@ -153,7 +153,7 @@ export const get = (
   name: string,
   args: unknown,
   settings: Settings
-): Effect.Effect<Effect.Effect<GetPromptResult, unknown, Engine>, RpcError> => {
+): Effect.Effect<Effect.Effect<GetPromptResult, unknown, OpenIndex>, RpcError> => {
   const names = listed.map((prompt) => prompt.name)
   switch (name) {
     case "rag_answer":

@@ -7,7 +7,7 @@ import type { RecentDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { bounded, sourceCharacters } from "../text/prompt.ts"
 import { formatOfName } from "../text/format.ts"
-import type { Engine } from "./Engine.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
 import { code, invalidParams, RpcError } from "./RpcError.ts"
 import type { Settings } from "./Tool.ts"
 import { findDocument } from "./tools/document.ts"
@@ -84,7 +84,7 @@ const decodeName = (text: string): string | undefined => {
 }
 
 /** Fails with -32002 for what is not there. */
-export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, Engine> =>
+export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, OpenIndex> =>
   Effect.gen(function* () {
     if (uri === statsUri) {
       const { describe: _, ...info } = yield* indexInfo(settings)

@@ -5,7 +5,8 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as ClientLog from "./ClientLog.ts"
-import { type Engine, lazily } from "./Engine.ts"
+import type { OpenIndex } from "../OpenIndex.ts"
+import { lazily } from "./lazily.ts"
 import { check } from "./requests.ts"
 import type { Overview } from "./overview.ts"
 import { type Configured, make, type Use } from "./Server.ts"
@@ -56,11 +57,11 @@ export const serve = <E>(options: {
   readonly overview: Overview
   readonly name?: string | undefined
   /** Opened when it is first used, and made where a call writes. */
-  readonly engine: Layer.Layer<Engine | Watcher, E>
+  readonly engine: Layer.Layer<OpenIndex | Watcher, E>
   /** What goes on beside answering, once a client has come up. */
   readonly beside?: Effect.Effect<void, never, Watcher>
   /** In the engine's place for calls that write nothing while there is no index: an empty one that is nowhere. */
-  readonly empty: Layer.Layer<Engine, E>
+  readonly empty: Layer.Layer<OpenIndex, E>
   readonly exists: Effect.Effect<boolean, E>
   /** What writes the program's own log. */
   readonly loggerOf: Parameters<typeof ClientLog.make>[0]

@@ -7,17 +7,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as SynchronizedRef from "effect/SynchronizedRef"
-import type { Collections } from "../Collections.ts"
-import type { Embedders } from "../Embedders.ts"
-import type { Graph } from "../Graph.ts"
-import type { Indexer } from "../Indexer.ts"
-import type { Prompt } from "../Prompt.ts"
-import type { Search } from "../Search.ts"
-import type { Store } from "../Store.ts"
-import type { Tokenizer } from "../packaged/Tokenizer.ts"
-
-/** What the tools work with. */
-export type Engine = Collections | Search | Graph | Prompt | Indexer | Store | Embedders | Tokenizer
 
 /**
  * Builds a layer when it is first used, and keeps it until the scope closes. Where building fails, the next use tries

@@ -1,0 +1,45 @@
+import type { Answer } from "./Answer.ts"
+import type { Collections } from "./Collections.ts"
+import type { LimitsConfig, LogConfig, SearchConfig, StoreConfig, TelemetryConfig } from "./Config.ts"
+import type { Embedders } from "./Embedders.ts"
+import type { Graph } from "./Graph.ts"
+import type { Indexer } from "./Indexer.ts"
+import type { Prompt } from "./Prompt.ts"
+import type { Search } from "./Search.ts"
+import type { Stores } from "./Store.ts"
+import type { FileIndexer } from "./files/FileIndexer.ts"
+import type { Loader } from "./files/Loader.ts"
+import type { Watcher } from "./files/Watcher.ts"
+import type { Benchmark } from "./measuring/Benchmark.ts"
+import type { Judgements } from "./measuring/Judgements.ts"
+import type { Judging } from "./measuring/Judging.ts"
+import type { Speed } from "./measuring/Speed.ts"
+import type { Tokenizer } from "./packaged/Tokenizer.ts"
+import type { Reindexer } from "./upkeep/Reindexer.ts"
+import type { Transfer } from "./upkeep/Transfer.ts"
+
+/** What an open index offers the doors: use cases, ports and their configuration. */
+export type OpenIndex =
+  | Answer
+  | Benchmark
+  | Collections
+  | Embedders
+  | FileIndexer
+  | Graph
+  | Indexer
+  | Judgements
+  | Judging
+  | LimitsConfig
+  | Loader
+  | LogConfig
+  | Prompt
+  | Reindexer
+  | Search
+  | SearchConfig
+  | Speed
+  | StoreConfig
+  | Stores
+  | TelemetryConfig
+  | Tokenizer
+  | Transfer
+  | Watcher
