@@ -1,3 +1,4 @@
+import * as Effect from "effect/Effect"
 import wasm from "./kernel.wasm.ts"
 import type { Head } from "./head.ts"
 
@@ -66,8 +67,12 @@ const { Instance, Memory, Module } = (
 const pageBytes = 65_536
 /** A gibibyte, of addresses only until it is used. */
 const maxPages = 16_384
-/** What an arena may hold before it is left for a new one; a query may go beyond it. */
+/** What an arena may hold before it is emptied: so much, and more for large indexes; a query may go beyond it. */
+const leastBytes = 8 * 1024 * 1024
+const bytesPerPassage = 32
 const maxBytes = 64 * 1024 * 1024
+/** What is before it is the kernel's own. */
+const firstByte = 1024
 /** About what an object beside the arena takes. */
 const objectBytes = 128
 
@@ -76,14 +81,17 @@ let current: Arena | undefined
 
 /**
  * Memory that the kernel works in, with what queries have loaded of segments, by their stamps: it never changes, so any
- * snapshot and any database may use it. Nothing is freed: a full arena is left to those who still use it.
+ * snapshot and any database may use it. Nothing is freed by itself: segments that are merged away and tombstones of
+ * before stay until a full arena is emptied, or left to those who still use it.
  */
 export class Arena {
   readonly kernel: Kernel
   readonly segments = new Map<number, Loaded>()
   private readonly memory: Memory
-  private used = 1024
+  private used = firstByte
   private beside = 0
+  private users = 0
+  private passages = 0
   bytes: Uint8Array
   words: Uint32Array
   doubles: Float64Array
@@ -97,10 +105,36 @@ export class Arena {
     this.doubles = new Float64Array(this.memory.buffer)
   }
 
-  /** This thread's arena. */
-  static get current(): Arena {
-    if (current === undefined || current.used + current.beside > maxBytes) current = new Arena()
-    return current
+  /** With this thread's arena, which keeps what it holds until the effect ends. */
+  static using<A, E, R>(use: (arena: Arena) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      current ??= new Arena()
+      if (current.isFull && current.users === 0) current.empty()
+      else if (current.isFull) current = new Arena()
+      const arena = current
+      arena.users++
+      return Effect.ensuring(
+        Effect.suspend(() => use(arena)),
+        Effect.sync(() => arena.users--)
+      )
+    })
+  }
+
+  private get isFull(): boolean {
+    return this.used + this.beside > Math.min(maxBytes, leastBytes + bytesPerPassage * this.passages)
+  }
+
+  /** Its memory stays for what comes next: a new one would come on top, until somebody collects the old one. */
+  private empty(): void {
+    this.segments.clear()
+    this.used = firstByte
+    this.beside = 0
+    this.passages = 0
+  }
+
+  /** How many passages are searched at once. */
+  expect(passages: number): void {
+    this.passages = Math.max(this.passages, passages)
   }
 
   private reserve(end: number): void {

@@ -4,7 +4,7 @@
  * It promises exact scores with live statistics, under any filter and over several collections at once; that what was
  * deleted is not found; and that a write costs what is written, however much is there. It costs about 135 bytes a
  * passage of 120 words, and a query about 10 ns a posting of its terms: all postings of the terms asked for are scored,
- * there is no skipping. What queries have loaded stays in one memory of 64 MB a thread (`Arena`).
+ * there is no skipping. What queries have loaded stays in one memory of 8 to 64 MB a thread (`Arena`).
  *
  * Passages come as segments (`build`): a head with their ids and lengths, and blocks of terms with their postings
  * (`block`, `posting`). Segments never change but for their tombstones; merges make few out of many (`tiers`, `merge`,
@@ -84,13 +84,16 @@ export const remove = Effect.fnUntraced(function* <E>(
   const touched = (yield* store.holding(collection)).filter(
     ({ first_id, last_id }) => last_id >= sorted[0]! && first_id <= sorted.at(-1)!
   )
-  const arena = Arena.current
-  const loaded = yield* loadSegments(store, arena, touched)
-  for (const [index, { ids: known, lengthsAt }] of loaded.entries()) {
-    const ordinals = sorted.map((id) => known.ordinalOf(id)).filter((ordinal) => ordinal >= 0)
-    if (ordinals.length === 0) continue
-    yield* bury(store, touched[index]!.id, ordinals, (ordinal) => arena.words[lengthsAt / 4 + ordinal]!)
-  }
+  yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const loaded = yield* loadSegments(store, arena, touched)
+      for (const [index, { ids: known, lengthsAt }] of loaded.entries()) {
+        const ordinals = sorted.map((id) => known.ordinalOf(id)).filter((ordinal) => ordinal >= 0)
+        if (ordinals.length === 0) continue
+        yield* bury(store, touched[index]!.id, ordinals, (ordinal) => arena.words[lengthsAt / 4 + ordinal]!)
+      }
+    })
+  )
 })
 
 /** What is looked up for a query, and for words of it that match nothing. */

@@ -15,26 +15,29 @@ export const holding = Effect.fnUntraced(function* <E>(
 ) {
   const segments = yield* store.live(collection)
   const bits = new Uint32Array(((segments.at(-1)?.last_id ?? 0) >>> 5) + 1)
-  const arena = Arena.current
-  const loaded = yield* loadSegments(store, arena, segments)
-  yield* loadPostings(store, arena, segments, loaded, needles)
-  for (const { deadAt, ids, postings } of loaded) {
-    if (options.isCancelled()) return yield* Effect.interrupt
-    // The rarest first: what is not in it need not be counted.
-    const sorted = needles.map((needle) => postings.get(needleKey(needle))!).sort((a, b) => a.count - b.count)
-    if (sorted[0]?.count === 0) continue
-    const met = new Uint8Array(ids.count)
-    for (const [turn, { at, end }] of sorted.entries()) {
-      forEachPosting(new ByteReader(arena.bytes, at), end, (ordinal, title) => {
-        if (met[ordinal] === turn && (options.field === "any" || title > 0)) met[ordinal] = turn + 1
-      })
-    }
-    const dead = deadAt === 0 ? undefined : arena.bytes.subarray(deadAt)
-    for (let ordinal = 0; ordinal < met.length; ordinal++) {
-      if (met[ordinal] !== sorted.length || (dead !== undefined && isDead(dead, ordinal))) continue
-      const id = ids.idOf(ordinal)
-      bits[id >>> 5]! |= 1 << (id & 31)
-    }
-  }
+  yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const loaded = yield* loadSegments(store, arena, segments)
+      yield* loadPostings(store, arena, segments, loaded, needles)
+      for (const { deadAt, ids, postings } of loaded) {
+        if (options.isCancelled()) return yield* Effect.interrupt
+        // The rarest first: what is not in it need not be counted.
+        const sorted = needles.map((needle) => postings.get(needleKey(needle))!).sort((a, b) => a.count - b.count)
+        if (sorted[0]?.count === 0) continue
+        const met = new Uint8Array(ids.count)
+        for (const [turn, { at, end }] of sorted.entries()) {
+          forEachPosting(new ByteReader(arena.bytes, at), end, (ordinal, title) => {
+            if (met[ordinal] === turn && (options.field === "any" || title > 0)) met[ordinal] = turn + 1
+          })
+        }
+        const dead = deadAt === 0 ? undefined : arena.bytes.subarray(deadAt)
+        for (let ordinal = 0; ordinal < met.length; ordinal++) {
+          if (met[ordinal] !== sorted.length || (dead !== undefined && isDead(dead, ordinal))) continue
+          const id = ids.idOf(ordinal)
+          bits[id >>> 5]! |= 1 << (id & 31)
+        }
+      }
+    })
+  )
   return bits
 })

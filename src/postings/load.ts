@@ -22,6 +22,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
   arena: Arena,
   segments: ReadonlyArray<Segment>
 ) {
+  arena.expect(segments.reduce((sum, { passages }) => sum + passages, 0))
   const missing = segments.filter(({ stamp }) => !arena.segments.has(stamp))
   if (missing.length > 0) {
     const found = yield* store.heads(missing.map(({ id }) => id))

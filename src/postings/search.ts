@@ -26,8 +26,11 @@ export const best = Effect.fnUntraced(function* <E>(
         : `its postings are of ${alive} passages, not of ${options.passages}`
     )
   }
-  const arena = Arena.current
-  const loaded = yield* loadSegments(store, arena, segments)
-  yield* loadPostings(store, arena, segments, loaded, wanted)
-  return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
+  return yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const loaded = yield* loadSegments(store, arena, segments)
+      yield* loadPostings(store, arena, segments, loaded, wanted)
+      return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
+    })
+  )
 })

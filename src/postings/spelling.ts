@@ -68,10 +68,14 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   if (words.length === 0) return []
   const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
   if (segments.length === 0) return []
-  const arena = Arena.current
-  const loaded = yield* loadSegments(store, arena, segments)
   const needles = words.map(({ term }) => ({ term, isPrefix: false }))
-  yield* loadPostings(store, arena, segments, loaded, needles)
+  const loaded = yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const all = yield* loadSegments(store, arena, segments)
+      yield* loadPostings(store, arena, segments, all, needles)
+      return all
+    })
+  )
   const unknown = words
     .filter(({ term }) => loaded.every(({ postings }) => postings.get(term)!.count === 0))
     .slice(0, mostWords)

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { crc32, crc32ByTable } from "../../src/Store/crc.ts"
 import { Damaged } from "../../src/model/Damaged.ts"
@@ -83,27 +84,30 @@ describe("bytes that are none of ours", () => {
     )
   })
 
-  it("pass the kernel's check only as postings of the segment, each read within its bytes", () => {
-    const arena = Arena.current
-    FastCheck.assert(
-      FastCheck.property(crafted(blockBytes), FastCheck.integer({ min: 1, max: 200 }), (bytes, passages) => {
-        const at = arena.store(bytes)
-        const count = arena.kernel.check(at, at + bytes.length, passages)
-        const ordinals: Array<number> = []
-        const read = attempt(() => {
-          forEachPosting(new ByteReader(bytes), bytes.length, (ordinal) => ordinals.push(ordinal))
-          return true
-        })
-        if (count === 0) return
-        assert.isTrue(read)
-        assert.strictEqual(ordinals.length, count)
-        assert.isBelow(ordinals.at(-1)!, passages)
-        const dead = arena.store(new Uint8Array(32))
-        assert.strictEqual(arena.kernel.countLiving(at, at + bytes.length, dead), count)
-      }),
-      runs
+  it.effect("pass the kernel's check only as postings of the segment, each read within its bytes", () =>
+    Arena.using((arena) =>
+      Effect.sync(() => {
+        FastCheck.assert(
+          FastCheck.property(crafted(blockBytes), FastCheck.integer({ min: 1, max: 200 }), (bytes, passages) => {
+            const at = arena.store(bytes)
+            const count = arena.kernel.check(at, at + bytes.length, passages)
+            const ordinals: Array<number> = []
+            const read = attempt(() => {
+              forEachPosting(new ByteReader(bytes), bytes.length, (ordinal) => ordinals.push(ordinal))
+              return true
+            })
+            if (count === 0) return
+            assert.isTrue(read)
+            assert.strictEqual(ordinals.length, count)
+            assert.isBelow(ordinals.at(-1)!, passages)
+            const dead = arena.store(new Uint8Array(32))
+            assert.strictEqual(arena.kernel.countLiving(at, at + bytes.length, dead), count)
+          }),
+          runs
+        )
+      })
     )
-  })
+  )
 
   it("are told by their checksum, which is the same however it is computed", () => {
     FastCheck.assert(

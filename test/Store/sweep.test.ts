@@ -1,38 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
-import { whole, type Whole } from "../../src/Store.ts"
+import type { Whole } from "../../src/Store.ts"
 import { pause } from "../../src/Store/sqlite/merging.ts"
 import { glance } from "../../src/Store/glance.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { Examiner } from "../../src/upkeep/Examiner.ts"
+import { inFolder as folder, opened as open } from "./opened.ts"
 import { document, embedder } from "../contracts/Store.ts"
 
 const doomed = CollectionName.make("doomed")
 const stays = CollectionName.make("stays")
 const next = { ...embedder, model: "next" }
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-sweep-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
-
-const open = (filename: string) =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
-    const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
-    return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
-  })
 
 const note = (n: number) =>
   document(`quokka ${n} of the Gobi\nand ${n} rivers`, {

@@ -1,28 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { whole } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { inFolder, opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-
-const inFolder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-deleted-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
-
-const open = (filename: string) =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
-    const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
-    return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
-  })
 
 /** Vectors whose bytes are found by a search through the file. */
 const vectorOf = (seed: number) => Float32Array.from({ length: 4 }, (_, index) => Math.sin(seed * 4 + index + 1) / 2)

@@ -1,33 +1,17 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Snapshots } from "../../../src/upkeep/Snapshots.ts"
 import { Store } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as SqliteSnapshots from "../../../src/Store/SqliteSnapshots.ts"
+import { inFolder, opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-
-const inFolder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-snapshot-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
-
-const open = (filename: string) =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
-    const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
-    return { store: yield* Effect.provide(Store, context), close: Scope.close(scope, Exit.void) }
-  })
 
 const put = (store: typeof Store.Service, text: string) =>
   store.put(defaultCollection, [document(text, { source: text.slice(0, 40).trim() })])

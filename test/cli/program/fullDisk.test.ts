@@ -1,17 +1,8 @@
-import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { ended, program, Sandbox } from "./sandbox.ts"
-
-const canMount = (() => {
-  try {
-    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-})()
+import { canMount, inMounts } from "./mounts.ts"
+import { Sandbox } from "./sandbox.ts"
 
 /** Posts documents until the disk is full for good, and writes down what was acknowledged. */
 const poster = `
@@ -68,18 +59,7 @@ const filled = (mebibytes: number) => `
 describe("a disk that fills up", () => {
   for (const mebibytes of [1, 2, 5]) {
     it.skipIf(!canMount)(`at ${mebibytes} MB loses nothing that was acknowledged`, async () => {
-      const child = spawn("unshare", ["-m", "bash", "-euc", filled(mebibytes)], {
-        cwd: box.folder,
-        env: {
-          PATH: process.env["PATH"],
-          HOME: box.path("home"),
-          CLEW_EMBEDDING_BACKEND: "builtin",
-          clew: `${process.execPath} ${program}`,
-          box: box.folder
-        }
-      })
-      child.stdin.end()
-      const { code, stderr, stdout } = await ended(child)
+      const { code, stderr, stdout } = await inMounts(box, filled(mebibytes))
       assert.strictEqual(code, 0, `${stderr}\n${stdout}\n${fs.readFileSync(box.path("log"), "utf8").slice(-2000)}`)
       const acknowledged = fs.readFileSync(box.path("acknowledged"), "utf8").split("\n").slice(0, -1)
       const { check, stored } = JSON.parse(fs.readFileSync(box.path("state"), "utf8")) as {

@@ -1,36 +1,13 @@
-import { execFileSync, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { canMount, inMounts } from "./mounts.ts"
 import { ended, program, Sandbox } from "./sandbox.ts"
-
-/** Whether mounts can be made, in a name space of our own; what needs them is skipped elsewhere. */
-const canMount = (() => {
-  try {
-    execFileSync("unshare", ["-m", "sh", "-c", "mount -t tmpfs none /mnt"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-})()
 
 let box: Sandbox
 
-/** Runs a shell script with `$clew` as the program, in mounts that nobody else sees. */
-const script = (text: string) => {
-  const child = spawn("unshare", ["-m", "bash", "-euc", text], {
-    cwd: box.folder,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: box.path("home"),
-      CLEW_EMBEDDING_BACKEND: "builtin",
-      clew: `${process.execPath} ${program}`,
-      box: box.folder
-    }
-  })
-  child.stdin.end()
-  return ended(child)
-}
+const script = (text: string) => inMounts(box, text)
 
 const readOnlyMount = "mount --bind $box/data $box/data && mount -o remount,ro,bind $box/data"
 

@@ -1,0 +1,23 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { whole } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+
+/** A folder that is gone with the scope. */
+export const inFolder = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-store-"))),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+/** A store on a file, closed with the scope or before. */
+export const opened = (filename: string) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope, { _tag: "Sequential" })
+    const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
+    return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
+  })
