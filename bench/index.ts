@@ -17,6 +17,8 @@ const benches: Readonly<Record<string, string>> = {
   terms: "index terms and highlighting",
   verdicts: "what is said of 198 claims about real passages, labelled by hand",
   citations: "the support of citations that hold and of others, on a dataset",
+  answers:
+    "questions to documentation sets, answered without a model: how many answers say what a right one has to say",
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   faults:

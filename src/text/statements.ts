@@ -1,13 +1,15 @@
 import { eachSentence } from "./chunk/sentences.ts"
 
-/** What a passage says at one place: a sentence, a table's row with its column names, or a list of steps. */
+/** What a passage says at one place: a sentence, a table's row with its column names, steps, or what a list says of a term. */
 export interface Statement {
-  readonly kind: "sentence" | "row" | "steps"
+  readonly kind: "sentence" | "row" | "steps" | "definition"
   readonly text: string
   /** Where it begins in the passage. */
   readonly at: number
   /** The heading that it stands under in the passage; empty without one. */
   readonly heading: string
+  /** It comes first in the passage or under its heading, and says what that is about. */
+  readonly isFirst: boolean
 }
 
 /** Shorter ones are scraps, longer ones more than a quote. */
@@ -23,6 +25,25 @@ const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
 /** The line between a table's names and its rows. */
 const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
 const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
+
+/** What stands before the mark of a description list: AsciiDoc's `term::`, with what follows on the same line. */
+const termOf = (line: string): { readonly term: string; readonly rest: string } | undefined => {
+  const text = line.trim()
+  for (const mark of ["::", ";;"]) {
+    const at = text.endsWith(mark) ? text.length - mark.length : text.indexOf(`${mark} `)
+    if (at < 1 || at > 120) continue
+    return {
+      term: plain(
+        text
+          .slice(0, at)
+          .replace(/^\[\[[^\]]{0,100}\]\]/, "")
+          .replace(/:{1,3}$/, "")
+      ),
+      rest: text.slice(at + mark.length).trim()
+    }
+  }
+  return undefined
+}
 
 const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
 
@@ -52,7 +73,7 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
 }
 
 /** What kind of block a line begins or goes on with. */
-const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" | "text" =>
+const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" | "term" | "text" =>
   line.trim() === ""
     ? "blank"
     : fence.test(line)
@@ -63,7 +84,9 @@ const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" 
           ? "table"
           : item.test(line)
             ? "item"
-            : "text"
+            : termOf(line) !== undefined
+              ? "term"
+              : "text"
 
 const fits = (text: string): boolean => text.length >= bounds.min && text.length <= bounds.max
 
@@ -72,9 +95,11 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
   const lines = linesOf(text)
   const found: Array<Statement> = []
   let under = ""
+  let isFirst = true
   const add = (kind: Statement["kind"], said: string, at: number): void => {
     if (kind === "row" ? said.length <= bounds.max && said.length > 0 : fits(said)) {
-      found.push({ kind, text: said, at, heading: under })
+      found.push({ kind, text: said, at, heading: under, isFirst })
+      isFirst = false
     }
   }
 
@@ -101,8 +126,36 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
     const line = lines[at]!
     const kind = kindOf(line.text)
     let to = at + 1
-    if (kind === "heading") under = heading.exec(line.text)![1]!
-    else if (kind === "fence") {
+    if (kind === "heading") {
+      under = heading.exec(line.text)![1]!
+      isFirst = true
+    } else if (kind === "term") {
+      const names = [termOf(line.text)!]
+      while (to < lines.length && kindOf(lines[to]!.text) === "term") names.push(termOf(lines[to++]!.text)!)
+      const term = names.map(({ term }) => term).join(", ")
+      const begin = to
+      // A paragraph, and those that a `+` joins to it.
+      while (to < lines.length && ["text", "item", "blank"].includes(kindOf(lines[to]!.text))) {
+        if (kindOf(lines[to]!.text) === "blank" && !/^\s+\S/.test(lines[to + 1]?.text ?? "")) break
+        to++
+      }
+      const said = plain(
+        [names.at(-1)!.rest, ...lines.slice(begin, to).map(({ text }) => (text.trim() === "+" ? "" : text))].join(" ")
+      )
+      let from = 0
+      let first = ""
+      const rest: Array<string> = []
+      eachSentence(said, 0, said.length, (end) => {
+        const sentence = said.slice(from, end).trim()
+        from = end
+        // What a term is comes first; each of the rest stands by itself, with the term.
+        if (first.length < 120) first = `${first} ${sentence}`.trim()
+        else rest.push(sentence)
+      })
+      isFirst = true
+      add("definition", `${term}: ${first}`, line.at)
+      for (const sentence of rest) add("definition", `${term}: ${sentence}`, line.at)
+    } else if (kind === "fence") {
       to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
       // What is said of code right before it ends with a colon.
       const before = found.at(-1)

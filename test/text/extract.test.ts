@@ -70,6 +70,45 @@ describe("extract", () => {
     )
   })
 
+  it("tells what a description list says of a term, with the term", () => {
+    const list = hit({
+      text: "`pop [<stash>]`::\n\tRemove a single stashed state from the list and apply it on top of the working tree.\n+\nThe working directory must match the index.\n\n[[def_bare]]bare repository::\n\tA directory without a checked-out copy of any of the files under revision control.\n"
+    })
+    assert.deepStrictEqual(extract("what is a bare repository", [bread, list], 1), [
+      {
+        n: 2,
+        text: "bare repository: A directory without a checked-out copy of any of the files under revision control.",
+        isVerbatim: false
+      }
+    ])
+    assert.include(
+      extract("what does stash pop do", [list], 1)[0]!.text,
+      "`pop [<stash>]`: Remove a single stashed state from the list"
+    )
+  })
+
+  it("tells what a section begins with, where its heading is what is asked for", () => {
+    const section = hit({
+      text: "## nextTick()\n\nA utility for waiting until the page is drawn.\n\nOther things follow here as well.",
+      heading: ["General", "nextTick()"]
+    })
+    assert.strictEqual(
+      extract("what does nextTick do", [section])[0]?.text,
+      "A utility for waiting until the page is drawn."
+    )
+  })
+
+  it("answers nothing where no passage names what the question names", () => {
+    const text = "A connection to a database may be slow. How to connect to a database is told below, at some length."
+    assert.isNotEmpty(extract("how do I connect to a database", [hit({ text })]))
+    assert.deepStrictEqual(extract("how do I connect to a PostgreSQL database", [hit({ text })]), [])
+  })
+
+  it("prefers a number where one is asked for", () => {
+    const text = "Entries of the log are kept by default for long. Entries of the log are kept for 90 days by default."
+    assert.include(extract("how long are log entries kept", [hit({ text })], 1)[0]!.text, "90 days")
+  })
+
   it("does not say the same twice", () => {
     const quotes = extract("spring tide", [tides, tides, tides])
     assert.lengthOf(quotes, 1)

@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+
+/** What a right answer says, as patterns that all hold; null: these documents do not say it. */
+interface Question {
+  readonly set: string
+  readonly question: string
+  readonly right: ReadonlyArray<string> | null
+}
+
+interface Report {
+  readonly answer: string
+}
+
+const program = new URL("../dist/bin.js", import.meta.url).pathname
+
+const clew = (db: string, ...args: ReadonlyArray<string>): string => {
+  try {
+    return execFileSync(process.execPath, [program, "--db", db, ...args], {
+      encoding: "utf8",
+      env: { ...process.env, CLEW_EMBEDDING_BACKEND: "builtin", CLEW_LLM_BACKEND: "extractive" },
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "ignore"]
+    })
+  } catch (error) {
+    // Where nothing is found, the program says so, and ends with 3.
+    const { status, stdout } = error as { readonly status?: unknown; readonly stdout?: unknown }
+    if (status === 3) return String(stdout)
+    throw error
+  }
+}
+
+const holds = (answer: string, pattern: string): boolean =>
+  new RegExp(pattern.replace(/^\(\?i\)/, ""), pattern.startsWith("(?i)") ? "is" : "s").test(answer)
+
+const isNone = (answer: string): boolean => /^(?:No language model is at hand|Nothing in the index)/.test(answer)
+
+/**
+ * Asks documentation sets without a model, and counts the answers that say what a right one has to say:
+ * `npm run bench -- answers [--all] [--questions FILE] clew=docs git=FOLDER vue=FOLDER`. A set that is not given is not asked.
+ */
+const run = (args: ReadonlyArray<string>): void => {
+  const at = args.indexOf("--questions")
+  const file = at === -1 ? new URL("answers/questions.json", import.meta.url) : resolve(args[at + 1]!)
+  const folders = args.filter((arg) => arg.includes("=")).map((arg) => arg.split("=") as [string, string])
+  const questions = JSON.parse(readFileSync(file, "utf8")) as Array<Question>
+  const made = mkdtempSync(join(tmpdir(), "clew-answers-"))
+  let useful = 0
+  let asked = 0
+  try {
+    for (const [set, folder] of folders) {
+      const given = resolve(folder)
+      const db = given.endsWith(".db") ? given : join(made, `${set}.db`)
+      if (db !== given) clew(db, "index", "--quiet", given)
+      for (const { question, right } of questions.filter((it) => it.set === set)) {
+        const { answer } = JSON.parse(clew(db, "--json", "ask", question)) as Report
+        const isRight = right === null ? isNone(answer) : right.every((pattern) => holds(answer, pattern))
+        asked++
+        if (isRight) useful++
+        console.log(`${isRight ? "+" : "-"} ${set}: ${question}`)
+        if (!isRight || args.includes("--all")) {
+          console.log(answer.replace(/^/gm, "      "))
+        }
+      }
+    }
+    console.log(`useful: ${useful} of ${asked}`)
+  } finally {
+    rmSync(made, { recursive: true })
+  }
+}
+
+run(process.argv.slice(2))
