@@ -330,6 +330,12 @@ describe("search", () => {
     assert.include(content[0].text, "get_document")
     assert.include(structuredContent.notice, `${omitted} further passages were left out`)
     assert.match(structuredContent.left_out[0], /^t\/\d+:1/)
+    assert.lengthOf(structuredContent.left_out, 10)
+    // Passages of one line stand at one place.
+    const line = { content: "The tide rises, and the sea falls again. ".repeat(300), metadata: { source: "one" } }
+    const narrow = await (await connectWith([line])).call("search", { query: "tide", top_k: 30, max_tokens: 350 })
+    assert.isAbove(narrow.structuredContent.omitted, 1)
+    assert.deepStrictEqual(narrow.structuredContent.left_out, ["one:1"])
     const { count } = await Effect.runPromise(packagedTokenizer)
     for (const max_tokens of [350, 1000, 3000]) {
       for (const [name, args] of [

@@ -24,14 +24,15 @@ const SearchAnswer = Schema.Struct({
 
 const namedAtMost = 10
 
+/** The first places; passages of one line stand at one. */
 const namesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<string> =>
-  hits.slice(0, namedAtMost).map((hit) => bounded(citation(hit), 200))
+  [...new Set(hits.map((hit) => bounded(citation(hit), 200)))].slice(0, namedAtMost)
 
 const leftOut = (hits: ReadonlyArray<Hit>, maxTokens: number, { tools }: Settings): string => {
   const reading = tools.includes("get_document")
     ? ", or read them with get_document (source, start_line, end_line)"
     : ""
-  const first = hits.length > namedAtMost ? `; the first ${namedAtMost} of them are named` : ""
+  const first = hits.length > namedAtMost ? "; where the first of them stand is named" : ""
   return `${plural(hits.length, "further passage was", "further passages were")} left out to keep to max_tokens=${maxTokens}${first}. To see them, raise max_tokens${reading}.`
 }
 
