@@ -19,7 +19,7 @@ export const fts5 = (rows: Iterable<KeywordRow>) => {
   const db = new Database(":memory:")
   db.exec(`
     CREATE VIRTUAL TABLE t USING fts5 (title, heading, text, content = '', tokenize = "ascii tokenchars '${termPunctuation}'");
-    INSERT INTO t (t, rank) VALUES ('rank', 'bm25(2, 1, 1)');
+    INSERT INTO t (t, rank) VALUES ('rank', 'bm25(3, 1, 1)');
     CREATE VIRTUAL TABLE vocabulary USING fts5vocab (t, 'row');
     BEGIN
   `)

@@ -10,7 +10,7 @@ export const ExplainedTerm = Schema.Struct({
   term: Schema.String.annotations({ description: "As it is looked up: a word without its ending" }),
   score: Schema.Finite.annotations({ description: "What it adds to the passage's BM25" }),
   near: Schema.optional(Schema.Boolean.annotations({ description: "It stands in for a word that matches nothing" })),
-  title: count("Occurrences in the title and the file's name, which count twice"),
+  title: count("Occurrences in the title and the file's name, which count three times"),
   heading: count("Occurrences in the headings"),
   text: count("Occurrences in the text")
 }).annotations({ identifier: "ExplainedTerm", description: "A term of the query that the passage has" })

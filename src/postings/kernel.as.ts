@@ -22,7 +22,7 @@ class Entry {
   score: f64
 }
 
-const titleWeight: u32 = 2
+const titleWeight: u32 = 3
 
 // The best scores so far, over all segments of a query: a heap with the least on top.
 let heap: usize = 0

@@ -9,7 +9,7 @@ export interface Frequencies {
 }
 
 /** Weight of an occurrence by its field. As they measured best: docs/quality.md. The kernel has them too. */
-export const fieldWeights: Frequencies = { title: 2, heading: 1, text: 1 }
+export const fieldWeights: Frequencies = { title: 3, heading: 1, text: 1 }
 
 /** Where a posting's second varint says "this and more", and the rest follows. */
 const escape = 3
