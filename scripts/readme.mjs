@@ -14,7 +14,7 @@ const steady = (text) =>
   text
     .replace(/^Indexed .*$/gm, (line) => line.replace(/[\d.,]+ ?[KM]?B?/g, "…"))
     .replace(/^Skipped: .*\n/gm, "")
-    .replace(/:\d+ {2}[01]\.\d{3}$/gm, ":…")
+    .replace(/:\d+ {2}[01]\.\d{3}(?: {2}relevance [01]\.\d\d)?$/gm, ":…")
 
 /** The page's example with what its commands print now. */
 const made = () => {

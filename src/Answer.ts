@@ -109,7 +109,8 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         ],
         { concurrency: 3 }
       )
-      const { alsoSearched, degraded, fits, found, fusion, hint, hits, mode, omitted, readAs, system, user } = outcome
+      const { alsoSearched, degraded, fits, found, fusion, hint, hits, mode, omitted, readAs, system, user, weak } =
+        outcome
       return {
         hits,
         mode,
@@ -118,6 +119,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         degraded,
         alsoSearched,
         readAs,
+        weak,
         hint,
         llm: found.length === 0 ? unanswered(hint).llm : identity,
         generation: !fits

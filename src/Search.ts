@@ -13,13 +13,15 @@ import { type Collection, identicalEmbedder } from "./model/Collection.ts"
 import type { SearchExplanation } from "./model/Explain.ts"
 import { emptyFilter, type Filter, isEmptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
+import { limits } from "./model/Limits.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { ReadAs } from "./model/Reading.ts"
 import type { Hit } from "./model/SearchResult.ts"
-import type { Asked, NearTerm, RankRequest } from "./model/Stored.ts"
+import type { Asked, RankRequest } from "./model/Stored.ts"
+import { judging, tooWeak } from "./Search/judging.ts"
+import { wordsOf } from "./Search/nearWords.ts"
 import { demandsOf, read, type Reading, relaxed } from "./Search/reading.ts"
 import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
-import { writtenAs } from "./text/spelling.ts"
 
 export interface SearchOutcome {
   /** Best first, at most `topK`; fewer only where fewer match. */
@@ -34,6 +36,8 @@ export interface SearchOutcome {
   readonly alsoSearched?: ReadonlyArray<string> | undefined
   /** How the query was read, where it has quotes, `-word` or `field:value`. */
   readonly readAs?: ReadAs | undefined
+  /** Set where no hit is likely to answer. */
+  readonly weak?: boolean | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
   /** How the search went, where that was asked for. */
@@ -94,6 +98,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
       const offset = request.offset ?? 0
       const limit = (request.topK ?? config.topK) + offset
+      const least = request.minRelevance ?? 0
       const given = request.filter ?? emptyFilter
 
       const searchFor = Effect.fnUntraced(function* (collections: ReadonlyArray<Collection>, reading: Reading) {
@@ -144,18 +149,28 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           filter,
           demands,
           graph: use === false ? undefined : { question: words, auto: use === "auto" },
-          limit
+          // Relevance has another order than scores, so that more are looked at than are wanted.
+          limit: least > 0 ? Math.max(limit, limits.topK.max) : limit
         }
         // What went unread for a phrase only the report says.
-        const { hits, report } = yield* request.explain === true || demands !== undefined
+        const { hits: ranked, report } = yield* request.explain === true || demands !== undefined
           ? store.explain(ranking)
           : Effect.map(store.rank(ranking), (hits) => ({ hits, report: undefined }))
+        const judged = judging(collections, words, near)(ranked)
+        const hits = judged.hits.filter(({ relevance }) => relevance >= least).slice(0, limit)
+        const isAsked = demands === undefined && isEmptyFilter(filter)
+        const isWeak = judged.isWeak && isAsked && hits.length > 0
         const unchecked = report?.unchecked ?? 0
         const readAs =
           reading.readAs === undefined || unchecked === 0 ? reading.readAs : { ...reading.readAs, unchecked }
         const embedUs = Math.round(Duration.toMillis(embedding) * 1000)
         const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
-        const hint = hits.length > 0 ? undefined : yield* Effect.provide(filterHint(given), stores)
+        const hint =
+          hits.length > 0
+            ? undefined
+            : judged.hits.length > 0
+              ? tooWeak(judged.hits, least)
+              : yield* Effect.provide(filterHint(given), stores)
         const alsoSearched = wordsOf(near, hits)
         return {
           hits:
@@ -167,6 +182,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           ...(alsoSearched.length === 0 ? {} : { alsoSearched }),
           ...(mode === "hybrid" ? { fusion } : {}),
           ...(degraded === undefined ? {} : { degraded }),
+          ...(isWeak ? { weak: true } : {}),
           ...(hint === undefined ? {} : { hint }),
           ...(report === undefined || request.explain !== true
             ? {}
@@ -221,21 +237,6 @@ type Embedded = {
   readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
 }
 
-/** The words that were searched besides, as the hits write them where only their stem is known. */
-const wordsOf = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => [
-  ...new Set(
-    near.map(
-      ({ shown, term }) =>
-        shown ??
-        writtenAs(
-          term,
-          hits.flatMap(({ passage }) => [...passage.heading, passage.text])
-        ) ??
-        term
-    )
-  )
-]
-
 /** Why the vector leg did not answer for collections; each reason names those that it holds for, unless it holds for all. */
 const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
   const reasons = new Map<string, Array<string>>()
@@ -285,3 +286,6 @@ export const besides = ({ alsoSearched }: Pick<SearchOutcome, "alsoSearched">): 
 
 const modeOf = (hybrid: boolean, alpha: number): Mode =>
   !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"
+
+/** What is said where nothing better was found, in a sentence for people. */
+export const weakOnly = "weak matches only: none of these is likely to answer"

@@ -5,7 +5,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Fusion, Mode } from "../model/Query.ts"
 import { ReadAs } from "../model/Reading.ts"
-import { AlsoSearched, Hint, SearchResult } from "../model/SearchResult.ts"
+import { AlsoSearched, Hint, SearchResult, Weak } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
 import { SearchExplanation } from "../model/Explain.ts"
@@ -62,6 +62,7 @@ export const ServerMessage = Schema.Union(
       degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
       also_searched: Schema.optional(AlsoSearched),
       read_as: Schema.optional(ReadAs),
+      weak: Schema.optional(Weak),
       hint: Schema.optional(Hint),
       explain: Schema.optional(SearchExplanation),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))

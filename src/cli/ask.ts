@@ -2,10 +2,10 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Answer } from "../Answer.ts"
-import { asRead, besides, shortfall } from "../Search.ts"
+import { asRead, besides, shortfall, weakOnly } from "../Search.ts"
 import type { LlmIdentity } from "../Llm.ts"
 import { ReadAs } from "../model/Reading.ts"
-import { AlsoSearched, Hint, SearchResult, toSearchResult } from "../model/SearchResult.ts"
+import { AlsoSearched, Hint, SearchResult, toSearchResult, Weak } from "../model/SearchResult.ts"
 import { Verdict } from "../model/Verdict.ts"
 import * as asking from "./asking.ts"
 import { renderDoubts, renderSources } from "./citations.ts"
@@ -46,6 +46,7 @@ export const AskReport = Schema.Struct({
   omitted: Schema.optional(Schema.Int),
   degraded: Schema.optional(Schema.String),
   also_searched: Schema.optional(AlsoSearched),
+  weak: Schema.optional(Weak),
   read_as: Schema.optional(ReadAs),
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "AskReport" })
@@ -78,7 +79,8 @@ export const ask = define(
 
       yield* Effect.gen(function* () {
         const answer = yield* Answer
-        const { alsoSearched, degraded, generation, hint, hits, mode, omitted, readAs } = yield* answer.ask(request)
+        const { alsoSearched, degraded, generation, hint, hits, mode, omitted, readAs, weak } =
+          yield* answer.ask(request)
         if (hits.length + omitted === 0 && !globals.json) {
           yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
           return yield* stop(exitCode.nothingFound)
@@ -86,6 +88,7 @@ export const ask = define(
         if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
         if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
+        if (weak === true && !globals.json) yield* note(`clew: ${weakOnly}`)
         const { fragments, isCut, llm, usage } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
@@ -115,6 +118,7 @@ export const ask = define(
             ...(degraded === undefined ? {} : { degraded }),
             ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
             ...(readAs === undefined ? {} : { read_as: readAs }),
+            ...(weak === undefined ? {} : { weak }),
             ...(hint === undefined ? {} : { hint })
           })
           return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined

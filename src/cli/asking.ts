@@ -23,6 +23,7 @@ export const flags = {
   alpha: options.alpha,
   fusion: options.fusion,
   graph: options.graph,
+  minRelevance: options.minRelevance,
   filter: options.filter,
   collection: options.searchedCollection
 } as const
@@ -33,6 +34,7 @@ interface Given {
   readonly alpha: number | undefined
   readonly fusion: Fusion | undefined
   readonly graph: "true" | "false" | "auto" | undefined
+  readonly minRelevance: number | undefined
   readonly filter: ReadonlyArray<string>
   readonly collection: CollectionName | undefined
 }
@@ -42,7 +44,7 @@ export const requestOf = Effect.fnUntraced(function* (command: string, given: Gi
   const { cwd } = yield* Place
   const wrong = (detail: string) => new UsageError({ detail, command })
   const query = words.join(" ")
-  const { alpha, collection, fusion, hybrid, topK } = given
+  const { alpha, collection, fusion, hybrid, minRelevance, topK } = given
   if (hybrid === false && (alpha !== undefined || fusion !== undefined)) {
     return yield* wrong("--alpha and --fusion are about hybrid search: leave them out, or --no-hybrid")
   }
@@ -51,5 +53,5 @@ export const requestOf = Effect.fnUntraced(function* (command: string, given: Gi
   )
   const filter = yield* Either.mapLeft(parseFilter(given.filter, cwd), wrong)
   const graph = given.graph === undefined || given.graph === "auto" ? given.graph : given.graph === "true"
-  return { query, topK, hybrid, alpha, fusion, filter, graph, collection } satisfies SearchRequest
+  return { query, topK, hybrid, alpha, fusion, filter, graph, minRelevance, collection } satisfies SearchRequest
 })

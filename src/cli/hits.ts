@@ -63,7 +63,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
     const gutter = " ".repeat(String(hits.length).length + 2)
     const fit = (line: string) => (isTerminal ? wrapLine(line, Math.max(20, columns - gutter.length)) : [line])
     return hits
-      .map(({ collection, document, explain, passage, score, via }, index) => {
+      .map(({ collection, document, explain, passage, relevance, score, via }, index) => {
         const spans = find(passage.text)
         const excerpt = bestExcerpt(passage.text, spans, excerptCharacters)
         const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < passage.text.length ? " …" : ""] as const
@@ -80,7 +80,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
           .filter((part) => part !== undefined && part !== "")
           .join(" > ")
         return [
-          `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`).join(`\n${gutter}`)}`,
+          `${`${index + 1}.`.padEnd(gutter.length)}${fit(`${colors.cyan(where)}  ${colors.dim(`${score.toFixed(3)}${relevance === undefined ? "" : `  relevance ${relevance.toFixed(2)}`}${collection === defaultCollection ? "" : `  in ${collection}`}`)}`).join(`\n${gutter}`)}`,
           ...(explain === undefined ? [] : fit(explanationOf(explain)).map(colors.dim)),
           ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
           ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),

@@ -82,6 +82,12 @@ export const alpha = Flag.number("alpha", {
   ...limits.alpha
 })
 
+export const minRelevance = Flag.number("min-relevance", {
+  value: "SHARE",
+  summary: "Leave out what is less likely to answer, 0 to 1",
+  ...limits.minRelevance
+})
+
 export const fusion = Flag.choice("fusion", {
   choices: Fusion.literals,
   summary: "Fuse the ranks of both ways of searching (rrf) or their scores (score)"

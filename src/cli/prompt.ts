@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
-import { asRead, besides, shortfall } from "../Search.ts"
+import { asRead, besides, shortfall, weakOnly } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -30,7 +30,7 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs, readAs } =
+      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs, readAs, weak } =
         yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
           Effect.catchTag(
             "BudgetTooSmall",
@@ -50,6 +50,7 @@ export const prompt = define(
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
           ...(readAs === undefined ? {} : { read_as: readAs }),
+          ...(weak === undefined ? {} : { weak }),
           ...(hint === undefined ? {} : { hint }),
           ...(omitted === 0 ? {} : { omitted })
         })
@@ -58,6 +59,7 @@ export const prompt = define(
         if (degraded !== undefined) yield* note(`clew: ${shortfall({ degraded, mode })}`)
         if (alsoSearched !== undefined) yield* note(`clew: ${besides({ alsoSearched })}`)
         if (readAs !== undefined) yield* note(`clew: ${asRead({ readAs })}`)
+        if (weak === true) yield* note(`clew: ${weakOnly}`)
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
       }
       if (found.length === 0) {

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
-import { asRead, besides, Search, shortfall } from "../Search.ts"
+import { asRead, besides, Search, shortfall, weakOnly } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { renderExplanation } from "./explanation.ts"
@@ -27,7 +27,7 @@ export const query = define(
       "clew query -k 10 --filter 'source=docs/*' \"C++\"",
       "clew query --filter 'year>=2020' --filter lang=en,de --json tides | jq .results"
     ],
-    details: ["Exits with 3 where nothing is found."]
+    details: ["Exits with 3 where nothing is found, or nothing but weak matches."]
   },
   (flags, words) =>
     Effect.gen(function* () {
@@ -36,10 +36,10 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs } = yield* Effect.flatMap(
-        Search,
-        (search) => search.run({ ...request, explain: flags.explain })
-      ).pipe(Effect.provide(engine.open("read")))
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs, weak } =
+        yield* Effect.flatMap(Search, (search) => search.run({ ...request, explain: flags.explain })).pipe(
+          Effect.provide(engine.open("read"))
+        )
 
       if (globals.json) {
         yield* printJson(QueryReport, {
@@ -50,6 +50,7 @@ export const query = define(
           ...(degraded === undefined ? {} : { degraded }),
           ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
           ...(readAs === undefined ? {} : { read_as: readAs }),
+          ...(weak === undefined ? {} : { weak }),
           ...(hint === undefined ? {} : { hint }),
           ...(explain === undefined ? {} : { explain })
         })
@@ -62,6 +63,10 @@ export const query = define(
       if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
       if (hits.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
+        return yield* stop(exitCode.nothingFound)
+      }
+      if (weak === true) {
+        if (!globals.json) yield* note(`clew: ${weakOnly}`)
         return yield* stop(exitCode.nothingFound)
       }
     })

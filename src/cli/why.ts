@@ -146,7 +146,16 @@ export const why = define(
       const { note, out, print } = yield* Terminal
       const request = yield* asking.requestOf(
         "clew why",
-        { topK: undefined, hybrid: undefined, alpha: undefined, fusion, filter, collection, graph: undefined },
+        {
+          topK: undefined,
+          hybrid: undefined,
+          alpha: undefined,
+          fusion,
+          filter,
+          collection,
+          graph: undefined,
+          minRelevance: undefined
+        },
         [question]
       )
       const engine = yield* Engine

@@ -17,7 +17,8 @@ export const provenance = ({
   hint,
   mode,
   queryTimeMs,
-  readAs
+  readAs,
+  weak
 }: Omit<SearchOutcome, "hits">) => ({
   query_time_ms: queryTimeMs,
   mode,
@@ -25,6 +26,7 @@ export const provenance = ({
   ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
   ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
   ...(readAs === undefined ? {} : { read_as: readAs }),
+  ...(weak === undefined ? {} : { weak }),
   ...(hint === undefined ? {} : { hint })
 })
 

@@ -5,6 +5,7 @@ export const limits = {
   /** With the largest `top_k`, no more than a leg ranks. */
   offset: { min: 0, max: 100 },
   alpha: { min: 0, max: 1 },
+  minRelevance: { min: 0, max: 1 },
   temperature: { min: 0, max: 2 },
   filter: { keys: 50, values: 1000, characters: 4096, depth: 4 },
   /** Of a body or message in JSON: levels, values of any kind in all, and keys in one object. */

@@ -54,6 +54,15 @@ export const Alpha = Schema.Finite.pipe(
   })
 )
 
+export const MinRelevance = Schema.Finite.pipe(
+  Schema.between(limits.minRelevance.min, limits.minRelevance.max),
+  Schema.annotations({
+    identifier: "MinRelevance",
+    description: "Leave out passages of less relevance, 0 to 1; 0 unless given",
+    message: mustBeWithin("min_relevance", limits.minRelevance, "number")
+  })
+)
+
 /** Bounds the text that comes back, in tokens of the built-in tokenizer. */
 export const MaxTokens = Schema.Int.pipe(
   Schema.between(limits.maxTokens.min, limits.maxTokens.max),
@@ -87,6 +96,7 @@ export const SearchRequest = Schema.Struct({
   fusion: Schema.optional(Fusion),
   filter: Schema.optional(Filter),
   graph: Schema.optional(GraphUse),
+  minRelevance: Schema.optional(MinRelevance).pipe(Schema.fromKey("min_relevance")),
   collection: Schema.optional(
     CollectionName.annotations({ description: "The collection to search; all of them unless given" })
   )

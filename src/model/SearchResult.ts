@@ -17,6 +17,10 @@ export interface LegPlace {
 /** A passage found, with its document and how each leg placed it. */
 export interface Hit {
   readonly score: number
+  /** How likely it is to answer, 0 to 1, the same in every mode. */
+  readonly relevance?: number | undefined
+  /** Its cosine similarity to the query, where the query has a vector. */
+  readonly similarity?: number | undefined
   readonly vector?: LegPlace | undefined
   readonly keyword?: LegPlace | undefined
   /** The way by which the graph led here, where it did. */
@@ -67,7 +71,10 @@ export const ResultMetadata = Schema.Struct(
 
 export const SearchResult = Schema.Struct({
   text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
-  score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
+  score: Schema.Finite.annotations({ description: "What it was ranked by, higher is better" }),
+  relevance: Schema.optional(
+    Schema.Finite.annotations({ description: "How likely it is to answer, 0 to 1, the same in every mode" })
+  ),
   metadata: ResultMetadata,
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
@@ -86,6 +93,9 @@ export const AlsoSearched = Schema.Array(Schema.String).annotations({
   description: "Near spellings searched for besides"
 })
 
+/** Whether there is nothing better than weak matches. */
+export const Weak = Schema.Boolean.annotations({ description: "True where no result is likely to answer" })
+
 export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
@@ -94,6 +104,7 @@ export const SearchResponse = Schema.Struct({
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
   read_as: Schema.optional(ReadAs),
+  weak: Schema.optional(Weak),
   hint: Schema.optional(Hint),
   explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
@@ -108,6 +119,7 @@ export const PromptResponse = Schema.Struct({
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
   also_searched: Schema.optional(AlsoSearched),
   read_as: Schema.optional(ReadAs),
+  weak: Schema.optional(Weak),
   hint: Schema.optional(Hint),
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
@@ -137,9 +149,18 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
 })
 
 /** The service's own keys win over a document's of the same name. */
-export const toSearchResult = ({ collection, document, explain, passage, score, via }: Hit): SearchResult => ({
+export const toSearchResult = ({
+  collection,
+  document,
+  explain,
+  passage,
+  relevance,
+  score,
+  via
+}: Hit): SearchResult => ({
   text: passage.text,
   score,
+  ...(relevance === undefined ? {} : { relevance }),
   metadata: {
     ...document.metadata,
     source: document.source,

@@ -86,11 +86,24 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
 
   const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
+  const strangers = asks ? best.flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : [])) : []
+  const others = new Map(
+    strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
+  )
   const hits = best.map(({ key, keyword, score, vector }): Hit => {
     const what = present(shown.get(key), () => `passage ${key}, or its document,`)
     const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
     const via = led.ways.get(key)
-    return { score, vector, keyword, collection, ...what.hit, ...(via === undefined ? {} : { via }) }
+    const similarity = scoreIn("vector", key) ?? others.get(key)
+    return {
+      score,
+      vector,
+      keyword,
+      collection,
+      ...what.hit,
+      ...(similarity === undefined ? {} : { similarity }),
+      ...(via === undefined ? {} : { via })
+    }
   })
   if (request.explain !== true) return { hits } satisfies Ranking as Ranking
 

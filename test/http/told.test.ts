@@ -147,3 +147,33 @@ it.scopedLive("says at every door what about a filter may be why nothing was fou
     assert.notProperty((yield* ask(port, "POST", "/query", { body: misspelt })).json, "hint")
   })
 )
+
+it.scopedLive("tells how relevant results are at every door, and where all are weak", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    const { json } = yield* ask(port, "POST", "/query", { body: { query: "harbour lights", hybrid: true } })
+    assert.isAbove(json.results[0].relevance, 0.3)
+    assert.notProperty(json, "weak")
+    // The same in every mode, as far as the mode knows what meaning says.
+    for (const body of [{ hybrid: false }, { hybrid: true, fusion: "score" }]) {
+      const other = yield* ask(port, "POST", "/query", { body: { query: "harbour lights", ...body } })
+      assert.closeTo(other.json.results[0].relevance, json.results[0].relevance, 1e-6)
+    }
+    const kept = yield* ask(port, "POST", "/query", {
+      body: { query: "harbour lights", hybrid: true, min_relevance: json.results[0].relevance - 0.01 }
+    })
+    assert.lengthOf(kept.json.results, 1)
+    const none = yield* ask(port, "POST", "/query", { body: { query: "harbour", hybrid: true, min_relevance: 0.99 } })
+    assert.deepStrictEqual(none.json.results, [])
+    assert.match(none.json.hint, /^the best match has a relevance of 0\.\d+, less than 0\.99$/)
+    const refused = yield* ask(port, "POST", "/query", { body: { query: "harbour", min_relevance: 2 } })
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, "min_relevance")
+
+    const off = { query: "quarterly revenue of semiconductor companies on the moon", hybrid: true, alpha: 0 }
+    for (const path of ["/query", "/prompt"]) {
+      assert.isTrue((yield* ask(port, "POST", path, { body: off })).json.weak, path)
+    }
+    for (const type of ["search", "prompt"]) assert.isTrue((yield* told(port, { type, ...off })).weak, type)
+  })
+)

@@ -8,7 +8,16 @@ import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { Notice } from "./quoted.ts"
-import { alsoSearchedLine, nothingFound, optional, plural, readAsLine, SearchArguments, told } from "./request.ts"
+import {
+  alsoSearchedLine,
+  nothingFound,
+  optional,
+  plural,
+  readAsLine,
+  SearchArguments,
+  told,
+  weakLine
+} from "./request.ts"
 
 const defaultTopK = 3
 
@@ -32,11 +41,12 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs, readAs } = yield* (yield* Search).run({
-        ...request,
-        topK: request.topK ?? defaultTopK,
-        hybrid: request.hybrid ?? true
-      })
+      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs, readAs, weak } =
+        yield* (yield* Search).run({
+          ...request,
+          topK: request.topK ?? defaultTopK,
+          hybrid: request.hybrid ?? true
+        })
       const { count } = yield* (yield* Tokenizer).load
       const nothing =
         hits.length === 0
@@ -55,6 +65,7 @@ export const getPrompt = make({
           ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
           ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
           ...readAsLine(readAs),
+          ...weakLine(weak),
           ...(omitted === 0
             ? []
             : [
@@ -72,6 +83,7 @@ export const getPrompt = make({
             ...optional("degraded", degraded),
             ...optional("also_searched", alsoSearched),
             ...optional("read_as", readAs),
+            ...optional("weak", weak),
             ...optional("hint", hint),
             ...optional("omitted", omitted === 0 ? undefined : omitted),
             ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { CollectionName } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
@@ -43,15 +44,13 @@ export const FilterArgument = Schema.optional(
 
 /** What both searching tools take. */
 export const SearchArguments = Schema.Struct({
-  ...SearchRequest.fields,
+  ...Struct.omit(SearchRequest.fields, "minRelevance"),
   query: described(QueryText, "What to search for"),
-  hybrid: Schema.optional(Schema.Boolean.annotations({ description: "By words and meaning; false: meaning alone" })),
+  hybrid: Schema.optional(Schema.Boolean.annotations({ description: "false: meaning alone" })),
   alpha: Schema.optional(described(Alpha, "0 words only, 1 meaning only")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
   filter: FilterArgument,
-  graph: Schema.optional(
-    Schema.Literal(true, false, "auto").annotations({ description: "Whether to follow names to other passages" })
-  ),
+  graph: Schema.optional(Schema.Literal(true, false, "auto").annotations({ description: "Follow names" })),
   collection: Schema.optional(described(CollectionName, "Only this collection (default: all)")),
   maxTokens
 })
@@ -114,6 +113,10 @@ export const told = Schema.Unknown.annotations({ jsonSchema: { type: "object" } 
 /** The words searched for besides those of the query; a word of the index may be long. */
 export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
   `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`
+
+/** That nothing better was found. */
+export const weakLine = (weak: boolean | undefined): ReadonlyArray<string> =>
+  weak === true ? ["Weak matches only: none of these is likely to answer."] : []
 
 /** How a query with quotes, `-word` or `field:value` was read. */
 export const readAsLine = (readAs: ReadAs | undefined): ReadonlyArray<string> =>

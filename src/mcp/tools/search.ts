@@ -1,12 +1,23 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { MinRelevance } from "../../model/Query.ts"
 import { type Hit, SearchResponse, SearchResult } from "../../model/SearchResult.ts"
 import { Search, shortfall } from "../../Search.ts"
 import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
-import { alsoSearchedLine, nothingFound, optional, plural, readAsLine, SearchArguments, told } from "./request.ts"
+import {
+  alsoSearchedLine,
+  described,
+  nothingFound,
+  optional,
+  plural,
+  readAsLine,
+  SearchArguments,
+  told,
+  weakLine
+} from "./request.ts"
 
 const Explained = told.annotations({ description: "As asked for by explain" })
 
@@ -46,6 +57,7 @@ export const search = make({
     (tools.includes("get_document") ? " get_document reads on around a passage." : ""),
   input: Schema.Struct({
     ...SearchArguments.fields,
+    minRelevance: Schema.optional(described(MinRelevance, "Least relevance")).pipe(Schema.fromKey("min_relevance")),
     explain: Schema.optional(Schema.Boolean.annotations({ description: "Tell how scores came about" }))
   }),
   output: SearchAnswer,
@@ -57,7 +69,7 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs } = found
+      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs, weak } = found
       const entries = hits.map((hit, index) =>
         hit.explain === undefined
           ? entry(hit, index + 1)
@@ -73,6 +85,7 @@ export const search = make({
         ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
         ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
         ...readAsLine(readAs),
+        ...weakLine(weak),
         ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
       ]
       return yield* fitting(
@@ -91,6 +104,7 @@ export const search = make({
               ...optional("degraded", degraded),
               ...optional("also_searched", alsoSearched),
               ...optional("read_as", readAs),
+              ...optional("weak", weak),
               ...optional("hint", hint),
               ...optional("explain", explain),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })

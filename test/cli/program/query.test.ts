@@ -52,12 +52,27 @@ describe("query", () => {
     assert.strictEqual((await box.json(SearchResponse, ["query", "lava", "--fusion", "score"])).mode, "hybrid")
   })
 
+  it("says where there is nothing but weak matches, and leaves out what is less relevant than asked for", async () => {
+    const { code, stderr, stdout } = await box.run(["query", "quarterly revenue of semiconductor companies"])
+    assert.strictEqual(code, 3)
+    assert.include(stderr, "weak matches only")
+    assert.match(stdout, /^1\. \S+ +\d\.\d{3} +relevance 0\.0\d/)
+    const found = await box.json(SearchResponse, ["query", "spring tide", "--min-relevance", "0.3"])
+    assert.isAbove(found.results.length, 0)
+    for (const { relevance } of found.results) assert.isAtLeast(relevance!, 0.3)
+    const none = await box.run(["query", "spring tide", "--min-relevance", "0.99"])
+    assert.strictEqual(none.code, 3)
+    assert.include(none.stderr, "nothing found: the best match has a relevance of 0.")
+    const wrong = await box.run(["query", "spring tide", "--min-relevance", "2"])
+    assert.strictEqual(wrong.code, 2)
+  })
+
   it("explains each leg's rank and score", async () => {
     const { results } = await box.json(QueryReport, ["query", "lava volcano", "--explain", "-k1"])
     assert.strictEqual(results[0]?.explain?.keyword?.rank, 1)
     assert.isNumber(results[0]?.explain?.vector?.score)
     const { stdout } = await box.run(["query", "lava volcano", "--explain", "-k1"])
-    assert.match(stdout, /vector #\d+ \d\.\d{3} adds \d\.\d{3}, keyword #1 \d+\.\d{3} adds/)
+    assert.match(stdout, /vector #\d+ \d\.\d{3}.* adds \d\.\d{3}, keyword #1 \d+\.\d{3}.* adds/)
   })
 
   it("filters by source, metadata and ranges", async () => {

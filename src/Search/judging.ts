@@ -1,0 +1,47 @@
+import type { Collection } from "../model/Collection.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import type { NearTerm } from "../model/Stored.ts"
+import { searchedHeading, searchedTitle } from "../text/naming.ts"
+import { relevance, weakBelow } from "../text/relevance.ts"
+
+/** The model whose similarities `relevance` was fitted on; those of others have other scales. */
+const fitted = { backend: "builtin", model: "clew-static-en-v1" } as const
+
+/**
+ * Tells how relevant hits are. By the similarities of another model than the packaged one it is not told, but by words
+ * alone, and then nothing is called weak that such a model found.
+ */
+export const judging = (
+  collections: ReadonlyArray<Collection>,
+  words: string,
+  near: ReadonlyArray<NearTerm>
+): ((hits: ReadonlyArray<Hit>) => {
+  readonly hits: ReadonlyArray<Hit & { readonly relevance: number }>
+  readonly isWeak: boolean
+}) => {
+  const known = new Set(
+    collections.flatMap(({ embedder: { backend, model }, name }) =>
+      backend === fitted.backend && model === fitted.model ? [name] : []
+    )
+  )
+  const judge = relevance(words, near)
+  return (hits) => {
+    const judged = hits.map((hit) => {
+      const { collection, document, passage, similarity } = hit
+      const what = {
+        title: searchedTitle(document.title, document.source),
+        heading: searchedHeading(passage),
+        text: passage.text
+      }
+      return { ...hit, relevance: judge(what, known.has(collection) ? similarity : undefined) }
+    })
+    const isWeak = judged.every(
+      (hit) => hit.relevance < weakBelow && (hit.similarity === undefined || known.has(hit.collection))
+    )
+    return { hits: judged, isWeak }
+  }
+}
+
+/** Why a least relevance leaves nothing of what was found. */
+export const tooWeak = (hits: ReadonlyArray<{ readonly relevance: number }>, least: number): string =>
+  `the best match has a relevance of ${Math.max(...hits.map(({ relevance }) => relevance)).toFixed(2)}, less than ${least}`
