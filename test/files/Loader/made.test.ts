@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { pdfOf } from "./pdfOf.ts"
 import { document, inOrder, layer, load } from "./loading.ts"
 
 const fixture = (name: string) =>
@@ -59,6 +60,18 @@ it.layer(layer)("documents as real programs make them", (it) => {
       assert.strictEqual(metadata["author"], "Beekeepers' Union")
       inOrder(content, "Name: Ada Winter", "Number of hives: 12", "Send me the newsletter ☑", "Terms")
       assert.notMatch(content, /^1$/m)
+    })
+  )
+
+  it.effect("a running head is left out though its page's number stands apart from it", () =>
+    Effect.gen(function* () {
+      const pages = [1, 2].map((page) => [
+        { text: "Chapter 2: Combs", y: 760 },
+        { text: String(page), x: 500, y: 760 },
+        { text: `Words of page ${page} about bees and their combs.`, y: 600 }
+      ])
+      const { content } = document(yield* load("book.pdf", pdfOf(pages)))
+      assert.strictEqual(content, [1, 2].map((n) => `Words of page ${n} about bees and their combs.`).join("\n\n"))
     })
   )
 

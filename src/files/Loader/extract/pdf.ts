@@ -20,13 +20,17 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
       counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   const often = Math.max(2, Math.min(4, pages.length * 0.3))
-  return (line: Line, height: number, lowest: number): boolean => {
-    const isNumber = /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(line.text)
+  const isNumber = ({ text }: Line): boolean => /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(text)
+  return (line: Line, height: number, lines: ReadonlyArray<Line>): boolean => {
+    const lowest = () => lines.reduce((most, { y }) => Math.max(most, y), 0)
     // Below all else, a page's number may stand further in.
-    if (isNumber && line.y === lowest && line.y > height * (1 - 1.5 * margin)) return true
+    if (isNumber(line) && line.y > height * (1 - 1.5 * margin) && line.y === lowest()) return true
     if (!atEdge(line, height)) return false
     const times = counts.get(shape(line)) ?? 0
-    return isNumber || (/^\d{1,4}\s|\s\d{1,4}$/.test(line.text) && times >= 2) || (pages.length > 2 && times >= often)
+    const isNumbered = () =>
+      /^\d{1,4}\s|\s\d{1,4}$/.test(line.text) ||
+      lines.some((other) => other !== line && isNumber(other) && Math.abs(other.y - line.y) < line.size * 0.35)
+    return isNumber(line) || (times >= 2 && isNumbered()) || (pages.length > 2 && times >= often)
   }
 }
 
@@ -40,10 +44,7 @@ export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
     throw new NotExtracted(`no text in its ${pages.length} pages: they are pictures; run OCR over it first`)
   const laid = pages.map(({ height, items }) => ({ height, lines: linesOf(items) }))
   const isRunning = runningLines(laid)
-  const kept = laid.map(({ height, lines }) => {
-    const lowest = lines.reduce((most, { y }) => Math.max(most, y), 0)
-    return lines.filter((line) => !isRunning(line, height, lowest))
-  })
+  const kept = laid.map(({ height, lines }) => lines.filter((line) => !isRunning(line, height, lines)))
   const style = styleOf(kept, outline)
   const writer = new MarkdownWriter()
   let column: Column = { isOpen: false }
