@@ -92,6 +92,19 @@ it.scopedLive("sends all sources, then the tokens, then done", () =>
       ["A thread", " leads out\n", "\n of it", " [1].", "  two  "]
     )
     assert.strictEqual(events.at(-1)!.data, "{}")
+    const { text: metrics } = yield* ask(port, "GET", "/metrics")
+    for (const name of [
+      "answers_total",
+      "tokens_total",
+      "answer_duration_seconds_count",
+      "first_token_seconds_count"
+    ]) {
+      const line = metrics
+        .split("\n")
+        .find((line) => line.startsWith(`clew_llm_${name}{`) && line.includes('model="small"'))
+      assert.isDefined(line, name)
+      assert.isAbove(Number(line!.split(" ").at(-1)), 0, line)
+    }
     const [system, { content: prompt }] = ollama.asked[0]!.body.messages
     assert.match(system.content, /^Answer the question from the numbered passages/)
     assert.include(prompt, "\n\n[1] (score:")
