@@ -6,9 +6,15 @@ import { fileURLToPath } from "node:url"
 
 const words = ["model/", "text/"]
 /** What may be named for their errors. */
-const ports = ["Embedder.ts", "Embedders.ts", "Llm.ts", "RateLimiter.ts", "Store.ts", "version.ts"].concat(
-  "files/Loader.ts"
-)
+const ports = [
+  "Embedder.ts",
+  "Embedders.ts",
+  "Llm.ts",
+  "RateLimiter.ts",
+  "Reranker.ts",
+  "Store.ts",
+  "version.ts"
+].concat("files/Loader.ts")
 const useCases = ["*.ts", "!App.ts", "!bin.ts", "!index.ts", "!client.ts"]
 /** What may be asked of the rooms: their services, not what these are made of. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
@@ -23,7 +29,7 @@ const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-s
 const table = [
   { places: ["model/", "text/"], may: [...words, "effect/"], only: true },
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
-  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts"], may: ["model/"], not: vendors },
+  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts", "Reranker.ts"], may: ["model/"], not: vendors },
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
@@ -52,6 +58,7 @@ const table = [
     may: ["Embedder.ts", "Embedders.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words]
   },
   { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "vendors/", ...words] },
+  { places: ["Reranker/"], may: ["Reranker.ts", "Config.ts", "vendors/", ...words] },
   { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
   {
     places: ["Store/"],

@@ -30,6 +30,7 @@ import { Prompt } from "./Prompt.ts"
 import { Rebuilder } from "./upkeep/Rebuilder.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
 import { Reindexer } from "./upkeep/Reindexer.ts"
+import { Reranker } from "./Reranker.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./measuring/Speed.ts"
 import { engine } from "./Store/engine.ts"
@@ -72,6 +73,17 @@ const llm = Layer.scoped(
         return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
       }
     }
+  })
+)
+
+/** What reranks, where something is configured to; its code is loaded only then. */
+const reranker = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const config = yield* Config.RerankConfig
+    if (config.backend === "none") return Layer.empty
+    const { make } = yield* Effect.promise(() => import("./Reranker/OpenAi.ts"))
+    const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+    return Layer.effect(Reranker, make({ ...config, keyVariable: variables.rerankApiKey })).pipe(Layer.provide(layer))
   })
 )
 
@@ -134,7 +146,7 @@ export const layer = ({
     upkeep(store, { pooled })
   ).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
-    Layer.provideMerge(Layer.merge(FileIndexer.Default, Search.Default)),
+    Layer.provideMerge(Layer.merge(FileIndexer.Default, Layer.provide(Search.Default, reranker))),
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
     Layer.provideMerge(Layer.mergeAll(database(settings, store, { pooled }), embedders, loader, Tokenizer.Default)),

@@ -22,6 +22,12 @@ export class LlmConfig extends Context.Tag("clew/Config/Llm")<
   Settings["llm"] & { readonly apiKey: ApiKey }
 >() {}
 
+/** What reranks; `apiKey` is for its server. */
+export class RerankConfig extends Context.Tag("clew/Config/Rerank")<
+  RerankConfig,
+  Settings["rerank"] & { readonly apiKey: ApiKey }
+>() {}
+
 /** How documents are cut into passages. */
 export class PipelineConfig extends Context.Tag("clew/Config/Pipeline")<PipelineConfig, Settings["pipeline"]>() {}
 
@@ -65,6 +71,7 @@ export const layer = ({ apiKeys, settings }: Parts) =>
   Layer.mergeAll(
     Layer.succeed(EmbeddingConfig, { ...settings.embedding, apiKey: apiKeys.embedding }),
     Layer.succeed(LlmConfig, { ...settings.llm, apiKey: apiKeys.llm }),
+    Layer.succeed(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank ?? Option.none() }),
     Layer.succeed(PipelineConfig, settings.pipeline),
     Layer.succeed(SearchConfig, settings.search),
     Layer.succeed(VectorConfig, settings.vector),

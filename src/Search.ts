@@ -11,16 +11,18 @@ import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, identicalEmbedder } from "./model/Collection.ts"
 import type { SearchExplanation } from "./model/Explain.ts"
-import { emptyFilter, type Filter, isEmptyFilter } from "./model/Filter.ts"
+import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import { limits } from "./model/Limits.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { ReadAs } from "./model/Reading.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, RankRequest } from "./model/Stored.ts"
+import { Reranker } from "./Reranker.ts"
 import { judging, tooWeak } from "./Search/judging.ts"
 import { wordsOf } from "./Search/nearWords.ts"
-import { demandsOf, read, type Reading, relaxed } from "./Search/reading.ts"
+import { reranked } from "./Search/reranked.ts"
+import { demandsOf, read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
 
 export interface SearchOutcome {
@@ -59,6 +61,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const embedders = yield* Embedders
     const { searched } = yield* Collections
     const config = yield* SearchConfig
+    const available = Option.getOrUndefined(yield* Effect.serviceOption(Reranker))
 
     const embed = Effect.fn("Search.embed")(function* (
       query: string,
@@ -130,12 +133,14 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         })
         const isBlind = asked.every(({ vector }) => vector === undefined)
         const keyword = isBlind || alpha < 1 ? words : undefined
-        const degraded = shortcomings(embedded, keyword === undefined)
+        const short = shortcomings(embedded, keyword === undefined)
         // What the model does not know of a query, words alone can find.
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
         const { collection, vector } = asked[0]!
         const others = asked.slice(1)
-        const use = request.graph ?? config.graph
+        // Whoever asks for the graph by name gets that; else the reranker has the last word where there is one.
+        const reranker = request.graph === true ? undefined : available
+        const use = reranker === undefined ? (request.graph ?? config.graph) : false
         const ranking: RankRequest = {
           collection,
           vector,
@@ -150,16 +155,21 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           demands,
           graph: use === false ? undefined : { question: words, auto: use === "auto" },
           // Relevance has another order than scores, so that more are looked at than are wanted.
-          limit: least > 0 ? Math.max(limit, limits.topK.max) : limit
+          limit: Math.max(limit, reranker?.top ?? 0, least > 0 ? limits.topK.max : 0)
         }
         // What went unread for a phrase only the report says.
         const { hits: ranked, report } = yield* request.explain === true || demands !== undefined
           ? store.explain(ranking)
           : Effect.map(store.rank(ranking), (hits) => ({ hits, report: undefined }))
         const judged = judging(collections, words, near)(ranked)
-        const hits = judged.hits.filter(({ relevance }) => relevance >= least).slice(0, limit)
+        const fit = judged.hits.filter(({ relevance }) => relevance >= least)
         const isAsked = demands === undefined && isEmptyFilter(filter)
+        const [rerankTime, { hits: all, missing }] = yield* Effect.timed(
+          reranker === undefined ? Effect.succeed({ hits: fit, missing: undefined }) : reranked(reranker, words, fit)
+        )
+        const hits = all.slice(0, limit)
         const isWeak = judged.isWeak && isAsked && hits.length > 0
+        const degraded = [short, missing].filter((why) => why !== undefined).join("; ") || undefined
         const unchecked = report?.unchecked ?? 0
         const readAs =
           reading.readAs === undefined || unchecked === 0 ? reading.readAs : { ...reading.readAs, unchecked }
@@ -190,7 +200,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
                 explain: {
                   ...(readAs === undefined ? {} : { read_as: readAs }),
                   ...Struct.omit(report, "unchecked"),
-                  stages_us: { ...report.stages_us, embed: embedUs }
+                  stages_us: {
+                    ...report.stages_us,
+                    embed: embedUs,
+                    ...(reranker === undefined ? {} : { rerank: Math.round(Duration.toMillis(rerankTime) * 1000) })
+                  }
                 }
               })
         }
@@ -223,14 +237,6 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   }),
   dependencies: [Collections.Default]
 }) {}
-
-/** Why a query of nothing but demands finds nothing. */
-const unmet = (readAs: ReadAs): string =>
-  `no passage is found ${demandsOf(readAs)}; leave out quotes, dashes and fields to search for the words`
-
-/** A filter and others besides, all of which must match. */
-const withFilters = (given: Filter, others: ReadonlyArray<Filter>): Filter =>
-  others.length === 0 ? given : { and: isEmptyFilter(given) ? others : [given, ...others] }
 
 type Embedded = {
   readonly collection: Collection
@@ -269,7 +275,9 @@ const partly = (share: number, vectorAlone: boolean): string | undefined =>
 
 /** The same in a sentence for people, which says which search it was where one leg answered alone. */
 export const shortfall = ({ degraded, mode }: Pick<SearchOutcome, "degraded" | "mode">): string | undefined =>
-  degraded === undefined || mode === "hybrid" ? degraded : `answered by ${mode} search alone: ${degraded}`
+  degraded === undefined || mode === "hybrid" || degraded.startsWith("reranker")
+    ? degraded
+    : `answered by ${mode} search alone: ${degraded}`
 
 /** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
 export const asRead = ({ readAs }: Pick<SearchOutcome, "readAs">): string | undefined => {

@@ -13,6 +13,7 @@ export const variables = {
   /** What an OpenAI-compatible embedder or model wants to be shown; never in a file. */
   embeddingApiKey: "CLEW_EMBEDDING_API_KEY",
   llmApiKey: "CLEW_LLM_API_KEY",
+  rerankApiKey: "CLEW_RERANK_API_KEY",
   configHome: "XDG_CONFIG_HOME",
   dataHome: "XDG_DATA_HOME",
   home: "HOME",
@@ -30,7 +31,8 @@ export const settable: ReadonlyArray<string> = [
   variables.config,
   variables.serviceApiKey,
   variables.embeddingApiKey,
-  variables.llmApiKey
+  variables.llmApiKey,
+  variables.rerankApiKey
 ]
 
 /** The value of a variable; set but empty is as if not set. */
@@ -84,10 +86,12 @@ export interface ApiKeys {
   readonly service: Option.Option<Redacted.Redacted>
   readonly embedding: Option.Option<Redacted.Redacted>
   readonly llm: Option.Option<Redacted.Redacted>
+  readonly rerank?: Option.Option<Redacted.Redacted>
 }
 
 export const apiKeys = (env: Env): ApiKeys => ({
   service: Option.map(Option.fromNullable(env[variables.serviceApiKey]), Redacted.make),
   embedding: Option.map(Option.fromNullable(present(env, variables.embeddingApiKey)), Redacted.make),
-  llm: Option.map(Option.fromNullable(present(env, variables.llmApiKey)), Redacted.make)
+  llm: Option.map(Option.fromNullable(present(env, variables.llmApiKey)), Redacted.make),
+  rerank: Option.map(Option.fromNullable(present(env, variables.rerankApiKey)), Redacted.make)
 })

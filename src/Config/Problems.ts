@@ -37,7 +37,9 @@ const secretVariable = (path: ReadonlyArray<string>): string | undefined => {
     ? variables.embeddingApiKey
     : path[0] === "llm"
       ? variables.llmApiKey
-      : variables.serviceApiKey
+      : path[0] === "rerank"
+        ? variables.rerankApiKey
+        : variables.serviceApiKey
 }
 
 const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boolean): Effect.Effect<ConfigProblem> =>
@@ -81,6 +83,8 @@ export const addressKeys: ReadonlyArray<KeyPath> = [
   "embedding.headers",
   "llm.url",
   "llm.headers",
+  "rerank.url",
+  "rerank.headers",
   "telemetry.otlp_endpoint"
 ]
 

@@ -106,6 +106,20 @@ const llm = Schema.Struct({
   )
 })
 
+const rerank = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("none", "openai"),
+    "none",
+    "What reads the best passages again with the query; openai: a server with /v1/rerank, which takes the place of the graph"
+  ),
+  model: optionalKey("model", name, "Model; unset: the server's own"),
+  url: key("url", base, "http://127.0.0.1:8080", "Where the server with /v1/rerank is"),
+  top: key("top", integer(1, limits.topK.max), 20, "Passages that are read again, the best of the search"),
+  timeoutMs: key("timeout_ms", integer(1, longestWait), 10_000, "Longest wait for its answer, in milliseconds"),
+  headers: optionalKey("headers", headers, sentHeaders)
+})
+
 const pipeline = Schema.Struct({
   chunkSize: key("chunk_size", integer(8, 8192), 192, "Longest passage, in tokens of the built-in tokenizer"),
   chunkOverlap: key(
@@ -247,6 +261,7 @@ export const fields = {
   sections: {
     embedding: embedding.fields,
     llm: llm.fields,
+    rerank: rerank.fields,
     pipeline: pipeline.fields,
     search: search.fields,
     graph: graph.fields,
@@ -268,6 +283,7 @@ export const Settings = Schema.Struct({
   ...top,
   embedding: section(embedding, {}),
   llm: section(llm, {}),
+  rerank: section(rerank, {}),
   pipeline: section(
     pipeline.pipe(
       Schema.filter(

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
-import { type Filter, type Scalar } from "../model/Filter.ts"
+import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/Reading.ts"
 import { RankingStore, Store } from "../Store.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
@@ -125,3 +125,11 @@ export const relaxed = (query: string): Reading => ({
 /** What is demanded of passages and documents, in few words. */
 export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
   [...phrases.map((phrase) => `with “${phrase}”`), ...without.map((text) => `without “${text}”`), ...fields].join(", ")
+
+/** Why a query of nothing but demands finds nothing. */
+export const unmet = (readAs: ReadAs): string =>
+  `no passage is found ${demandsOf(readAs)}; leave out quotes, dashes and fields to search for the words`
+
+/** A filter and others besides, all of which must match. */
+export const withFilters = (given: Filter, others: ReadonlyArray<Filter>): Filter =>
+  others.length === 0 ? given : { and: isEmptyFilter(given) ? others : [given, ...others] }

@@ -31,8 +31,11 @@ const legOf = (
     : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)}${leg.beside === undefined ? "" : ` beside ${leg.beside.toFixed(3)}`} adds ${leg.contribution.toFixed(3)}`
 
 /** How a result's score came about, on a line. */
-export const explanationOf = ({ keyword, vector }: Explanation): string =>
-  harmless(`${legOf("vector", vector)}, ${legOf("keyword", keyword)}${keyword === undefined ? "" : termsOf(keyword)}`)
+export const explanationOf = ({ keyword, rerank, vector }: Explanation): string => {
+  const before = rerank === undefined ? "" : `reranked from #${rerank.rank} ${rerank.score.toFixed(3)}: `
+  const terms = keyword === undefined ? "" : termsOf(keyword)
+  return harmless(`${before}${legOf("vector", vector)}, ${legOf("keyword", keyword)}${terms}`)
+}
 
 /** How the search went, for people. */
 export const renderExplanation = (explain: SearchExplanation, out: Face): string => {
@@ -41,7 +44,7 @@ export const renderExplanation = (explain: SearchExplanation, out: Face): string
     filtered === undefined
       ? `${numberText(passages)} passages searched`
       : `${numberText(filtered)} of ${numberText(passages)} passages left by the filter`
-  const times = Object.entries(stages).map(([stage, us]) => `${stage} ${(us / 1000).toFixed(1)}`)
+  const times = Object.entries(stages).map(([stage, us = 0]) => `${stage} ${(us / 1000).toFixed(1)}`)
   const lines = [
     `${searched}; ranked: ${candidates.vector} by meaning, ${candidates.keyword} by words (at most ${depth})` +
       (alpha === undefined ? "" : `; weight of meaning ${Number(alpha.toFixed(3))}`) +

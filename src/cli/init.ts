@@ -13,7 +13,7 @@ import { FileUnusable } from "./FileUnusable.ts"
 export const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
 
 const head = `# Clew's configuration, read by every command in this folder. Each key stands here with its default: take the # away and
-# change what you want. An address (embedding.url, llm.url, telemetry.otlp_endpoint) counts only in a file that is named
+# change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint) counts only in a file that is named
 # by --config, or in ~/.config/clew/config.toml. docs/configuration.md says more.
 `
 

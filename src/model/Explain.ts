@@ -40,6 +40,12 @@ export const Explanation = Schema.Struct({
         })
       )
     }).annotations({ description: "By words" })
+  ),
+  rerank: Schema.optional(
+    Schema.Struct({
+      rank: count("Its place before it was reranked"),
+      score: Schema.Finite.annotations({ description: "What the contributions add up to" })
+    }).annotations({ description: "Where a reranker gave the result's score" })
   )
 }).annotations({
   identifier: "Explanation",
@@ -66,7 +72,8 @@ export const SearchExplanation = Schema.Struct({
     keyword: count("The keyword leg"),
     fuse: count("Fusing both"),
     context: count("Counting the passages before and after"),
-    read: count("Reading the results' texts")
+    read: count("Reading the results' texts"),
+    rerank: Schema.optional(count("Asking the reranker"))
   }).annotations({ description: "How long the stages took, in microseconds" })
 }).annotations({ identifier: "SearchExplanation", description: "How the search went" })
 export type SearchExplanation = typeof SearchExplanation.Type
@@ -75,5 +82,5 @@ export type SearchExplanation = typeof SearchExplanation.Type
 export interface RankReport extends Omit<SearchExplanation, "stages_us" | "read_as"> {
   /** Passages that may meet what the query demands and were too many to be looked at. */
   readonly unchecked?: number
-  readonly stages_us: Omit<SearchExplanation["stages_us"], "embed">
+  readonly stages_us: Omit<SearchExplanation["stages_us"], "embed" | "rerank">
 }

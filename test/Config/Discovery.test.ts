@@ -71,6 +71,8 @@ test("a file merely found sets no addresses; the same file named does", () =>
       url = "http://there.example"
       [llm]
       url = "http://there.example"
+      [rerank]
+      url = "http://there.example"
       [telemetry]
       otlp_endpoint = "http://there.example"
     `
@@ -79,7 +81,7 @@ test("a file merely found sets no addresses; the same file named does", () =>
       "if you trust it, name it: --config ./clew.toml"
     assert.deepStrictEqual(
       yield* problems({ "./clew.toml": toml }),
-      ["embedding.url", "llm.url", "telemetry.otlp_endpoint"].map(refused)
+      ["embedding.url", "llm.url", "rerank.url", "telemetry.otlp_endpoint"].map(refused)
     )
     assert.deepStrictEqual(yield* problems({ "./clew.toml": 'embedding = { url = "http://there.example" }' }), [
       refused("embedding.url")

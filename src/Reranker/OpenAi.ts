@@ -1,0 +1,90 @@
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
+import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
+
+export interface RerankerOptions extends OpenAiServer {
+  /** Unset: the server has but one. */
+  readonly model?: string | undefined
+  readonly top: number
+  readonly timeoutMs: number
+}
+
+const Ranking = Schema.Struct({
+  results: Schema.Array(Schema.Struct({ index: Schema.Int, relevance_score: Schema.Finite }))
+})
+
+/** How long a server that has failed is left alone: at first, and doubled with each failure up to the longest. */
+const pauses = { firstMs: 1000, longestMs: 30_000 }
+
+/** A reranker behind `/v1/rerank`, as llama.cpp, vLLM, Infinity, LiteLLM and Jina have it. After a failure it is left alone for a while. */
+export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Service, never, HttpClient.HttpClient> =>
+  Effect.map(HttpClient.HttpClient, (http) => {
+    const { model, timeoutMs, top } = options
+    const address = endpoint(options.url, "rerank")
+    let down: { readonly reason: string; readonly until: number; readonly pauseMs: number } | undefined
+
+    const request = (query: string, texts: ReadonlyArray<string>) =>
+      post(options, "rerank", {
+        ...(model === undefined ? {} : { model }),
+        query,
+        documents: texts,
+        top_n: texts.length
+      }).pipe(
+        Effect.flatMap((response) =>
+          Effect.mapError(HttpClientResponse.schemaBodyJson(Ranking)(response), () => ({
+            reason: `${address} sent what is no ranking; check rerank.url`,
+            waitMs: undefined
+          }))
+        ),
+        Effect.filterOrFail(
+          ({ results }) =>
+            results.length === texts.length &&
+            new Set(results.map(({ index }) => index)).size === texts.length &&
+            results.every(({ index }) => index >= 0 && index < texts.length),
+          () => ({ reason: `${address} did not rank each of the ${texts.length} passages once`, waitMs: undefined })
+        ),
+        // The best come first; whose they are says the index.
+        Effect.map(({ results }) => results.toSorted((a, b) => a.index - b.index).map((one) => one.relevance_score)),
+        Effect.timeoutFail({
+          duration: Duration.millis(timeoutMs),
+          onTimeout: () => ({ reason: `no answer from ${address} within ${timeoutMs} ms`, waitMs: undefined })
+        }),
+        Effect.provideService(HttpClient.HttpClient, http)
+      )
+
+    const failed = Effect.fnUntraced(function* (reason: string, waitMs: number | undefined) {
+      const now = yield* Clock.currentTimeMillis
+      const pauseMs = down === undefined ? pauses.firstMs : Math.min(2 * down.pauseMs, pauses.longestMs)
+      if (down === undefined) yield* Effect.logWarning(`${reason}; searches go on without reranking`)
+      down = { reason, until: now + Math.max(pauseMs, waitMs ?? 0), pauseMs }
+      return yield* new RerankerUnavailable({ reason })
+    })
+
+    const rerank = Effect.fn("Reranker.rerank")(function* (query: string, texts: ReadonlyArray<string>) {
+      if (texts.length === 0) return []
+      const before = down
+      if (before !== undefined) {
+        const now = yield* Clock.currentTimeMillis
+        if (now < before.until) {
+          const seconds = Math.max(1, Math.ceil((before.until - now) / 1000))
+          return yield* new RerankerUnavailable({ reason: `${before.reason}; the next try is in ${seconds} s` })
+        }
+        // One tries, and the others go on as they were until that one knows.
+        down = { ...before, until: now + timeoutMs }
+      }
+      const scores = yield* Effect.catchAll(request(query, texts), ({ reason, waitMs }) => failed(reason, waitMs)).pipe(
+        // Who goes away has found out nothing.
+        Effect.onInterrupt(() => Effect.sync(() => (down = before)))
+      )
+      if (down !== undefined) yield* Effect.logInfo(`${address} answers again`)
+      down = undefined
+      return scores
+    })
+
+    return { top, rerank }
+  })

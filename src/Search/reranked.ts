@@ -1,0 +1,38 @@
+import * as Effect from "effect/Effect"
+import type { Hit } from "../model/SearchResult.ts"
+import type { Reranker } from "../Reranker.ts"
+import { embeddedText } from "../text/embedded.ts"
+
+/** Hits, the best of them as a reranker orders them; without it as they are, and why. */
+export interface Reranked {
+  readonly hits: ReadonlyArray<Hit>
+  readonly missing?: string | undefined
+}
+
+/**
+ * The best hits by what the reranker makes of them, which becomes their score; the others follow, none with a higher
+ * score than the last of those. Equal ones stay in their order.
+ */
+export const reranked = (
+  reranker: typeof Reranker.Service,
+  query: string,
+  hits: ReadonlyArray<Hit>
+): Effect.Effect<Reranked> => {
+  const best = hits.slice(0, reranker.top)
+  const texts = best.map(({ document, passage }) => embeddedText(document.title, passage))
+  return reranker.rerank(query, texts).pipe(
+    Effect.map((scores) => {
+      const ordered = best
+        .map((hit, at): Hit => {
+          const score = scores[at]!
+          const rerank = { rank: at + 1, score: hit.score }
+          return { ...hit, score, ...(hit.explain === undefined ? {} : { explain: { ...hit.explain, rerank } }) }
+        })
+        .sort((a, b) => b.score - a.score)
+      const least = ordered.at(-1)?.score ?? 0
+      const rest = hits.slice(reranker.top).map((hit) => ({ ...hit, score: Math.min(hit.score, least) }))
+      return { hits: [...ordered, ...rest] }
+    }),
+    Effect.catchAll(({ reason }) => Effect.succeed({ hits, missing: `reranker unavailable: ${reason}` }))
+  )
+}
