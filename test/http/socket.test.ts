@@ -72,7 +72,7 @@ it.scopedLive("streams results one by one, with the id of the question", () =>
         ["done", "q1", undefined]
       ]
     )
-    assert.hasAllKeys(all[0].result, ["text", "score", "metadata"])
+    assert.hasAllKeys(all[0].result, ["text", "score", "relevance", "metadata"])
     assert.deepInclude(all[3], { count: 3, mode: "vector" })
     assert.isTrue(Number.isInteger(all[3].query_time_ms))
 
