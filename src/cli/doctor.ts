@@ -143,7 +143,7 @@ export const doctor = define(
     flags,
     examples: ["clew doctor", "clew doctor --deep --json", "clew doctor --fix"],
     details: [
-      "Exits with 4 where a check fails; a warning alone exits with 0. docs/doctor.md says what each check finds.",
+      "Exits with 1 if a check fails; a warning is not a failure. docs/doctor.md says what each check finds.",
       "--fix copies the index first, makes postings, codes and missing vectors anew, mends counts and lists, and has the next clew index replace what is damaged. Where pages cannot be read, what can be goes into a new file."
     ]
   },
@@ -180,6 +180,6 @@ export const doctor = define(
         },
         Effect.succeed(wrapped(out, text))
       )
-      if (failed > 0) yield* stop(exitCode.below)
+      if (failed > 0) yield* stop(exitCode.failed)
     })
 )

@@ -7,7 +7,7 @@ export const exitCode = {
   /** The command line or the configuration cannot be understood. */
   usage: 2,
   nothingFound: 3,
-  /** Quality is below what was asked for, or the index is not in health. */
+  /** Quality is below what was asked for. */
   below: 4,
   interrupted: 130
 } as const

@@ -31,7 +31,7 @@ describe("doctor", () => {
     assert.strictEqual(query.code, 1)
     assert.match(query.stderr, /is damaged: .* has changed; run `clew doctor`/)
     const found = await run("doctor")
-    assert.strictEqual(found.code, 4)
+    assert.strictEqual(found.code, 1)
     assert.match(found.stdout, /^fail postings: /m)
     assert.match(found.stdout, /^fail vectors: .* 1 passages have no vector/m)
     const fixed = await run("doctor", "--fix")
@@ -44,7 +44,7 @@ describe("doctor", () => {
       (await run("doctor")).stdout,
       /^fail texts: 1 documents are not as they were stored: .*notes\.jsonl#n1/m
     )
-    assert.strictEqual((await run("doctor", "--fix")).code, 4)
+    assert.strictEqual((await run("doctor", "--fix")).code, 1)
     assert.strictEqual((await run("index", "docs")).code, 0)
     const last = await run("doctor", "--deep")
     assert.strictEqual(last.code, 0, last.stdout)
@@ -65,7 +65,7 @@ describe("doctor", () => {
     writeFileSync(box.path("index.db"), bytes)
 
     const found = await run("doctor")
-    assert.strictEqual(found.code, 4)
+    assert.strictEqual(found.code, 1)
     assert.match(found.stdout, /^fail pages: /m)
     const fixed = await run("doctor", "--fix")
     assert.strictEqual(fixed.code, 0, fixed.stdout)
@@ -114,18 +114,18 @@ describe("doctor", () => {
 
     writeFileSync(box.path("other.toml"), '[llm]\nbackend = "ollama"\nmodel = "none"\nurl = "http://127.0.0.1:9"\n')
     const silent = await run("--config", "other.toml")
-    assert.strictEqual(silent.code, 4)
+    assert.strictEqual(silent.code, 1)
     assert.match(silent.stdout, /^fail model: Ollama .*127\.0\.0\.1:9/m)
 
     // The collection has the packaged model; what the configuration wants for new ones is asked all the same.
     const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_URL: "http://127.0.0.1:9" }
     const unembedded = await box.run(["doctor", "--db", "index.db"], { env })
-    assert.strictEqual(unembedded.code, 4)
+    assert.strictEqual(unembedded.code, 1)
     assert.match(unembedded.stdout, /^fail embedder: .*new collections get: .*127\.0\.0\.1:9/m)
 
     writeFileSync(box.path("other.toml"), "chunks = 3\n")
     const wrong = await run("--config", "other.toml")
-    assert.strictEqual(wrong.code, 4)
+    assert.strictEqual(wrong.code, 1)
     assert.match(wrong.stdout, /^fail configuration: .*unknown key chunks/m)
   }, 300_000)
 })
