@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, string>> = {
   graphQuestions: "questions over documentation that two documents answer, found with the graph and without",
   graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
   libraries: "the tokenizer and the reader of Markdown beside libraries that do the same (FOLDER)",
+  quality: "the figures of docs/quality.md, written into it, on collections in BEIR layout (FOLDER...)",
   terms: "index terms and highlighting",
   verdicts: "what is said of 198 claims about real passages, labelled by hand",
   citations: "the support of citations that hold and of others, on a dataset",

@@ -10,7 +10,7 @@ const fixture = (name: string) =>
 
 const read = (name: string) => Effect.map(load(name, fixture(name)), (loaded) => document(loaded))
 
-/** Read beside the pages as they look; scripts/fixtures.sh says which program made which. */
+/** scripts/fixtures.sh says which program made which. */
 it.layer(layer)("documents as real programs make them", (it) => {
   it.effect("a page that Chromium printed: its table, its items, its code", () =>
     Effect.gen(function* () {
