@@ -1,3 +1,4 @@
+import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { CollectionsReport, DropReport } from "../../../src/cli/collections.ts"
@@ -42,7 +43,10 @@ describe("delete", () => {
     assert.deepInclude(report, { deleted_documents: 1, not_found: [] })
     assert.isAbove(report.deleted_chunks, 0)
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 4)
-    const { results } = await box.json(SearchResponse, ["query", "spring tide"])
+    const { code, stdout } = await box.run(["query", "spring tide", "--json"])
+    // Only weak matches are left.
+    assert.strictEqual(code, 3)
+    const { results } = Schema.decodeUnknownSync(Schema.parseJson(SearchResponse))(stdout)
     assert.isFalse(results.some(({ metadata }) => metadata.source.endsWith("tides.md")))
   })
 
