@@ -18,6 +18,7 @@ import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
 import * as Database from "./sqlite/Database.ts"
 import * as documents from "./sqlite/documents.ts"
 import { put } from "./sqlite/put.ts"
+import * as figures from "./sqlite/figures.ts"
 import * as files from "./sqlite/files.ts"
 import * as asking from "./sqlite/graph/asking.ts"
 import * as graph from "./sqlite/graph/edges.ts"
@@ -220,26 +221,7 @@ const make = Effect.gen(function* () {
       )
     ),
 
-    stats: Effect.fn("Store.stats")((name) =>
-      read(
-        Effect.gen(function* () {
-          const all = yield* collections.all(sql)
-          const counted = name === undefined ? all : [yield* collections.find(sql, name)]
-          const [size] = yield* sql.unsafe<{ readonly bytes: number }>(
-            "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
-          )
-          const codes = searching.codes.figures
-          return {
-            documents: counted.reduce((sum, { documents }) => sum + documents, 0),
-            passages: counted.reduce((sum, { passages }) => sum + passages, 0),
-            collections: all.length,
-            databaseBytes: size?.bytes ?? 0,
-            codeBytes: codes.bytes,
-            codesLoadedMs: codes.loadedMs
-          }
-        })
-      )
-    ),
+    stats: Effect.fn("Store.stats")((name) => read(figures.stats(sql, searching, name))),
 
     extendGraph: Effect.fn("Store.extendGraph")((name, after, limit) =>
       write(within(name, ({ id }) => Effect.zipLeft(graph.extend(sql, id, after, limit), linkage.keep(sql, id))))
@@ -269,17 +251,7 @@ const make = Effect.gen(function* () {
       read(within(name, ({ id }) => Effect.map(entitiesOf(sql, id, hashes), (found) => [...found])))
     ),
 
-    sizes: Effect.fn("Store.sizes")(() =>
-      read(
-        Effect.map(
-          sql.unsafe<{ readonly postings: number; readonly codes: number }>(
-            `SELECT (SELECT coalesce(sum(length(data)), 0) FROM keyword_postings) AS postings,
-                    (SELECT coalesce(sum(length(body)), 0) FROM code_blocks) AS codes`
-          ),
-          ([sizes]) => sizes!
-        )
-      )
-    )
+    sizes: Effect.fn("Store.sizes")(() => read(figures.sizes(sql)))
   } satisfies Whole as Whole
 })
 

@@ -57,7 +57,9 @@ const sentences = (kept: string, found: Salvaged): ReadonlyArray<string> => {
   return [
     `${documents} documents could be read and are in a new file; the damaged one is ${kept}`,
     ...(missing === 0
-      ? []
+      ? documents === 0
+        ? ["what it held cannot be told any more; run `clew index` on your files again"]
+        : []
       : [
           `${missing} documents are lost${names === "" ? "" : `: ${names}`}${names !== "" && unnamed > 0 ? ` and ${unnamed} more` : ""}; ` +
             "the next `clew index` brings back those that came from files, the others are to be indexed again"
