@@ -12,7 +12,7 @@ export interface Statement {
   readonly isFirst: boolean
 }
 
-/** Shorter ones are scraps, longer ones more than a quote. */
+/** Shorter ones that are no sentences are scraps, longer ones more than a quote. */
 const bounds = { min: 20, max: 600 }
 
 interface Line {
@@ -88,7 +88,13 @@ const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" 
               ? "term"
               : "text"
 
-const fits = (text: string): boolean => text.length >= bounds.min && text.length <= bounds.max
+/** A sentence with its mark may be short: "Bees make honey." */
+const isShortSentence = (text: string): boolean =>
+  /[.!?\u3002\uff01\uff1f]["')\]*_\u201d\u2019]{0,3}$/.test(text) &&
+  (/\S\s+\S+\s+\S/.test(text) || /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{4}/u.test(text))
+
+const fits = (text: string): boolean =>
+  text.length <= bounds.max && (text.length >= bounds.min || isShortSentence(text))
 
 /** The statements of a passage, in order; `tableHeader` names the columns of a table that it begins within. */
 export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<Statement> => {

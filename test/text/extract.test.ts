@@ -135,4 +135,14 @@ describe("extract", () => {
       }
     }
   )
+
+  it("quotes a short sentence, also in a script without spaces", () => {
+    const [bees] = extract("what do bees make?", [hit({ text: "# Bees\n\nBees make honey. The hive is warm." })])
+    assert.strictEqual(bees?.text, "Bees make honey.")
+    const [chinese] = extract("\u871c\u8702\u917f\u9020\u4ec0\u4e48", [
+      hit({ text: "\u871c\u8702\u917f\u9020\u8702\u871c\u3002" })
+    ])
+    assert.strictEqual(chinese?.text, "\u871c\u8702\u917f\u9020\u8702\u871c\u3002")
+    assert.deepStrictEqual(extract("what do bees make?", [hit({ text: "Bees." })]), [])
+  })
 })
