@@ -3,8 +3,10 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** The engines, each with its kernel. */
-const folders = ["codes", "postings"].map((name) => fileURLToPath(new URL(`../src/${name}/`, import.meta.url)))
+/** The engines' kernels; what else ends so is part of one of them. */
+const kernels = ["codes/scan", "postings/kernel"].map((name) =>
+  fileURLToPath(new URL(`../src/${name}.as.ts`, import.meta.url))
+)
 const suffix = ".as.ts"
 
 /** What the compiled modules have in common: SIMD, a memory that threads share and the importer makes, no runtime. */
@@ -15,7 +17,8 @@ const options = ["-O3", "--runtime", "stub", "--importMemory", "--sharedMemory",
 
 const isCurrent = (built, source) => {
   const made = statSync(built, { throwIfNoEntry: false })
-  return made !== undefined && made.mtimeMs > statSync(source).mtimeMs
+  const parts = readdirSync(dirname(source)).filter((name) => name.endsWith(suffix))
+  return made !== undefined && parts.every((part) => made.mtimeMs > statSync(join(dirname(source), part)).mtimeMs)
 }
 
 const compile = async (source) => {
@@ -34,14 +37,7 @@ const compile = async (source) => {
   writeFileSync(built, `export default "${Buffer.from(made.get("out.wasm")).toString("base64")}"\n`)
 }
 
-/** Compiles each `NAME.as.ts` (AssemblyScript) to `NAME.wasm.ts`, which exports the module's bytes in base64. */
-export const buildKernels = () =>
-  Promise.all(
-    folders.flatMap((folder) =>
-      readdirSync(folder)
-        .filter((name) => name.endsWith(suffix))
-        .map((name) => compile(join(folder, name)))
-    )
-  )
+/** Compiles each kernel, `NAME.as.ts` (AssemblyScript), to `NAME.wasm.ts`, which exports the module's bytes in base64. */
+export const buildKernels = () => Promise.all(kernels.map(compile))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildKernels()

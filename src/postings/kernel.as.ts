@@ -1,8 +1,11 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
-// The layout of postings and the weights of fields are those of posting.ts.
+// The layout of postings is that of posting.ts.
+
+import { check, countLiving, ended, frequency, has, none, seek, varint } from "./decode.as"
+
+export { check, countLiving }
 
 const window: u32 = 8192
-const none: u32 = 0xffffffff
 const least: f64 = 5e-324
 
 /** A term's cursor: its place, its end, the ordinal it stands at, whether frequencies follow, and its weight. */
@@ -22,29 +25,11 @@ class Entry {
   score: f64
 }
 
-const titleWeight: u32 = 3
-
 // The best scores so far, over all segments of a query: a heap with the least on top.
 let heap: usize = 0
 let heapSize: u32 = 0
 let depth: u32 = 0
 let threshold: f64 = least
-
-// What a varint gave, and where it ended.
-let place: usize = 0
-
-function varint(): u32 {
-  let byte = <u32>load<u8>(place++)
-  if (byte < 128) return byte
-  let value = byte & 127
-  let shift: u32 = 7
-  do {
-    byte = <u32>load<u8>(place++)
-    value |= (byte & 127) << shift
-    shift += 7
-  } while (byte > 127)
-  return value
-}
 
 /** Goes to the next posting, if there is one. */
 function advance(cursor: Cursor): void {
@@ -52,21 +37,11 @@ function advance(cursor: Cursor): void {
     cursor.ordinal = none
     return
   }
-  place = cursor.at
+  seek(cursor.at)
   const head = varint()
-  cursor.at = <u32>place
+  cursor.at = <u32>ended()
   cursor.ordinal += (head >>> 1) + 1
   cursor.rich = head & 1
-}
-
-/** The weighted frequency at `place`. */
-function frequency(): u32 {
-  const packed = varint()
-  let title = (packed >>> 2) & 3
-  let heading = packed & 3
-  if (title === 3) title += varint()
-  if (heading === 3) heading += varint()
-  return (packed >>> 4) + heading + titleWeight * title
 }
 
 /** Starts a query for the best `k`, with room for as many scores at `at`. */
@@ -115,10 +90,6 @@ function push(score: f64): void {
   if (heapSize === depth) threshold = load<f64>(heap)
 }
 
-function has(bits: usize, ordinal: u32): bool {
-  return ((load<u8>(bits + (ordinal >>> 3)) >>> (ordinal & 7)) & 1) === 1
-}
-
 /** Adds a term's part to the scores of the window from `start` to `limit`. */
 function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base: f64, slope: f64, sums: usize): void {
   const end = <usize>cursor.end
@@ -130,9 +101,9 @@ function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base
   for (;;) {
     let f = 1.0
     if (rich) {
-      place = at
+      seek(at)
       f = <f64>frequency()
-      at = place
+      at = ended()
     }
     const length = <f64>load<u32>(lengths + ((<usize>ordinal) << 2))
     const sum = origin + ((<usize>ordinal) << 3)
@@ -141,7 +112,7 @@ function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base
       ordinal = none
       break
     }
-    // Most are a byte, a varint in a local is faster than one in `place`.
+    // Most are a byte, a varint in a local is faster than one in a global.
     let head = <u32>load<u8>(at++)
     if (head > 127) {
       const second = <u32>load<u8>(at++)
@@ -260,63 +231,4 @@ export function rank(
   }
   for (; alsoAt < alsoCount; alsoAt++) store<f64>(alsoScores + ((<usize>alsoAt) << 3), 0)
   return found
-}
-
-/** Goes over a varint of 32 bits; false where it is longer or goes beyond `end`. */
-function skip(end: usize): bool {
-  for (let i = 0; i < 5; i++) {
-    if (place >= end) return false
-    if (load<u8>(place++) < 128) return true
-  }
-  return false
-}
-
-/** Whether a varint stands there; its value goes to `read`. */
-let read: u32 = 0
-function readUpTo(end: usize): bool {
-  const start = place
-  if (!skip(end)) return false
-  const after = place
-  place = start
-  read = varint()
-  place = after
-  return true
-}
-
-/**
- * The number of a term's postings; 0 where the bytes are none, or none of so many passages. What passes is read within
- * its bounds by all else here.
- */
-export function check(at: usize, end: usize, passages: u32): u32 {
-  place = at
-  let next: u32 = 0
-  let count: u32 = 0
-  while (place < end) {
-    if (!readUpTo(end)) return 0
-    const skipped = read >>> 1
-    if (skipped >= passages - next) return 0
-    next += skipped + 1
-    if (read & 1) {
-      if (!readUpTo(end)) return 0
-      const packed = read
-      if (((packed >>> 2) & 3) === 3 && !skip(end)) return 0
-      if ((packed & 3) === 3 && !skip(end)) return 0
-    }
-    count++
-  }
-  return count
-}
-
-/** How many of a term's postings are of passages that are not dead. */
-export function countLiving(at: usize, end: usize, dead: usize): u32 {
-  place = at
-  let ordinal: u32 = none
-  let living: u32 = 0
-  while (place < end) {
-    const head = varint()
-    ordinal += (head >>> 1) + 1
-    if (head & 1) frequency()
-    if (!has(dead, ordinal)) living++
-  }
-  return living
 }

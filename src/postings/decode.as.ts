@@ -1,0 +1,108 @@
+// Reads the bytes of a term's postings, and tells those that are none. The layout of
+// postings and the weights of fields are those of posting.ts.
+
+/** No ordinal. */
+export const none: u32 = 0xffffffff
+
+const titleWeight: u32 = 3
+
+/** Where the next byte is read, and where the last varint ended. */
+let place: usize = 0
+
+/** Goes to a place. */
+export function seek(at: usize): void {
+  place = at
+}
+
+/** Where the last varint ended. */
+export function ended(): usize {
+  return place
+}
+
+/** The varint at the place. */
+export function varint(): u32 {
+  let byte = <u32>load<u8>(place++)
+  if (byte < 128) return byte
+  let value = byte & 127
+  let shift: u32 = 7
+  do {
+    byte = <u32>load<u8>(place++)
+    value |= (byte & 127) << shift
+    shift += 7
+  } while (byte > 127)
+  return value
+}
+
+/** The weighted frequency at `place`. */
+export function frequency(): u32 {
+  const packed = varint()
+  let title = (packed >>> 2) & 3
+  let heading = packed & 3
+  if (title === 3) title += varint()
+  if (heading === 3) heading += varint()
+  return (packed >>> 4) + heading + titleWeight * title
+}
+
+/** Whether a bitmap has an ordinal. */
+export function has(bits: usize, ordinal: u32): bool {
+  return ((load<u8>(bits + (ordinal >>> 3)) >>> (ordinal & 7)) & 1) === 1
+}
+
+/** Goes over a varint of 32 bits; false where it is longer or goes beyond `end`. */
+function skip(end: usize): bool {
+  for (let i = 0; i < 5; i++) {
+    if (place >= end) return false
+    if (load<u8>(place++) < 128) return true
+  }
+  return false
+}
+
+/** Whether a varint stands there; its value goes to `read`. */
+let read: u32 = 0
+function readUpTo(end: usize): bool {
+  const start = place
+  if (!skip(end)) return false
+  const after = place
+  place = start
+  read = varint()
+  place = after
+  return true
+}
+
+/**
+ * The number of a term's postings; 0 where the bytes are none, or none of so many passages. What passes is read within
+ * its bounds by all else here.
+ */
+export function check(at: usize, end: usize, passages: u32): u32 {
+  place = at
+  let next: u32 = 0
+  let count: u32 = 0
+  while (place < end) {
+    if (!readUpTo(end)) return 0
+    const skipped = read >>> 1
+    if (skipped >= passages - next) return 0
+    next += skipped + 1
+    if (read & 1) {
+      if (!readUpTo(end)) return 0
+      const packed = read
+      if (((packed >>> 2) & 3) === 3 && !skip(end)) return 0
+      if ((packed & 3) === 3 && !skip(end)) return 0
+    }
+    count++
+  }
+  return count
+}
+
+/** How many of a term's postings are of passages that are not dead. */
+export function countLiving(at: usize, end: usize, dead: usize): u32 {
+  place = at
+  let ordinal: u32 = none
+  let living: u32 = 0
+  while (place < end) {
+    const head = varint()
+    ordinal += (head >>> 1) + 1
+    if (head & 1) frequency()
+    if (!has(dead, ordinal)) living++
+  }
+  return living
+}
