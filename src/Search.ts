@@ -23,6 +23,7 @@ import { judging, tooWeak } from "./Search/judging.ts"
 import { wordsOf } from "./Search/nearWords.ts"
 import { reranked } from "./Search/reranked.ts"
 import { demandsOf, read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import { lean } from "./runtime/tracing.ts"
 import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
 
 export interface SearchOutcome {
@@ -107,17 +108,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const searchFor = Effect.fnUntraced(function* (collections: ReadonlyArray<Collection>, reading: Reading) {
         const { demands, words } = reading
         const filter = withFilters(given, reading.filters)
-        const [[embedding, embedded], near] = yield* Effect.all(
-          [
-            Effect.timed(alpha === 0 ? Effect.succeed([]) : embedFor(words, collections)),
-            alpha === 1
-              ? Effect.succeed([])
-              : store.nearTerms(
-                  collections.map(({ name }) => name),
-                  words
-                )
-          ],
-          { concurrency: "unbounded" }
+        const [embedding, embedded] = yield* Effect.timed(
+          alpha === 0 ? Effect.succeed([]) : embedFor(words, collections)
         )
         const failures = embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
         // Of several collections those that can be searched are; of none that can, the caller hears why.
@@ -146,7 +138,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           vector,
           others,
           keyword,
-          near,
+          spelling: alpha < 1,
           alpha: weight,
           fusion,
           rrfK: config.rrfK,
@@ -155,12 +147,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           demands,
           graph: use === false ? undefined : { question: words, auto: use === "auto" },
           // Relevance has another order than scores, so that more are looked at than are wanted.
-          limit: Math.max(limit, reranker?.top ?? 0, least > 0 ? limits.topK.max : 0)
+          limit: Math.max(limit, reranker?.top ?? 0, least > 0 ? limits.topK.max : 0),
+          // What went unread for a phrase only the report says.
+          explain: request.explain === true || demands !== undefined
         }
-        // What went unread for a phrase only the report says.
-        const { hits: ranked, report } = yield* request.explain === true || demands !== undefined
-          ? store.explain(ranking)
-          : Effect.map(store.rank(ranking), (hits) => ({ hits, report: undefined }))
+        const { hits: ranked, near, report } = yield* store.find(ranking)
         const judged = judging(collections, words, near)(ranked)
         const fit = judged.hits.filter(({ relevance }) => relevance >= least)
         const isAsked = demands === undefined && isEmptyFilter(filter)
@@ -233,7 +224,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       } satisfies SearchOutcome
     })
 
-    return { run }
+    return { run: (request: DoorRequest) => lean(run(request)) }
   }),
   dependencies: [Collections.Default]
 }) {}

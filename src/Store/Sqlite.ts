@@ -29,7 +29,6 @@ import { embeddings } from "./sqlite/embeddings.ts"
 import { written } from "./sqlite/demands.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
-import * as keyword from "./sqlite/keyword.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
@@ -191,21 +190,7 @@ const make = Effect.gen(function* () {
       Effect.map(read(rank(sql, searching, { ...request, explain: false })), ({ hits }) => hits)
     ),
 
-    explain: Effect.fn("Store.explain")((request) => read(rank(sql, searching, { ...request, explain: true }))),
-
-    nearTerms: Effect.fn("Store.nearTerms")((names, query) =>
-      read(
-        Effect.flatMap(
-          Effect.forEach(names, (name) => collections.find(sql, name)),
-          (found) =>
-            keyword.nearTerms(
-              sql,
-              found.map(({ id }) => id),
-              query
-            )
-        )
-      )
-    ),
+    find: Effect.fn("Store.find")((request) => read(rank(sql, searching, request))),
 
     written: Effect.fn("Store.written")((names, words) =>
       read(

@@ -4,6 +4,7 @@ import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
 import * as Tracer from "effect/Tracer"
 import type { IndexResponse } from "../api/Documents.ts"
+import { IdleSpan, namesOf, ofNames } from "../runtime/tracing.ts"
 
 const seconds = MetricBoundaries.fromIterable([
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
@@ -98,19 +99,21 @@ const stage = (name: string) => Metric.tagged(stageDurations, "stage", name)
 /** The spans that are stages of a query. */
 const stages = new Map([
   ["Search.embed", stage("embed")],
-  ["Store.rank", stage("rank")],
+  ["Store.find", stage("rank")],
   ["Store.vector", stage("vector")],
   ["Store.keyword", stage("keyword")],
   ["Store.fuse", stage("fuse")]
 ])
 
 /** The same tracer, with the time that each stage of a query took going into a histogram. */
-export const measured = (tracer: Tracer.Tracer): Tracer.Tracer =>
-  Tracer.make({
+export const measured = (tracer: Tracer.Tracer): Tracer.Tracer => {
+  const collected = namesOf(tracer)
+  const made = Tracer.make({
     context: tracer.context,
     span: (name, parent, context, links, startTime, kind, options) => {
-      const span = tracer.span(name, parent, context, links, startTime, kind, options)
       const histogram = stages.get(name)
+      if (histogram === undefined && collected?.has(name) === false) return new IdleSpan(name, parent)
+      const span = tracer.span(name, parent, context, links, startTime, kind, options)
       if (histogram === undefined) return span
       const end = span.end.bind(span)
       span.end = (endTime, exit) => {
@@ -120,3 +123,5 @@ export const measured = (tracer: Tracer.Tracer): Tracer.Tracer =>
       return span
     }
   })
+  return collected === undefined ? made : ofNames(made, [...collected, ...stages.keys()])
+}

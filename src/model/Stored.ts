@@ -1,10 +1,12 @@
 import type * as Option from "effect/Option"
 import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
+import type { RankReport } from "./Explain.ts"
 import type { Filter } from "./Filter.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
 import type { Demands } from "./Reading.ts"
+import type { Hit } from "./SearchResult.ts"
 
 /** How a document is known: by its doc_id, else its source, else the hash of its content. */
 export interface DocumentRef {
@@ -178,8 +180,8 @@ export interface RankRequest extends Asked {
   /** Further collections to be ranked together with the first; those that are gone by now are passed over. */
   readonly others?: ReadonlyArray<Asked> | undefined
   readonly keyword?: string | undefined
-  /** Looked up with the keywords. */
-  readonly near?: ReadonlyArray<NearTerm> | undefined
+  /** Whether for words that match nothing the terms are looked up that are spelled most like them; not unless given. */
+  readonly spelling?: boolean | undefined
   readonly alpha: number
   readonly fusion: Fusion
   /** The constant of reciprocal rank fusion, 10 unless given. */
@@ -195,6 +197,15 @@ export interface RankRequest extends Asked {
   readonly limit: number
   /** Whether to tell how the scores came about. */
   readonly explain?: boolean | undefined
+}
+
+/** What a ranking found. */
+export interface Found {
+  readonly hits: ReadonlyArray<Hit>
+  /** What was looked up for words that match nothing. */
+  readonly near: ReadonlyArray<NearTerm>
+  /** How the ranking went, where the request asks for that and anything was searched. */
+  readonly report?: RankReport | undefined
 }
 
 export interface StoreStats {

@@ -60,6 +60,9 @@ export interface Snapshot<E> {
     }
   ) => Effect.Effect<ReadonlyArray<Scored>, E>
 
+  /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
+  readonly near: (asked: ReadonlyArray<Searched>, query: string) => Effect.Effect<ReadonlyArray<NearTerm>, E>
+
   /**
    * What the first `most` terms of a query add to the scores of passages, each by itself, as `matching` has them: each
    * with its scores by passage; and how many terms there are in all.

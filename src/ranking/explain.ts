@@ -2,7 +2,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { explainedTerms, type Explanation, type RankReport } from "../model/Explain.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import type { RankRequest } from "../model/Stored.ts"
+import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Fused } from "../text/fusion.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
 import { terms } from "../text/terms.ts"
@@ -43,22 +43,24 @@ export const explain = Effect.fnUntraced(function* <E>(
   {
     beside,
     gains,
+    near,
     scoreIn
   }: {
     readonly scoreIn: ScoreIn
     readonly gains: ReadonlyMap<number, number>
     readonly beside: Beside | undefined
+    readonly near: ReadonlyArray<NearTerm>
   }
 ) {
   const { terms: shown, total } =
     request.keyword === undefined
       ? { terms: [], total: 0 }
       : yield* snapshot.terms(asked, request.keyword, {
-          near: request.near,
+          near,
           passages: best.map(({ key }) => key),
           most: explainedTerms
         })
-  const near = new Set(request.near?.map(({ term }) => term))
+  const isNear = new Set(near.map(({ term }) => term))
   return best.map(({ key, keyword: byWords, parts, vector }, at): Explanation => {
     const { document, passage } = hits[at]!
     const fields = {
@@ -77,7 +79,7 @@ export const explain = Effect.fnUntraced(function* <E>(
             {
               term: want.term,
               score: own,
-              ...(near.has(want.term) ? { near: true } : {}),
+              ...(isNear.has(want.term) ? { near: true } : {}),
               title: occurrences(fields.title, want),
               heading: occurrences(fields.heading, want),
               text: occurrences(fields.text, want)

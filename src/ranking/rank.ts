@@ -5,10 +5,9 @@
 import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
 import { present } from "../model/Damaged.ts"
-import type { RankReport } from "../model/Explain.ts"
 import { limits } from "../model/Limits.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import type { RankRequest } from "../model/Stored.ts"
+import type { Found, RankRequest } from "../model/Stored.ts"
 import { byRank, fuse, type Ranked } from "../text/fusion.ts"
 import { namesGain, namesIn } from "../text/names.ts"
 import { along } from "./along.ts"
@@ -22,7 +21,7 @@ import { tied, TieOrder } from "./ties.ts"
 export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
-  if (asked.length === 0) return { hits: [] } satisfies Ranking as Ranking
+  if (asked.length === 0) return { hits: [], near: [] } satisfies Found as Found
   const asks = asked.some(({ vector }) => vector !== undefined)
   const both = asks && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
@@ -34,17 +33,16 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const nearest = asks
     ? yield* stages.during(
         "vector",
-        Effect.forEach(groups, (group) => near(snapshot, group, depth))
+        Effect.forEach(groups, (group) => nearestOf(snapshot, group, depth))
       )
     : []
-  const matching = request.keyword
+  const { keyword } = request
+  const near =
+    keyword && request.spelling === true ? yield* stages.during("keyword", snapshot.near(asked, keyword)) : []
+  const matching = keyword
     ? yield* stages.during(
         "keyword",
-        snapshot.matching(asked, request.keyword, {
-          depth,
-          near: request.near,
-          also: crosswise ? idsOf(nearest.flat()) : []
-        })
+        snapshot.matching(asked, keyword, { depth, near, also: crosswise ? idsOf(nearest.flat()) : [] })
       )
     : []
   const unseen = crosswise ? without(matching, nearest.flat()) : []
@@ -53,7 +51,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const ties = new TieOrder(snapshot)
   const legs = nearest.map(toCandidates)
   const { gains, ranked: matched } =
-    request.keyword === undefined ? unnamed([]) : yield* naming(snapshot, request.keyword, toCandidates(matching))
+    keyword === undefined ? unnamed([]) : yield* naming(snapshot, keyword, toCandidates(matching))
   const ranked = both ? depth : request.limit
   yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
   const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
@@ -105,12 +103,13 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       ...(via === undefined ? {} : { via })
     }
   })
-  if (request.explain !== true) return { hits } satisfies Ranking as Ranking
+  if (request.explain !== true) return { hits, near } satisfies Found as Found
 
-  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, beside })
+  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, beside, near })
   const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
   return {
     hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),
+    near,
     report: {
       passages: asked.reduce((sum, { passages }) => sum + passages, 0),
       ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),
@@ -120,14 +119,8 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {}),
       stages_us: stages.us
     }
-  } satisfies Ranking as Ranking
+  } satisfies Found as Found
 })
-
-/** Hits, and how they came about where the request asks for that. */
-export interface Ranking {
-  readonly hits: ReadonlyArray<Hit>
-  readonly report?: RankReport
-}
 
 /** The best of the keyword leg that are looked at for names; they can only rise. */
 const lookedAt = 30
@@ -153,7 +146,7 @@ const naming = Effect.fnUntraced(function* <E>(
 })
 
 /** The nearest passages of collections with one embedder. */
-const near = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
+const nearestOf = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
   Effect.map(
     Effect.forEach(group, (asked) =>
       asked.vector === undefined ? Effect.succeed([]) : snapshot.nearest(asked, asked.vector, depth)

@@ -18,8 +18,11 @@ it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
         "A rocket flies"
       ]
       for (const text of texts) yield* store.put(defaultCollection, [document(text, { source: text })])
-      const near = (query: string) =>
-        Effect.map(store.nearTerms([defaultCollection], query), (found) => found.map(({ term, word }) => [word, term]))
+      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
+      const near = (keyword: string) =>
+        Effect.map(store.find({ ...request, keyword, spelling: true }), (found) =>
+          found.near.map(({ term, word }) => [word, term])
+        )
       assert.deepStrictEqual(yield* near("configuraton recieve soket server"), [
         ["configuraton", "configur"],
         ["recieve", "receiv"],
@@ -29,13 +32,8 @@ it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
       assert.deepStrictEqual(yield* near("docket sever tha socket by"), [["sever", "server"]])
       assert.deepStrictEqual(yield* near("zebra flamingo"), [])
 
-      const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
       assert.deepStrictEqual(yield* store.rank({ ...request, keyword: "recieve" }), [])
-      const found = yield* store.rank({
-        ...request,
-        keyword: "recieve rocket",
-        near: yield* store.nearTerms([defaultCollection], "recieve rocket")
-      })
+      const found = yield* store.rank({ ...request, keyword: "recieve rocket", spelling: true })
       assert.deepStrictEqual(
         found.map(({ document }) => document.source),
         ["A rocket flies", "They receive letters"]

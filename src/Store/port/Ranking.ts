@@ -1,8 +1,7 @@
 import type * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
-import type { RankReport } from "../../model/Explain.ts"
 import type { Hit } from "../../model/SearchResult.ts"
-import type { NearTerm, RankRequest } from "../../model/Stored.ts"
+import type { Found, RankRequest } from "../../model/Stored.ts"
 import type { CollectionNotFound, StoreUnavailable } from "./errors.ts"
 
 /** Ranks passages by both legs. */
@@ -13,18 +12,8 @@ export interface Ranking {
    * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
    */
   readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
-  /** The same with how each score came about, and how the ranking went; nothing to tell where nothing is searched. */
-  readonly explain: (
-    request: RankRequest
-  ) => Effect.Effect<
-    { readonly hits: ReadonlyArray<Hit>; readonly report?: RankReport },
-    CollectionNotFound | StoreUnavailable
-  >
-  /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
-  readonly nearTerms: (
-    collections: ReadonlyArray<CollectionName>,
-    query: string
-  ) => Effect.Effect<ReadonlyArray<NearTerm>, CollectionNotFound | StoreUnavailable>
+  /** The same with what else there is to tell of the ranking. */
+  readonly find: (request: RankRequest) => Effect.Effect<Found, CollectionNotFound | StoreUnavailable>
   /** Which of these words stand in a passage as they are written, `-jar` with its dash; a bounded number of passages is looked at. */
   readonly written: (
     collections: ReadonlyArray<CollectionName>,

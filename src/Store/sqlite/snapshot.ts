@@ -56,6 +56,13 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       )
       .pipe(Effect.flatMap((scored) => thinned(sql, scored, options.depth, options.also))),
 
+  near: (asked, query) =>
+    keyword.nearTerms(
+      sql,
+      asked.map(({ id }) => id),
+      query
+    ),
+
   terms: (asked, query, { most, near, passages }) => {
     const wanted = wantedTerms(query, near)
     const shown = wanted.slice(0, most)

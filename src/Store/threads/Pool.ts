@@ -6,6 +6,7 @@ import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
 import { inTurns } from "../../runtime/EventLoop.ts"
+import { namesWanted } from "../../runtime/tracing.ts"
 import { arriving, leaving } from "./crossing.ts"
 import type { Call, Failure, Method, Reply } from "./messages.ts"
 import { replay } from "./spans.ts"
@@ -132,7 +133,12 @@ export const make = ({
 
     return (method, args) =>
       Effect.gen(function* () {
-        const call: Call = { id: ++lastId, method, args: yield* inTurns(() => leaving.args(method, args)) }
+        const call: Call = {
+          id: ++lastId,
+          method,
+          args: yield* inTurns(() => leaving.args(method, args)),
+          spans: yield* namesWanted
+        }
         const job: Job = {
           call,
           reply: yield* Deferred.make<Reply, Failure>(),

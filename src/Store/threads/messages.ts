@@ -52,8 +52,7 @@ export const reads = [
   "sample",
   "metadataKeys",
   "rank",
-  "explain",
-  "nearTerms",
+  "find",
   "written",
   "sizes",
   "linkage",
@@ -82,6 +81,8 @@ export interface Call {
   readonly id: number
   readonly method: Method
   readonly args: ReadonlyArray<unknown>
+  /** The names of the spans that are to come back; unset: all. */
+  readonly spans?: ReadonlySet<string> | undefined
 }
 
 /** Fails as the port does. */

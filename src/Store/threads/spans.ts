@@ -4,6 +4,7 @@ import * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import { IdleSpan } from "../../runtime/tracing.ts"
 
 /** A span that a thread has seen, as it crosses. */
 export interface RecordedSpan {
@@ -17,8 +18,8 @@ export interface RecordedSpan {
   readonly failed: boolean
 }
 
-/** A tracer that keeps the spans under the first one, parents before children. */
-export const recorder = (tracer: Tracer.Tracer) => {
+/** A tracer that keeps the spans under the first one, parents before children; those of some names alone, where they are given. */
+export const recorder = (tracer: Tracer.Tracer, names?: ReadonlySet<string>) => {
   const begun: Array<Tracer.Span> = []
   const place = (span: Tracer.AnySpan): number | undefined => {
     const found = begun.indexOf(span as Tracer.Span)
@@ -28,8 +29,9 @@ export const recorder = (tracer: Tracer.Tracer) => {
     tracer: Tracer.make({
       context: tracer.context,
       span: (...args) => {
-        const span = tracer.span(...args)
-        begun.push(span)
+        const [name, parent] = args
+        const span = names?.has(name) === false ? new IdleSpan(name, parent) : tracer.span(...args)
+        if (begun.length === 0 || !(span instanceof IdleSpan)) begun.push(span)
         return span
       }
     }),

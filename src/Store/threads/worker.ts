@@ -58,10 +58,10 @@ const post = (reply: Reply): void => {
 
 type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
 
-const perform = ({ args, id, method }: Call) =>
+const perform = ({ args, id, method, spans: wanted }: Call) =>
   Effect.gen(function* () {
     const store = yield* whole
-    const { spans, tracer } = recorder(yield* Effect.tracer)
+    const { spans, tracer } = recorder(yield* Effect.tracer, wanted)
     const call = Effect.suspend(() => (store[method] as unknown as Operation)(...arriving.args(method, args)))
     const exit = yield* call.pipe(
       Effect.map((value) => leaving.result(method, value)),

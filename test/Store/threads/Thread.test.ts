@@ -10,6 +10,7 @@ import { defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import type { RankRequest } from "../../../src/model/Stored.ts"
 import { RankingStore, whole } from "../../../src/Store.ts"
+import { ofNames } from "../../../src/runtime/tracing.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import * as Thread from "../../../src/Store/threads/Thread.ts"
@@ -92,6 +93,13 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
         }
       })
       const pooled = yield* Layer.build(Threaded.layerPooled({ filename, mode: "readonly", readers: 1 }))
+      // Those that nobody makes anything of stay where they are.
+      const few = ofNames(Tracer.make({ context: tracer.context, span: tracer.span }), ["Store.vector"])
+      yield* Effect.withTracer(Context.get(pooled, RankingStore).rank(both), few)
+      assert.deepStrictEqual(
+        spans.splice(0).map(({ name }) => name),
+        ["Store.rank", "Store.vector"]
+      )
       yield* Effect.withTracer(Context.get(pooled, RankingStore).rank(both), tracer)
       const named = (name: string) => spans.find((span) => span.name === name)
       const above = (name: string) =>
