@@ -10,19 +10,19 @@ import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 
 type ApiKey = Option.Option<Redacted.Redacted>
 
-/** What makes vectors of text; `apiKey` is for an OpenAI-compatible server. */
+/** The embedder; `apiKey` is for an OpenAI-compatible server. */
 export class EmbeddingConfig extends Context.Tag("clew/Config/Embedding")<
   EmbeddingConfig,
   Settings["embedding"] & { readonly apiKey: ApiKey }
 >() {}
 
-/** What writes answers; `apiKey` is for an OpenAI-compatible server. */
+/** The model that writes answers; `apiKey` is for an OpenAI-compatible server. */
 export class LlmConfig extends Context.Tag("clew/Config/Llm")<
   LlmConfig,
   Settings["llm"] & { readonly apiKey: ApiKey }
 >() {}
 
-/** What reranks; `apiKey` is for its server. */
+/** The reranker; `apiKey` is for its server. */
 export class RerankConfig extends Context.Tag("clew/Config/Rerank")<
   RerankConfig,
   Settings["rerank"] & { readonly apiKey: ApiKey }
@@ -31,7 +31,7 @@ export class RerankConfig extends Context.Tag("clew/Config/Rerank")<
 /** How documents are cut into passages. */
 export class PipelineConfig extends Context.Tag("clew/Config/Pipeline")<PipelineConfig, Settings["pipeline"]>() {}
 
-/** What a search does where its caller does not say. */
+/** Defaults of a search. */
 export class SearchConfig extends Context.Tag("clew/Config/Search")<SearchConfig, Settings["search"]>() {}
 
 /** How vectors are scanned. */
@@ -40,17 +40,17 @@ export class VectorConfig extends Context.Tag("clew/Config/Vector")<VectorConfig
 /** Where the database is; the path is absolute. */
 export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, Settings["store"]>() {}
 
-/** What may come in at once. */
+/** Limits on input. */
 export class LimitsConfig extends Context.Tag("clew/Config/Limits")<LimitsConfig, Settings["limits"]>() {}
 
-/** What is followed, and how soon. */
+/** What to watch, and how soon to index changes. */
 export class WatchConfig extends Context.Tag("clew/Config/Watch")<WatchConfig, Settings["watch"]>() {}
 
 export class TelemetryConfig extends Context.Tag("clew/Config/Telemetry")<TelemetryConfig, Settings["telemetry"]>() {}
 
 export class LogConfig extends Context.Tag("clew/Config/Log")<LogConfig, Settings["log"]>() {}
 
-/** How the HTTP server listens; without an `apiKey` it is open to whoever reaches it. */
+/** How the HTTP server listens; without an `apiKey` it is open to anyone who can reach it. */
 export class ServerConfig extends Context.Tag("clew/Config/Server")<
   ServerConfig,
   Settings["server"] & {
@@ -94,7 +94,7 @@ export const layerServer = ({ apiKeys, settings }: Parts): Layer.Layer<ServerCon
     }))
   )
 
-/** An empty key would be an open door, and one that no header can carry a shut one. */
+/** An empty key would let everyone in; a key that no header can carry would let nobody in. */
 const checkApiKey = (apiKey: ApiKey): Effect.Effect<ApiKey, ConfigError> => {
   const refuse = (detail: string) =>
     new ConfigError({ problems: [{ where: `environment variable ${variables.serviceApiKey}`, detail }] })

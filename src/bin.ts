@@ -3,13 +3,13 @@ import * as Exit from "effect/Exit"
 import { ending } from "./cli/exit.ts"
 import { main } from "./cli/index.ts"
 
-/** As a shell names the end by a signal. */
+/** Exit codes after a signal, as in a shell. */
 const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
 
 let signal: keyof typeof interrupted = "SIGINT"
 process.once("SIGTERM", () => (signal = "SIGTERM"))
 
-/** A shell may stand in a folder that is gone; absolute paths still work then. */
+/** The shell's working directory may be gone; absolute paths still work then. */
 const cwd = () => {
   try {
     return process.cwd()

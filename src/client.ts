@@ -34,25 +34,25 @@ export { Api } from "./api/Api.ts"
 export { type Failure, Problem } from "./api/Problem.ts"
 
 export interface ClientOptions {
-  /** Where the server is, as in `http://127.0.0.1:8484`. */
+  /** The server's address, such as `http://127.0.0.1:8484`. */
   readonly url: string
   /** The server's SERVICE_API_KEY, if it has one. */
   readonly apiKey?: string | undefined
-  /** How often a request is sent again that was answered 429 or 503, after as long as Retry-After says; 2 unless given. */
+  /** Retries of a request answered with 429 or 503, each after Retry-After; default 2. */
   readonly retries?: number | undefined
-  /** Milliseconds that a promise, or the start of an answer to `ask`, may take; no end unless given. */
+  /** Timeout in milliseconds of a promise, or of the start of an answer to `ask`; default none. */
   readonly timeoutMs?: number | undefined
 }
 
-/** What one call may have of its own. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason, and the server stops. */
+  /** Cancels the call: it rejects with the signal's reason, and the server stops. */
   readonly signal?: AbortSignal | undefined
-  /** Instead of the client's own. */
+  /** Overrides the client's timeout. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Whether it is Clew that answered; what stands before it has errors of its own, which would not decode. */
+/** Whether Clew itself answered; a proxy before it has errors of its own, which would not decode. */
 const isOurs = ({ headers, status }: HttpClientResponse.HttpClientResponse): boolean => {
   const type = headers["content-type"] ?? ""
   return status < 400 || type.startsWith(problemType) || (status === 503 && type.startsWith("application/json"))
@@ -77,18 +77,21 @@ const invalid = (error: ParseResult.ParseError): Problem => {
   return new Problem({ ...problemBody({ _tag: tag, status: 400, detail: message, errors }), _tag: tag })
 }
 
-/** Decodes what the caller gave; what cannot be right fails as it would at the server, and is not sent. */
+/** Decodes the caller's input; invalid input fails as it would at the server, and is not sent. */
 const check = <A, I>(schema: Schema.Schema<A, I>, input: I): Effect.Effect<A, Problem> =>
   Effect.mapError(Schema.decode(schema, { errors: "all" })(input), invalid)
 
 /**
- * A typed client for Effect programs, with a method for each operation. What goes wrong is typed by `_tag`, as
- * `CollectionNotFound` or `TooManyRequests`, and is a `Problem`.
+ * A typed client for Effect programs, with a method for each operation. Each error is a `Problem` with a `_tag` such as
+ * `CollectionNotFound` or `TooManyRequests`.
  */
 export const make = (options: ClientOptions) =>
   HttpApiClient.make(Api, { baseUrl: options.url, transformClient: transport(options) })
 
-/** What comes of a question, in this order: the passages found, the answer bit by bit, and if asked for, what holds. */
+/**
+ * The events of an answer, in order: the passages found, the answer in fragments and, on request, the checked
+ * citations.
+ */
 export type AskEvent =
   | ({ readonly type: "source" } & SourceEvent)
   | { readonly type: "token"; readonly text: string }
@@ -98,9 +101,9 @@ const decodeSource = Schema.decode(Schema.parseJson(SourceEvent))
 const decodeCitations = Schema.decode(Schema.parseJson(CitationsEvent))
 const decodeError = Schema.decode(Schema.parseJson(ErrorEvent))
 
-/** The answer broke off; what came before it stands. */
+/** The answer was cut short; what came before is valid. */
 const broken = (detail: string) =>
-  new Problem({ type: "about:blank", title: "Answer broken off", status: 200, detail, _tag: "AnswerFailed" })
+  new Problem({ type: "about:blank", title: "Answer cut short", status: 200, detail, _tag: "AnswerFailed" })
 
 const toEvent = ({ data, event }: Sse.Event) => {
   switch (event) {
@@ -132,8 +135,8 @@ const within = <A, E, R>(timeoutMs: number | undefined, effect: Effect.Effect<A,
       })
 
 /**
- * Asks a question and gives the answer as it is written; it ends when the answer is whole and fails with a `Problem`
- * when it was refused or broke off (`AnswerFailed`). Whoever stops reading stops the model.
+ * Asks a question and streams the answer. The stream ends when the answer is complete, and fails with a `Problem` if it
+ * was refused or cut short (`AnswerFailed`). If the reader stops, the model stops.
  */
 export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encoded) =>
   Stream.unwrapScoped(
@@ -149,7 +152,7 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
         Stream.decodeText(),
         Stream.pipeThroughChannel(Sse.makeChannel<Problem, unknown>())
       )
-      // A stream that ends without `done` was cut on its way.
+      // A stream without `done` was cut short.
       return Stream.concat(events, Stream.fail(cut)).pipe(
         Stream.takeUntil(({ event }) => event === "done"),
         Stream.filter(({ event }) => event !== "done"),
@@ -158,23 +161,26 @@ export const ask = (options: ClientOptions) => (request: typeof AskRequest.Encod
     })
   )
 
-/** What goes wrong on the way, as the one error that callers of `connect` get: there was no answer, or not Clew's. */
+/** A transport failure as a `Problem`, the only error of `connect`: no answer, or not Clew's. */
 const toProblem =
   (url: string) =>
   (error: unknown): unknown => {
     const unreachable = (status: number, detail: string) =>
       new Problem({ type: "about:blank", title: "Unreachable", status, detail, _tag: "Unreachable" })
     if (error instanceof HttpClientError.ResponseError) {
-      return unreachable(error.response.status, `${url} answered ${error.response.status}, and not as Clew does`)
+      return unreachable(error.response.status, `${url} answered ${error.response.status}, and is not Clew`)
     }
     if (error instanceof HttpClientError.RequestError) return unreachable(0, `No answer from ${url}: ${error.message}`)
     if (!ParseResult.isParseError(error)) return error
-    return unreachable(0, `${url} gave an answer that this client does not know; another version may be there`)
+    return unreachable(
+      0,
+      `${url} gave an answer that this client does not understand; the server may have another version`
+    )
   }
 
 type Encoded<S extends Schema.Schema.Any> = Schema.Schema.Encoded<S>
 
-/** The same operations as promises, with the JSON that goes over the wire; they reject with a `Problem`. */
+/** The same operations as promises, with the JSON of the wire; they reject with a `Problem`. */
 export interface Client {
   readonly query: (request: Encoded<typeof QueryRequest>, call?: CallOptions) => Promise<SearchResponse>
   readonly prompt: (request: Encoded<typeof PromptRequest>, call?: CallOptions) => Promise<PromptResponse>
@@ -182,12 +188,12 @@ export interface Client {
   readonly ask: (request: Encoded<typeof AskRequest>, call?: CallOptions) => AsyncIterable<AskEvent>
   readonly index: (request: Encoded<typeof IndexRequest>, call?: CallOptions) => Promise<IndexResponse>
   readonly getDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DocumentResponse>
-  /** A page of documents; `cursor` is `next_cursor` of the page before. */
+  /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
   readonly listDocuments: (request?: ListRequest, call?: CallOptions) => Promise<ListResponse>
   readonly deleteDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
-  /** Deletes what came from exactly this source; deleting nothing is no error. */
+  /** Deletes the documents of exactly this source; deleting nothing is not an error. */
   readonly deleteSource: (source: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
-  /** Deletes every document that a filter matches, which must not be empty. */
+  /** Deletes every document that a filter matches; the filter must not be empty. */
   readonly deleteMatching: (filter: Filter, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
   readonly collections: (call?: CallOptions) => Promise<ReadonlyArray<CollectionInfo>>
   readonly createCollection: (name: string, call?: CallOptions) => Promise<CollectionInfo>

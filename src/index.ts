@@ -1,6 +1,6 @@
 /**
  * Clew as a library: the ports, their layers, and the use cases, for Effect programs that index and search in their own
- * process. docs/library.md begins with a whole program.
+ * process. docs/library.md begins with a complete program.
  */
 export { Answer, type Answering, type AskRequest, type Verdict } from "./Answer.ts"
 export { configure, layer, layerOf } from "./App.ts"

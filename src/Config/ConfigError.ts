@@ -1,12 +1,12 @@
 import * as Schema from "effect/Schema"
 
-/** One thing that is wrong: where it stands, and how to put it right. */
+/** One mistake: where it is, and how to fix it. */
 export const ConfigProblem = Schema.Struct({
   /** A file, an environment variable or a flag. */
   where: Schema.String,
   /** The key as in TOML, with its section. */
   key: Schema.optional(Schema.String),
-  /** The value as it was written; left out where it may be a secret. */
+  /** The value as written; left out if it may be a secret. */
   found: Schema.optional(Schema.String),
   allowed: Schema.optional(Schema.String),
   /** The nearest known keys or variables. */

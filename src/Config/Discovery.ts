@@ -15,13 +15,13 @@ export interface ConfigFile {
 }
 
 export interface Place {
-  /** What `--config` says. */
+  /** The value of `--config`. */
   readonly config?: string | undefined
   readonly cwd: string
   readonly env: Env
 }
 
-/** A base directory of the XDG specification, which wants relative ones ignored. */
+/** A base directory of the XDG specification, which requires that relative paths are ignored. */
 const baseDirectory = (env: Env, variable: string, underHome: string) =>
   Effect.map(Path.Path, (path) => {
     const set = present(env, variable)
@@ -30,7 +30,7 @@ const baseDirectory = (env: Env, variable: string, underHome: string) =>
     return homeDirectory === undefined ? Option.none() : Option.some(path.join(homeDirectory, underHome))
   })
 
-/** Where the database is when nobody says; none without a home directory. */
+/** The default path of the database; none without a home directory. */
 export const defaultDatabase = (env: Env) =>
   Effect.gen(function* () {
     const path = yield* Path.Path
@@ -41,7 +41,7 @@ export const defaultDatabase = (env: Env) =>
 const code = (error: PlatformError): unknown =>
   error._tag === "SystemError" && error.cause instanceof Error && "code" in error.cause ? error.cause.code : undefined
 
-/** Nothing is there; ENOTDIR where the home directory is a file like /dev/null. */
+/** No such file; ENOTDIR if the home directory is a file like /dev/null. */
 const isAbsent = (error: PlatformError): boolean =>
   (error._tag === "SystemError" && error.reason === "NotFound") || code(error) === "ENOTDIR"
 
@@ -52,7 +52,9 @@ const unreadable = (error: PlatformError): string => {
   return `it cannot be read (${error.message})`
 }
 
-/** `--config`, `$CLEW_CONFIG`, `./clew.toml`, `$XDG_CONFIG_HOME/clew/config.toml`: the first one counts alone. */
+/**
+ * `--config`, `$CLEW_CONFIG`, `./clew.toml`, `$XDG_CONFIG_HOME/clew/config.toml`: only the first that exists counts.
+ */
 export const discover = ({ config, cwd, env }: Place) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem

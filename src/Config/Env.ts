@@ -4,13 +4,13 @@ import { type Key, keys } from "./Keys.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Every variable that is read, but for those that set a key (`Key.variable`). */
+/** Every variable that is read, except those that set a key (`Key.variable`). */
 export const variables = {
   /** Names the configuration file. */
   config: "CLEW_CONFIG",
-  /** What HTTP clients have to show; never in a file. */
+  /** The key that HTTP clients must send; never in a file. */
   serviceApiKey: "SERVICE_API_KEY",
-  /** What an OpenAI-compatible embedder or model wants to be shown; never in a file. */
+  /** The key for an OpenAI-compatible embedder or model; never in a file. */
   embeddingApiKey: "CLEW_EMBEDDING_API_KEY",
   llmApiKey: "CLEW_LLM_API_KEY",
   rerankApiKey: "CLEW_RERANK_API_KEY",
@@ -35,7 +35,7 @@ export const settable: ReadonlyArray<string> = [
   variables.rerankApiKey
 ]
 
-/** The value of a variable; set but empty is as if not set. */
+/** The value of a variable; an empty one counts as unset. */
 export const present = (env: Env, variable: string): string | undefined => env[variable] || undefined
 
 export const home = (env: Env): string | undefined =>
@@ -46,7 +46,7 @@ export interface EnvValue {
   readonly value: unknown
 }
 
-/** The keys that the environment sets, and the `CLEW_` variables that mean nothing. */
+/** The keys that the environment sets, and the unknown `CLEW_` variables. */
 export const read = (
   env: Env
 ): { readonly values: ReadonlyArray<EnvValue>; readonly unknown: ReadonlyArray<string> } => {
@@ -64,7 +64,7 @@ export const read = (
 const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false }
 
-/** Text as the key's kind of value; text that is none stays as it is, so that decoding can say so. */
+/** Text converted to the key's kind of value; other text stays as it is, so that decoding reports it. */
 const fromText = ({ kind }: Key, value: string): unknown => {
   switch (kind) {
     case "boolean":
@@ -82,7 +82,7 @@ const fromText = ({ kind }: Key, value: string): unknown => {
 }
 
 export interface ApiKeys {
-  /** As it stands, also when it is empty: only the server may refuse that. */
+  /** As set, even if empty: only the server may refuse that. */
   readonly service: Option.Option<Redacted.Redacted>
   readonly embedding: Option.Option<Redacted.Redacted>
   readonly llm: Option.Option<Redacted.Redacted>

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** A key under its TOML name, with what it does and the value it has where nobody sets it. */
+/** A key under its TOML name, with its description and default. */
 export const key = <const Name extends string, A, I>(
   name: Name,
   schema: Schema.Schema<A, I>,
@@ -11,7 +11,7 @@ export const key = <const Name extends string, A, I>(
     Schema.fromKey(name)
   )
 
-/** A key that has no value where nobody sets it; the description says what happens then. */
+/** A key without a default; the description says what happens while it is unset. */
 export const optionalKey = <const Name extends string, A, I>(
   name: Name,
   schema: Schema.Schema<A, I>,

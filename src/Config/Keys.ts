@@ -4,7 +4,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import { fields, type KeyPath } from "./Settings.ts"
 import { about, type Kind } from "./Value.ts"
 
-/** A key as people meet it; the same words serve errors and documents. */
+/** A key as users see it; errors and documents use the same words. */
 export interface Key {
   readonly path: KeyPath
   readonly section: string | undefined

@@ -12,7 +12,10 @@ import { type KeyPath, Settings } from "./Settings.ts"
 import * as Toml from "./Toml.ts"
 import { empty, isTable, type Origin, overlay, resolvePaths, set, type Table } from "./Tree.ts"
 
-/** A flag that sets a key: `{ name: "--db", key: "store.path", value: "x.db" }`. Without a value it was not given. */
+/**
+ * A flag that sets a key: `{ name: "--db", key: "store.path", value: "x.db" }`. Without a value, the flag was not
+ * given.
+ */
 export interface Flag {
   readonly name: string
   readonly key: KeyPath
@@ -23,13 +26,13 @@ export interface LoadOptions extends Place {
   readonly flags?: ReadonlyArray<Flag> | undefined
 }
 
-/** The configuration as it holds, and where it came from. */
+/** The effective configuration, and where it came from. */
 export interface Loaded {
   readonly settings: Settings
   readonly apiKeys: ApiKeys
   /** The file that was read. */
   readonly file: Option.Option<string>
-  /** Where each key came from that is not at its default. */
+  /** The origin of each key that is not at its default. */
   readonly origins: ReadonlyMap<string, Origin>
 }
 
@@ -39,7 +42,7 @@ interface FileContent {
   readonly problems: ReadonlyArray<ConfigProblem>
 }
 
-/** The content of the file that counts. Its problems do not stop the rest from being checked. */
+/** The content of the configuration file. Its problems do not keep the rest from being checked. */
 const readFile = (options: LoadOptions) =>
   Effect.gen(function* () {
     const found = yield* discover(options)

@@ -23,14 +23,14 @@ const either = (names: ReadonlyArray<string>): string => names.join(" or ")
 
 const originOf = (tree: Tree, path: string): string => {
   const section = path.split(".")[0] ?? path
-  // A default can only be wrong beside something that was set, which is then the place to look.
+  // A default can only be wrong in combination with a key that was set, so point at that key.
   const origin =
     tree.origins.get(path) ??
     [...tree.origins].find(([other, { kind }]) => other.startsWith(`${section}.`) && kind !== "default")?.[1]
   return origin === undefined ? "defaults" : describeOrigin(origin)
 }
 
-/** Where a secret belongs that somebody put into a file. */
+/** The variable for a secret that somebody put into a file. */
 const secretVariable = (path: ReadonlyArray<string>): string | undefined => {
   if (!/^(.*_)?(api_?key|secret|password)$|^token$/i.test(path.at(-1) ?? "")) return undefined
   return path[0] === "embedding"
@@ -93,7 +93,7 @@ export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => (
   where: file,
   key,
   detail:
-    `${key} is ${key.endsWith(".headers") ? "sent to other servers" : "an address"}, which a file that was only found in the working directory may not set; ` +
+    `${key} is ${key.endsWith(".headers") ? "sent to other servers" : "an address"}; a file that was only found in the working directory may not set it; ` +
     `if you trust it, name it: --config ${file}`
 })
 
@@ -106,7 +106,7 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): Effect.E
   const where = originOf(tree, key)
   if (issue._tag === "Unexpected") return unknownKey(where, path, second === undefined && isTable(value))
   if (issue._tag === "Missing") {
-    const detail = "no place for the database, since HOME and XDG_DATA_HOME are not set; name one: --db FILE"
+    const detail = "no path for the database: HOME and XDG_DATA_HOME are not set; name a file: --db FILE"
     return Effect.succeed({ where: "environment", key, detail })
   }
   const found = show(value ?? "unset")
@@ -115,7 +115,7 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): Effect.E
   return Effect.succeed({ where, key, found, allowed, detail })
 }
 
-/** Every problem that decoding found, one a key, in the order of the file. */
+/** Every problem that decoding found, one per key, in the order of the file. */
 export const fromParseError = (
   tree: Tree,
   error: ParseResult.ParseError

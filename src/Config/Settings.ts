@@ -25,7 +25,7 @@ const top = {
     "rate_limit_per_second",
     integer(1, 1_000_000),
     100,
-    "HTTP requests a second for each client address, with a burst of as many"
+    "HTTP requests a second for each client address; a burst may be as large"
   )
 }
 
@@ -40,12 +40,7 @@ const pipeline = Schema.Struct({
 })
 
 const search = Schema.Struct({
-  topK: key(
-    "top_k",
-    integer(limits.topK.min, limits.topK.max),
-    5,
-    "Passages returned where the caller names no number"
-  ),
+  topK: key("top_k", integer(limits.topK.min, limits.topK.max), 5, "Passages returned if the caller names no number"),
   alpha: optionalKey(
     "alpha",
     finite(limits.alpha.min, limits.alpha.max),
@@ -60,19 +55,24 @@ const search = Schema.Struct({
     "rrf_k",
     integer(1, 1000),
     10,
-    "The constant of reciprocal rank fusion; the smaller, the more the first ranks count"
+    "The constant k of reciprocal rank fusion; the smaller it is, the more the first ranks count"
   ),
-  context: key("context", flag, true, "Where scores are fused, the passages before and after one count for it"),
+  context: key(
+    "context",
+    flag,
+    true,
+    "If scores are fused, the passages before and after a passage count towards its score"
+  ),
   graph: key(
     "graph",
     autoOrFlag,
     "auto",
-    "From the sixth place on, passages that the graph joins to the best; auto: where documents name each other and the query names something"
+    "Fill ranks from the sixth on with passages that the graph joins to the best; auto: if documents name each other and the query names something"
   )
 })
 
 const graph = Schema.Struct({
-  enabled: key("enabled", flag, true, "Keep the knowledge graph in step with every document that is indexed")
+  enabled: key("enabled", flag, true, "Update the knowledge graph with every indexed document")
 })
 
 const vector = Schema.Struct({
@@ -80,14 +80,14 @@ const vector = Schema.Struct({
     "oversample",
     autoOrInteger(1, 1024),
     "auto",
-    "Candidates scored exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 7.5, more above a million; fewer than 3,000 are scored all"
+    "Candidates to score exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 7.5, more above a million; below 3,000 all are scored"
   ),
-  exact: key("exact", flag, false, "Score every vector exactly; slow from some 100,000 passages on"),
+  exact: key("exact", flag, false, "Score every vector exactly; slow from about 100,000 passages on"),
   workers: key(
     "workers",
     autoOrInteger(1, 256),
     "auto",
-    "Threads that search in serve and mcp, started as they are needed; auto: as many as there are cores"
+    "Search threads of serve and mcp, started when needed; auto: one per core"
   )
 })
 
@@ -96,28 +96,28 @@ const store = Schema.Struct({
   judgements: optionalKey(
     "judgements",
     path,
-    "Where judgements of results are kept (clew judge, POST /judgements); unset: beside the database"
+    "The file of judgements (clew judge, POST /judgements); unset: beside the database"
   ),
   synchronous: key(
     "synchronous",
     oneOf("normal", "full"),
     "normal",
-    "What was acknowledged outlives the death of the process (normal), or a power cut too (full), at the price of waiting for the disk with each write"
+    "Acknowledged writes survive a killed process (normal), or also a power cut (full), which waits for the disk at each write"
   )
 })
 
 const server = Schema.Struct({
-  host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback one wants SERVICE_API_KEY set"),
-  port: key("port", integer(0, 65_535), 8484, "Port to listen on; 0: any free one"),
+  host: key("host", name, "127.0.0.1", "Address to listen on; any but a loopback address requires SERVICE_API_KEY"),
+  port: key("port", integer(0, 65_535), 8484, "Port to listen on; 0: any free port"),
   readOnly: key("read_only", flag, false, "Refuse writes and open the database read-only"),
   maxBodyBytes: key("max_body_bytes", integer(1024, 1024 * mebibyte), 32 * mebibyte, "Largest request body, in bytes"),
-  corsOrigins: key("cors_origins", origins, ["*"], "Web pages that may call from a browser"),
-  trustProxy: key("trust_proxy", flag, false, "Believe X-Forwarded-For; only behind a proxy that sets it"),
-  maxSockets: key("max_sockets", integer(1, 65_535), 256, "WebSocket connections at once")
+  corsOrigins: key("cors_origins", origins, ["*"], "Origins of web pages that may call the server from a browser"),
+  trustProxy: key("trust_proxy", flag, false, "Trust X-Forwarded-For; only behind a proxy that sets it"),
+  maxSockets: key("max_sockets", integer(1, 65_535), 256, "Most WebSocket connections at once")
 })
 
 const limitsSection = Schema.Struct({
-  maxBatch: key("max_batch", integer(1, 10_000), 1000, "Documents in one POST /index"),
+  maxBatch: key("max_batch", integer(1, 10_000), 1000, "Most documents in one POST /index"),
   maxFileBytes: key(
     "max_file_bytes",
     integer(1, 2 ** 40),
@@ -128,26 +128,26 @@ const limitsSection = Schema.Struct({
     "parse_timeout_ms",
     integer(100, 3_600_000),
     60_000,
-    "Longest time to take the text out of one PDF, office document, page or mail, in milliseconds"
+    "Longest time to extract the text of one PDF, office document, page or mail, in milliseconds"
   ),
-  parseMemoryMb: key("parse_memory_mb", integer(64, 65_536), 1024, "Most memory that takes, in MiB")
+  parseMemoryMb: key("parse_memory_mb", integer(64, 65_536), 1024, "Most memory for that extraction, in MiB")
 })
 
 const watch = Schema.Struct({
-  paths: key("paths", paths, [], "Files and folders that clew watch, serve and mcp follow where they are given none"),
+  paths: key("paths", paths, [], "Files and folders that clew watch, serve and mcp follow if they are given none"),
   rescanSeconds: key(
     "rescan_seconds",
     integer(1, 86_400),
     300,
-    "Longest time between two looks at all watched files, in seconds, whatever the system tells of changes"
+    "Longest time between two scans of all watched files, in seconds, even if the system reports no changes"
   ),
   quietMs: key(
     "quiet_ms",
     integer(0, 60_000),
     500,
-    "How long it must be quiet before changes are indexed, in milliseconds"
+    "Index changes once nothing has changed for so long, in milliseconds"
   ),
-  maxWaitMs: key("max_wait_ms", integer(0, 600_000), 5000, "Longest wait for that while changes go on, in milliseconds")
+  maxWaitMs: key("max_wait_ms", integer(0, 600_000), 5000, "Longest wait while changes go on, in milliseconds")
 })
 
 const telemetry = Schema.Struct({
@@ -159,9 +159,9 @@ const log = Schema.Struct({
     "level",
     oneOf("all", "trace", "debug", "info", "warning", "error", "fatal", "none"),
     "info",
-    "The least that is logged"
+    "The lowest level that is logged"
   ),
-  format: key("format", oneOf("pretty", "json"), "pretty", "How log lines look on stderr")
+  format: key("format", oneOf("pretty", "json"), "pretty", "Format of log lines on stderr")
 })
 
 /** The keys without a section, and those of each section, under their TypeScript names. */

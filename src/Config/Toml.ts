@@ -17,9 +17,9 @@ export const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, Con
   Effect.gen(function* () {
     const text = yield* Effect.try({
       try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-      catch: (): ConfigProblem => ({ where: file, detail: "not valid UTF-8, which TOML has to be" })
+      catch: (): ConfigProblem => ({ where: file, detail: "not valid UTF-8, which TOML requires" })
     })
-    // Loaded here, since most runs have no file.
+    // Loaded lazily, since most runs have no file.
     const toml = yield* Effect.promise(() => import("smol-toml"))
     return yield* Effect.try({
       try: (): Table => toml.parse(text, { integersAsBigInt: "asNeeded" }),

@@ -31,17 +31,17 @@ export const empty = (): Tree => {
   return { data, origins: new Map() }
 }
 
-/** Sets one known key over what was there. */
+/** Sets one known key, overriding an earlier value. */
 export const set = (tree: Tree, path: KeyPath, value: unknown, origin: Origin): void => {
   const key = findKey(path)
   const target = key?.section === undefined ? tree.data : tree.data[key.section]
-  // A section that is no table is an error of the file, which decoding reports.
+  // Decoding reports a section that is not a table.
   if (key === undefined || !isTable(target)) return
   target[key.name] = value
   tree.origins.set(path, origin)
 }
 
-/** Lays a file's content, known keys or not, over what was there. */
+/** Overrides earlier values with a file's content, known keys or not. */
 export const overlay = (tree: Tree, content: Table, origin: Origin): void => {
   for (const [name, value] of Object.entries(content)) {
     const section = tree.data[name]
@@ -63,7 +63,10 @@ interface Places {
   readonly home: string | undefined
 }
 
-/** Absolute: `~/` is the home folder, relative is to the file that says it, else to the working directory. */
+/**
+ * The absolute path: `~/` is the home folder; a relative path is relative to the file that contains it, else to the
+ * working directory.
+ */
 export const resolvePath = ({ cwd, home, path }: Places, value: string, origin: Origin): string => {
   if (value === "" || (value.startsWith("~") && home === undefined)) return value
   if (value === "~" || value.startsWith("~/")) return path.join(home ?? "", value.slice(1))

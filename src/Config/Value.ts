@@ -2,7 +2,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
-/** How a value is written where everything is text, as in the environment. */
+/** How a value is written where everything is text, such as in the environment. */
 export type Kind = "boolean" | "number" | "text" | "list"
 
 interface About {
@@ -52,7 +52,7 @@ export const name = Schema.String.pipe(
   value("text", "text that is not empty and has no blanks around it")
 )
 
-/** Paths arrive here absolute; what is not could not be resolved. */
+/** Paths are absolute by now; a relative one could not be resolved. */
 export const path = Schema.String.pipe(
   Schema.filter((path) => path !== "" && !path.includes("\0") && !path.startsWith("~")),
   value("text", "a path (~/ is your home folder)")
@@ -75,14 +75,14 @@ const isBase = (text: string): boolean => {
   return url !== undefined && isAddress(url.origin + url.pathname) && url.username + url.password + url.hash === ""
 }
 
-/** Where a server's paths begin; some want to be asked something behind each of them. */
+/** A server's base address; it may have a query string, which some servers need after each path. */
 export const base = Schema.String.pipe(
   Schema.filter(isBase),
   value("text", "an address like http://127.0.0.1:11434, without user, password or #")
 )
 
 const header = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e]*)$/
-/** Those that tell how a request is sent. */
+/** Headers that Clew sets itself to send a request. */
 const ownHeaders = new Set(["host", "connection", "content-length", "content-type", "transfer-encoding"])
 
 const isHeader = (line: string): boolean => {
@@ -90,7 +90,7 @@ const isHeader = (line: string): boolean => {
   return name !== undefined && !ownHeaders.has(name.toLowerCase())
 }
 
-/** As they are written in a request, by their names. */
+/** Header lines, decoded to a record by name. */
 export const headers = Schema.transform(
   Schema.Array(Schema.String.pipe(Schema.filter(isHeader))),
   Schema.Record({ key: Schema.String, value: Schema.String }),
@@ -108,7 +108,7 @@ export const texts = Schema.Array(Schema.String.pipe(Schema.filter((text) => tex
   value("list", 'a list of texts like ["END"]')
 )
 
-/** As Ollama writes it. */
+/** A duration in Ollama's notation. */
 export const duration = Schema.String.pipe(
   Schema.filter((text) => /^-?\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h)?$/.test(text)),
   value("text", 'a time like "5m", "-1" for always, or "0" for not at all')

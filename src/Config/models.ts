@@ -4,31 +4,31 @@ import { key, optionalKey } from "./Key.ts"
 import { base, duration, finite, flagOrLevel, headers, integer, name, oneOf, text, texts } from "./Value.ts"
 
 const ollama = "http://127.0.0.1:11434"
-const where = "Where Ollama or the OpenAI-compatible server is; `/v1` goes behind an address without a path"
-const keptLoaded = "How long Ollama keeps the model loaded; unset: as Ollama is set up"
+const where = "Address of Ollama or the OpenAI-compatible server; `/v1` is added to an address without a path"
+const keptLoaded = "How long Ollama keeps the model loaded; unset: Ollama's own setting"
 const sentHeaders = "Headers sent with every request to that server"
-/** Node gives up on a server that sends no headers for so long. */
+/** Node's fetch times out after this long without response headers. */
 const longestWait = 300_000
 
-/** What makes vectors. */
+/** The embedder. */
 export const embedding = Schema.Struct({
   backend: key(
     "backend",
     oneOf("auto", "builtin", "ollama", "openai"),
     "auto",
-    "What makes the vectors; auto: Ollama if it answers and has the model, else builtin"
+    "What embeds texts; auto: Ollama if it answers and has the model, else builtin"
   ),
   model: optionalKey(
     "model",
     name,
-    "Model; unset: nomic-embed-text for ollama, the packaged one for builtin, which also takes a Model2Vec folder's path"
+    "The embedding model; unset: nomic-embed-text for ollama, the packaged model for builtin, which also takes the path of a Model2Vec folder"
   ),
   url: key("url", base, ollama, where),
-  dimensions: optionalKey("dimensions", integer(1, 65_536), "Width of a vector; unset: the model's own"),
-  queryPrefix: optionalKey("query_prefix", text, "Goes before each query; unset: as the model wants it"),
-  passagePrefix: optionalKey("passage_prefix", text, "Goes before each passage; unset: as the model wants it"),
+  dimensions: optionalKey("dimensions", integer(1, 65_536), "Dimensions of a vector; unset: the model's own"),
+  queryPrefix: optionalKey("query_prefix", text, "Prefix of each query; unset: what the model expects"),
+  passagePrefix: optionalKey("passage_prefix", text, "Prefix of each passage; unset: what the model expects"),
   batchSize: key("batch_size", integer(1, 2048), 32, "Passages in one request to the embedder"),
-  concurrency: key("concurrency", integer(1, 16), 4, "Requests to the embedder under way at once"),
+  concurrency: key("concurrency", integer(1, 16), 4, "Concurrent requests to the embedder"),
   timeoutMs: key(
     "timeout_ms",
     integer(1, longestWait),
@@ -39,7 +39,7 @@ export const embedding = Schema.Struct({
   keepAlive: optionalKey("keep_alive", duration, keptLoaded)
 })
 
-/** What writes answers. */
+/** The model that writes answers. */
 export const llm = Schema.Struct({
   backend: key(
     "backend",
@@ -47,48 +47,57 @@ export const llm = Schema.Struct({
     "auto",
     "What writes answers; auto: Ollama if it answers and has the model, else extractive, which quotes and needs no model"
   ),
-  model: key("model", name, "llama3.2", "Model for ollama and openai"),
+  model: key("model", name, "llama3.2", "The model of ollama or openai"),
   url: key("url", base, ollama, where),
   temperature: key(
     "temperature",
     finite(limits.temperature.min, limits.temperature.max),
     0.2,
-    "0 is nearly the same answer each time, higher is freer"
+    "Randomness of the answer; 0 gives nearly the same answer each time"
   ),
   maxTokens: key("max_tokens", integer(1, 1_000_000), 1024, "Longest answer, in the model's tokens"),
   contextTokens: optionalKey(
     "context_tokens",
     integer(256, 10_000_000),
-    "The model's window, in its tokens: passages, question and answer must fit; unset: what Ollama says of it, else 4096"
+    "The model's context window, in its tokens: passages, question and answer must fit; unset: what Ollama reports, else 4096"
   ),
   timeoutMs: key("timeout_ms", integer(1, longestWait), 120_000, "Longest silence of the model, in milliseconds"),
   systemPrompt: optionalKey(
     "system_prompt",
     text,
-    "Told to the model besides, as in which language to answer; unset: nothing"
+    "More instructions for the model, such as the language of the answer; unset: none"
   ),
-  seed: optionalKey("seed", integer(0, 2 ** 31 - 1), "The same answer each time, as far as the model can; unset: none"),
-  stop: optionalKey("stop", texts, "The answer ends before any of these; unset: none"),
+  seed: optionalKey(
+    "seed",
+    integer(0, 2 ** 31 - 1),
+    "Seed for repeatable answers, as far as the model can; unset: none"
+  ),
+  stop: optionalKey("stop", texts, "Texts before which the answer stops; unset: none"),
   headers: optionalKey("headers", headers, sentHeaders),
   keepAlive: optionalKey("keep_alive", duration, keptLoaded),
   think: optionalKey(
     "think",
     flagOrLevel,
-    "Whether a model of Ollama's that can think does before it answers, or how much; unset: as the model does"
+    "Whether, or how much, an Ollama model thinks before it answers; unset: the model's default"
   )
 })
 
-/** What puts results in another order. */
+/** The reranker. */
 export const rerank = Schema.Struct({
   backend: key(
     "backend",
     oneOf("none", "openai"),
     "none",
-    "What reads the best passages again with the query; openai: a server with /v1/rerank, which takes the place of the graph"
+    "What reranks the best passages; openai: a server with /v1/rerank, which replaces the graph"
   ),
-  model: optionalKey("model", name, "Model; unset: the server's own"),
-  url: key("url", base, "http://127.0.0.1:8080", "Where the server with /v1/rerank is"),
-  top: key("top", integer(1, limits.topK.max), 20, "Passages that are read again, the best of the search"),
-  timeoutMs: key("timeout_ms", integer(1, longestWait), 10_000, "Longest wait for its answer, in milliseconds"),
+  model: optionalKey("model", name, "The reranking model; unset: the server's own"),
+  url: key("url", base, "http://127.0.0.1:8080", "Address of the server with /v1/rerank"),
+  top: key("top", integer(1, limits.topK.max), 20, "How many of the best passages to rerank"),
+  timeoutMs: key(
+    "timeout_ms",
+    integer(1, longestWait),
+    10_000,
+    "Longest wait for the reranker's answer, in milliseconds"
+  ),
   headers: optionalKey("headers", headers, sentHeaders)
 })

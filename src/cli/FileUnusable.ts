@@ -1,4 +1,4 @@
 import * as Data from "effect/Data"
 
-/** A file that a command was given and that cannot be read or written: the command line was understood all the same. */
+/** A file given to a command cannot be read or written, although the command line is valid. */
 export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}

@@ -1,9 +1,9 @@
 import * as Schema from "effect/Schema"
 
-/** The command line cannot be understood; the message names what was wrong. */
+/** The command line is invalid; the message says why. */
 export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
   detail: Schema.String,
-  /** The command it happened in, as it is typed: `clew query`. */
+  /** The command as typed: `clew query`. */
   command: Schema.String
 }) {
   override get message() {

@@ -5,7 +5,7 @@ import { builtIns, globalFlags } from "./options.ts"
 import { UsageError } from "./UsageError.ts"
 import { type Given, takeApart, type Words, type Wrong } from "./words.ts"
 
-/** What the flags say that every command understands. */
+/** The values of the flags that every command has. */
 export interface Globals {
   readonly config: string | undefined
   readonly db: string | undefined
@@ -17,17 +17,17 @@ export type Request =
   | { readonly _tag: "Help" }
   | { readonly _tag: "Version" }
   | { readonly _tag: "Completions"; readonly shell: string }
-  /** What was typed in the one order that @effect/cli reads without guessing: commands, flags, `--`, the rest. */
+  /** The arguments in the one order that @effect/cli parses without guessing: commands, flags, `--`, the rest. */
   | { readonly _tag: "Run"; readonly argv: ReadonlyArray<string> }
 
-/** A command line, read as far as it can be without running anything. */
+/** A command line, parsed as far as possible without running anything. */
 export interface Invocation {
   readonly path: Words["path"]
   readonly globals: Globals
   readonly request: Request
 }
 
-/** Commands as they are typed: `clew collections drop`. */
+/** Commands as typed: `clew collections drop`. */
 export const typed = (path: ReadonlyArray<Spec>): string => path.map(({ name }) => name).join(" ")
 
 const beforeDashes = (argv: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -35,7 +35,7 @@ const beforeDashes = (argv: ReadonlyArray<string>): ReadonlyArray<string> => {
   return at === -1 ? argv : argv.slice(0, at)
 }
 
-/** As far as the globals can be told from a command line that cannot be read. */
+/** The global flags, as far as they can be guessed from an invalid command line. */
 export const guessGlobals = (argv: ReadonlyArray<string>): Globals => ({
   config: undefined,
   db: undefined,
@@ -43,7 +43,7 @@ export const guessGlobals = (argv: ReadonlyArray<string>): Globals => ({
   logLevel: undefined
 })
 
-/** What commands are called elsewhere. */
+/** Names of commands in other programs. */
 const otherwise: Readonly<Record<string, string>> = {
   search: "query",
   find: "query",
@@ -89,7 +89,7 @@ const wrongPositional = ({ path, positional }: Words): string | undefined => {
   return positional.includes("") ? `${name} must not be empty` : undefined
 }
 
-/** The flags of the innermost command; of one that may stand once, the last counts. */
+/** The flags of the innermost command; if a flag that is not repeatable is given twice, the last wins. */
 const ownFlags = ({ given, path }: Words): ReadonlyArray<string> => {
   const own = given.filter(({ flag }) => path.at(-1)?.flags.includes(flag))
   return own
@@ -99,7 +99,7 @@ const ownFlags = ({ given, path }: Words): ReadonlyArray<string> => {
     .flatMap(({ name, value }) => (value === undefined ? [name] : [name, value]))
 }
 
-/** Reads a command line. Flags may stand anywhere after their command's name, the global ones also before it. */
+/** Parses a command line. Flags may be anywhere after their command's name, global ones also before it. */
 export const read = (root: Spec, argv: ReadonlyArray<string>): Either.Either<Invocation, UsageError> => {
   const asksForHelp = argv[0] === "help" || ["--help", "-h"].some((name) => beforeDashes(argv).includes(name))
   const toUsageError = ({ detail, path }: Wrong) => new UsageError({ detail, command: typed(path) })

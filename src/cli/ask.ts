@@ -25,7 +25,7 @@ import { wrapStream } from "./wrapStream.ts"
 export const AskReport = Schema.Struct({
   answer: Schema.String,
   llm: Schema.Struct({ backend: Schema.String, model: Schema.optional(Schema.String) }),
-  /** Passage n of the answer at place n - 1. */
+  /** Passage n of the answer is at index n - 1. */
   sources: Schema.Array(SearchResult),
   citations: Schema.Array(
     Schema.Struct({
@@ -51,10 +51,10 @@ export const AskReport = Schema.Struct({
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "AskReport" })
 
-/** Who answers, as it is said before the answer. */
+/** What answers, as announced before the answer. */
 const named = ({ backend, model, why }: LlmIdentity): string =>
   model === undefined
-    ? `no language model: the passages themselves answer${why === undefined ? "" : ` (${why})`}`
+    ? `quoting the passages, without a language model${why === undefined ? "" : ` (${why})`}`
     : `${backend} ${model}`
 
 export const ask = define(
@@ -65,8 +65,8 @@ export const ask = define(
     flags: { ...asking.flags, model: options.model, temperature: options.temperature },
     examples: ["clew ask how are passages ranked", "clew ask -m gemma3 --filter 'source=docs/*' \"What is a clew?\""],
     details: [
-      "Each [n] of the answer is checked against passage n, and marked where the passage does not bear it out. Ctrl-C stops at once.",
-      "Exits with 3 where no passage is found."
+      "Each [n] of the answer is checked against passage n, and marked if the passage does not support it. Ctrl-C stops at once.",
+      "Exits with 3 if no passage is found."
     ]
   },
   ({ model, temperature, ...flags }, words) =>
@@ -98,7 +98,7 @@ export const ask = define(
         const text = yield* Stream.runFoldEffect(fragments, "", (before, text) =>
           Effect.as(shown(text), before + text)
         ).pipe(
-          // What was begun on a line ends it, whatever broke it off.
+          // End a started line, even if the answer was cut short.
           Effect.onError(() => (globals.json ? Effect.void : Effect.zipRight(rest, write("\n"))))
         )
         yield* rest
@@ -126,16 +126,18 @@ export const ask = define(
         yield* print(`\n\n${wrapped(out, renderSources(hits, verdicts, cwd, out.colors))}`)
         for (const doubt of renderDoubts(verdicts, out.colors)) yield* print(wrapped(out, doubt))
         if (verdicts.length === 0 && llm.backend !== "extractive") {
-          yield* note("clew: the answer cites none of the passages; nothing in it was checked")
+          yield* note("clew: the answer cites no passage, so nothing in it was checked")
         }
         if (cut) yield* note("clew: the answer was cut at llm.max_tokens")
         if (isPromptCut) {
           yield* note(
-            "clew: the model's server cut the prompt to its window: the model may not have seen its instruction, or all passages; set llm.context_tokens"
+            "clew: the model's server cut the prompt to its window: the model may not have seen its instruction or all passages; set llm.context_tokens"
           )
         }
         if (omitted > 0) {
-          yield* note(`clew: ${count(omitted, "more passage")} did not fit the model's window (llm.context_tokens)`)
+          yield* note(
+            `clew: ${count(omitted, "more passage")} did not fit into the model's window (llm.context_tokens)`
+          )
         }
       }).pipe(Effect.provide(engine.open("read")))
     })

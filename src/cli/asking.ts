@@ -9,10 +9,10 @@ import * as options from "./options.ts"
 import { Place } from "./place.ts"
 import { UsageError } from "./UsageError.ts"
 
-/** What `query`, `ask` and `prompt` have in common: a text, and where and how to look for it. */
+/** What `query`, `ask` and `prompt` share: a text, and where and how to search for it. */
 export const positional = {
   name: "TEXT",
-  summary: "What to look for; several words need no quotes",
+  summary: "What to search for; several words need no quotes",
   min: 1,
   max: Infinity
 } as const
@@ -39,14 +39,14 @@ interface Given {
   readonly collection: CollectionName | undefined
 }
 
-/** The request that a command line makes, or what is wrong with it. */
+/** The search request of a command line, or what is wrong with it. */
 export const requestOf = Effect.fnUntraced(function* (command: string, given: Given, words: ReadonlyArray<string>) {
   const { cwd } = yield* Place
   const wrong = (detail: string) => new UsageError({ detail, command })
   const query = words.join(" ")
   const { alpha, collection, fusion, hybrid, minRelevance, topK } = given
   if (hybrid === false && (alpha !== undefined || fusion !== undefined)) {
-    return yield* wrong("--alpha and --fusion are about hybrid search: leave them out, or --no-hybrid")
+    return yield* wrong("--alpha and --fusion apply to hybrid search: leave them out, or --no-hybrid")
   }
   yield* Effect.mapError(Schema.decode(QueryText)(query), () =>
     wrong(query.trim() === "" ? "TEXT must not be empty" : `TEXT must be at most ${limits.queryCharacters} characters`)

@@ -25,23 +25,23 @@ export const whatIsIn = ({ bytes, documents, passages }: Snapshot): string =>
 export const backup = define(
   {
     name: "backup",
-    summary: "Copy the index to a file, while others read and write it",
+    summary: "Copy the index to a file, even while it is in use",
     positional: {
       name: "FILE",
-      summary: "The backup; an older one there is replaced at once",
+      summary: "The backup; it replaces an older one of that name",
       min: 1,
       max: 1,
       paths: true
     },
     flags: {},
-    details: ["The copy is one file that only you can read. `clew restore FILE` puts it back."],
+    details: ["The copy is one file that only you can read. `clew restore FILE` restores it."],
     examples: ["clew backup ~/backups/clew.db"]
   },
   (_, [name = ""]) =>
     Effect.gen(function* () {
       if (name === "-") {
         return yield* new UsageError({
-          detail: "FILE must be a file: it takes its name when it is whole",
+          detail: "FILE must be a file: it gets its name when it is complete",
           command: "clew backup"
         })
       }

@@ -18,11 +18,11 @@ import { UsageError } from "./UsageError.ts"
 
 const peakMemory = () => process.resourceUsage().maxRSS * 1024
 
-/** How well and how fast the judged queries of datasets are answered. */
+/** Measures the quality and speed of searches with the judged queries of datasets. */
 const quality = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, minNdcg: number | undefined) {
   const engine = yield* Engine
   const { note } = yield* Terminal
-  // All of them are looked at first, so that a mistyped one is not noticed after minutes.
+  // Read all datasets first, so that a mistyped name fails at once and not after minutes.
   const datasets = yield* Effect.forEach(folders, readDataset).pipe(
     Effect.provide([NodeFileSystem.layer, NodePath.layer])
   )
@@ -48,7 +48,7 @@ const quality = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, min
   }
 })
 
-/** How fast the user's own index is. */
+/** Measures the speed of the user's own index. */
 const speed = Effect.fnUntraced(function* (collection: CollectionName, queries: number, seed: number) {
   const engine = yield* Engine
   const { note } = yield* Terminal
@@ -56,7 +56,7 @@ const speed = Effect.fnUntraced(function* (collection: CollectionName, queries: 
     const each = yield* Speed
     const sample = yield* each.sample(collection, queries, seed)
     yield* note(
-      `clew: ${count(sample.queries.length, "query", "queries")} in three ways, then ${count(sample.inputs.length, "document")} indexed into a temporary index`
+      `clew: ${count(sample.queries.length, "query", "queries")} in three modes, then indexing ${count(sample.inputs.length, "document")} into a temporary index`
     )
     const latencies = {
       keyword: yield* each.latencies(collection, sample.queries, "keyword"),
@@ -80,35 +80,36 @@ const speed = Effect.fnUntraced(function* (collection: CollectionName, queries: 
   yield* printResult(SpeedReport, report, renderSpeed(report))
 })
 
-/** Which flags belong to which of the three. */
+/** Reports a flag that does not belong to the chosen kind of benchmark. */
 const misplaced = (flags: { readonly dataset: ReadonlyArray<string> } & Readonly<Record<string, unknown>>) => {
   const wrong = (detail: string) => new UsageError({ command: "clew benchmark", detail })
   const isGiven = (name: string) => flags[name] !== undefined && flags[name] !== false
   const judged = ["against", "baseline", "save", "tolerance"].find(isGiven)
   if (flags["judgements"] === undefined && judged !== undefined) {
-    return wrong(`--${judged} wants --judgements to measure quality with`)
+    return wrong(`--${judged} requires --judgements`)
   }
-  if (isGiven("save") && !isGiven("baseline")) return wrong("--save wants --baseline FILE to save to")
-  if (isGiven("save") && isGiven("tolerance")) return wrong("--save saves, and --tolerance compares: give one of them")
-  if (isGiven("tolerance") && !isGiven("baseline")) return wrong("--tolerance wants --baseline FILE to compare with")
+  if (isGiven("save") && !isGiven("baseline")) return wrong("--save requires --baseline FILE")
+  if (isGiven("save") && isGiven("tolerance"))
+    return wrong("--save saves and --tolerance compares: give only one of them")
+  if (isGiven("tolerance") && !isGiven("baseline")) return wrong("--tolerance requires --baseline FILE")
   if (flags["judgements"] !== undefined) {
-    if (flags.dataset.length > 0) return wrong("--dataset does not go with --judgements")
+    if (flags.dataset.length > 0) return wrong("--dataset cannot be combined with --judgements")
     const other = (["queries", "minNdcg"] as const).find(isGiven)
     return other === undefined
       ? Effect.void
-      : wrong(`--${other === "minNdcg" ? "min-ndcg" : other} does not go with --judgements`)
+      : wrong(`--${other === "minNdcg" ? "min-ndcg" : other} cannot be combined with --judgements`)
   }
   if (flags.dataset.length === 0) {
-    return isGiven("minNdcg") ? wrong("--min-ndcg wants a --dataset to measure quality with") : Effect.void
+    return isGiven("minNdcg") ? wrong("--min-ndcg requires --dataset") : Effect.void
   }
   const own = (["queries", "seed", "collection"] as const).find(isGiven)
-  return own === undefined ? Effect.void : wrong(`--${own} does not go with --dataset`)
+  return own === undefined ? Effect.void : wrong(`--${own} cannot be combined with --dataset`)
 }
 
 export const benchmark = define(
   {
     name: "benchmark",
-    summary: "Measure how fast your index is, or how well a dataset's queries are answered",
+    summary: "Measure the speed of your index, or quality on datasets or judgements",
     flags: {
       collection: options.collection,
       queries: options.queries,
@@ -129,9 +130,9 @@ export const benchmark = define(
       "clew benchmark --judgements judgements.jsonl --baseline quality.json --tolerance 0.02"
     ],
     details: [
-      "Without --dataset it measures your own index, with queries taken from what is in it: how long searches take, how much of the exact ranking the vector search finds, and how fast a sample of the documents is indexed again into a temporary index.",
-      "A dataset is a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv. Its corpus is indexed with your configuration into a temporary index; your own is not touched.",
-      "With --judgements your own index is held against what was judged with clew judge: nDCG@10, recall@10 and MRR@10 of each mode, with bootstrap intervals. --baseline compares with an earlier run, saved with --save, names the questions that changed, and exits with 1 where the mean has fallen by more than --tolerance."
+      "Without --dataset it measures your own index with queries sampled from it: the latency of searches, the recall of vector search against exact scoring, and the speed of indexing a sample of the documents into a temporary index.",
+      "A dataset is a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv. Its corpus is indexed with your configuration into a temporary index; your own index stays as it is.",
+      "With --judgements it measures your own index against the grades of clew judge: nDCG@10, recall@10 and MRR@10 of each mode, with bootstrap intervals. --baseline compares with a run saved by --save, names the questions that changed, and exits with 1 if the mean nDCG@10 has fallen by more than --tolerance."
     ]
   },
   (flags) =>

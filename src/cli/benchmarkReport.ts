@@ -10,11 +10,11 @@ const Scores = Schema.Struct({
   ndcg_at_10: Schema.Finite,
   recall_at_10: Schema.Finite,
   all_evidence_at_10: Schema.Finite.annotations({
-    description: "Share of queries all of whose relevant documents are among the best 10"
+    description: "Share of queries with all relevant documents in the top 10"
   }),
   recall_at_100: Schema.Finite,
   mrr_at_10: Schema.Finite,
-  p50_ms: Schema.Finite.annotations({ description: "Median time of a search for the best 10" }),
+  p50_ms: Schema.Finite.annotations({ description: "Median time of a search for 10 results" }),
   p95_ms: Schema.Finite
 })
 type Scores = typeof Scores.Type
@@ -36,7 +36,7 @@ export const BenchmarkReport = Schema.Struct({
     })
   ),
   mean: Schema.optional(Schema.Struct({ modes: Modes })),
-  configured: Schema.Literal(...modes).annotations({ description: "The mode that hybrid search is configured for" }),
+  configured: Schema.Literal(...modes).annotations({ description: "The configured mode of hybrid search" }),
   peak_memory_bytes: Schema.Int
 }).annotations({ identifier: "BenchmarkReport" })
 export type BenchmarkReport = typeof BenchmarkReport.Type
@@ -93,7 +93,7 @@ export const benchmarkReport = (
   }
 }
 
-/** A table of every dataset and mode, and what indexing took. */
+/** A table of every dataset and mode, and the speed of indexing. */
 export const renderBenchmark = (report: BenchmarkReport) =>
   Effect.gen(function* () {
     const { default: Table } = yield* Effect.promise(() => import("cli-table3"))

@@ -15,7 +15,7 @@ const numbers = (verdicts: ReadonlyArray<Verdict>): string =>
 
 const short = (text: string, most = 100): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
-/** The sources by their numbers with `source:line`, the ones that the answer cites first told from the others by a mark. */
+/** The sources by number with `source:line`; a mark distinguishes those that the answer cites. */
 export const renderSources = (
   hits: ReadonlyArray<Hit>,
   verdicts: ReadonlyArray<Verdict>,
@@ -51,7 +51,7 @@ const doubts: Readonly<Record<Verdict["verdict"], string>> = {
   unclear: "may say this in other words; look there"
 }
 
-/** What the answer cites and should not, a line each; empty where every citation holds. */
+/** The citations that do not hold, a line each; empty if all hold. */
 export const renderDoubts = (verdicts: ReadonlyArray<Verdict>, colors: Colors): ReadonlyArray<string> => {
   const missing = verdicts.filter(({ exists }) => !exists)
   const weak = verdicts.filter(({ exists, supported }) => exists && !supported)

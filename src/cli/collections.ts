@@ -61,7 +61,7 @@ const nameOf = (command: string, [text = ""]: ReadonlyArray<string>) =>
 const positional = { name: "NAME", summary: "Name of the collection", min: 1, max: 1 }
 
 const create = define(
-  { name: "create", summary: "Make a collection with the configured embedder", positional, flags: {} },
+  { name: "create", summary: "Create a collection with the configured embedder", positional, flags: {} },
   (_, names) =>
     Effect.gen(function* () {
       const name = yield* nameOf("clew collections create", names)
@@ -72,7 +72,7 @@ const create = define(
         yield* printResult(
           CollectionInfo,
           toCollectionInfo({ ...made, documents: 0, passages: 0 }),
-          Effect.succeed(`Made collection ${name}, vectors by ${describeEmbedder(made.embedder)}`)
+          Effect.succeed(`Created collection ${name}, vectors by ${describeEmbedder(made.embedder)}`)
         )
       }).pipe(Effect.provide(engine.open("write")))
     })
@@ -86,7 +86,7 @@ const drop = define(
       if (name === defaultCollection) {
         return yield* new UsageError({
           command: "clew collections drop",
-          detail: `collection ${name} is always there; empty it with clew delete, or start over with another --db`
+          detail: `collection ${name} always exists; empty it with clew delete, or start over with another --db`
         })
       }
       const engine = yield* Engine
@@ -100,7 +100,7 @@ const drop = define(
           flags.yes
         )
         const deleted = yield* store.dropCollection(name)
-        // Nobody else may come to take its rows away.
+        // No later process may come to delete its rows.
         yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
         yield* printResult(
           DropReport,
@@ -114,6 +114,6 @@ const drop = define(
 )
 
 export const collections = group(
-  define({ name: "collections", summary: "List collections, make and drop them", flags: {} }, () => list),
+  define({ name: "collections", summary: "List, create and drop collections", flags: {} }, () => list),
   [create, drop]
 )

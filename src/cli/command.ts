@@ -5,17 +5,17 @@ import type * as Effect from "effect/Effect"
 import type { Flag, FlagInfo } from "./flag.ts"
 import { globalFlags } from "./options.ts"
 
-/** The arguments of a command that are no flags: all of one kind. */
+/** A command's arguments other than flags: all of one kind. */
 export interface Positional {
   readonly name: string
   readonly summary: string
   readonly min: number
   readonly max: number
-  /** Files, which a shell can complete. */
+  /** They are paths, so a shell can complete them. */
   readonly paths?: boolean
 }
 
-/** A command as it is defined once: what reading its arguments, help and completions need to know. */
+/** A command, defined once: what parsing, help and completions need to know. */
 export interface Spec {
   readonly name: string
   /** One line. */
@@ -28,7 +28,7 @@ export interface Spec {
   readonly subcommands: ReadonlyArray<Spec>
 }
 
-/** Flags by the names a command's handler knows them by. */
+/** Flags by the names that a command's handler uses. */
 type Flags = Readonly<Record<string, Flag<unknown>>>
 type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
@@ -58,7 +58,7 @@ export const define = <const F extends Flags, E, R>(
     about.name,
     {
       own: optionsOf(about.flags),
-      // Read from the command line before; here for the shells' completions.
+      // Already parsed before; listed here for the shells' completions.
       global: optionsOf(globalFlags),
       positional: argumentsOf(about.positional)
     },
@@ -69,7 +69,7 @@ export const define = <const F extends Flags, E, R>(
 // oxlint-disable-next-line typescript/no-explicit-any
 type Child = Defined<any, any>
 
-/** A command with subcommands; by its name alone it runs as it is. */
+/** A command with subcommands; its name alone runs the command itself. */
 export const group = <P extends Child, const Sub extends readonly [Child, ...Array<Child>]>(
   parent: P,
   children: Sub

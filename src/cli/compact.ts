@@ -12,15 +12,15 @@ export const CompactReport = Schema.Struct({
   complete: Schema.Boolean
 }).annotations({ identifier: "CompactReport" })
 
-const still = "\nAnother program still reads an older state: run it again once that is done"
+const still = "\nAnother program still reads an older state: run this again when it has finished"
 
 export const compact = define(
   {
     name: "compact",
-    summary: "Make the index as small as it can be, without a byte of what was deleted",
+    summary: "Make the index as small as possible, without a byte of deleted documents",
     flags: {},
     details: [
-      "Merges the keyword index, makes the vectors' codes anew, and writes the file anew. Others can search meanwhile; who wants to write waits while the file is written."
+      "Merges the keyword index, rebuilds the vectors' codes and rewrites the file. Others can search meanwhile; writers wait while the file is written."
     ],
     examples: ["clew compact", "clew delete secret.md --yes && clew compact"]
   },

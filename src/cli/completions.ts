@@ -17,15 +17,15 @@ const isShell = (name: string): name is keyof typeof scripts => Object.hasOwn(sc
 const isAboutWizard = (line: string): boolean => /-l wizard\b|--wizard\[/.test(line)
 
 /**
- * Puts right what @effect/cli 0.77 writes for bash: commands within commands are looked for under a name that they never
- * have, and choices stand as one word.
+ * Corrects the bash completions of @effect/cli 0.77: it looks for subcommands under a name that they never have, and
+ * writes choices as one word.
  */
 const corrected = (line: string): string =>
   line
     .replaceAll(" --wizard", "")
     .replace(/^( *\w+(?:,[\w-]+){2,})\)$/, (path) => path.replace(/,(?=.*,)/g, "__"))
     .replace(/compgen -W "([\w,-]+)"/, (words) => words.replaceAll(",", " "))
-    // Its own flags have no choices in bash, and a shell too many elsewhere.
+    // Its own flags have no choices in bash, and elsewhere list a shell that Clew does not offer.
     .replace(/^( *)case "\$\{prev\}" in$/, (line, indent: string) => [line, ...ownChoices(indent)].join("\n"))
     .replace("CHOICE:(sh bash", "CHOICE:(bash")
     .replace("{sh'',bash''", "{bash''")
@@ -38,7 +38,7 @@ const ownChoices = (indent: string): ReadonlyArray<string> =>
     `${indent}        ;;`
   ])
 
-/** A script that makes a shell complete the command's flags, their choices and its subcommands. */
+/** A shell script that completes the command's flags, their choices and its subcommands. */
 export const completions = (command: Any, name: string, shell: string): Effect.Effect<string> =>
   isShell(shell)
     ? Effect.map(scripts[shell](command, name), (lines) =>

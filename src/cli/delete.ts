@@ -30,14 +30,14 @@ export const deleteDocuments = define(
     summary: "Delete documents by source or id",
     positional: {
       name: "SOURCE",
-      summary: "Source of a document, such as its file's path; or a file or folder, for all that came from it",
+      summary: "Source of a document, such as its file's path; a file or folder means everything from it",
       min: 0,
       max: Infinity,
       paths: true
     },
     flags: { id: options.id, collection: options.collection, yes: options.yes },
     examples: ["clew delete docs/old.md", "clew delete records.jsonl archive/", "clew delete --id 4983 --yes"],
-    details: ["Exits with 1 where something is not there."]
+    details: ["Exits with 1 if something does not exist."]
   },
   (flags, sources) =>
     Effect.gen(function* () {
@@ -60,7 +60,7 @@ export const deleteDocuments = define(
           const absolute = path.resolve(cwd, source)
           if (deleted.documents > 0) return deleted
           const renamed = absolute === source ? nothing : yield* store.deleteSource(collection, absolute)
-          // A folder, or a file of many documents: whatever came from there.
+          // A folder, or a file of many documents: everything from there.
           return renamed.documents > 0 ? renamed : yield* pruneAll(store, collection, [absolute])
         })
         const done = [
@@ -77,7 +77,7 @@ export const deleteDocuments = define(
         const missing = done.filter(([, { documents }]) => documents === 0).map(([name]) => name)
         const documents = done.reduce((sum, [, deleted]) => sum + deleted.documents, 0)
         const passages = done.reduce((sum, [, deleted]) => sum + deleted.passages, 0)
-        // Nobody else may come to do it.
+        // No later process may come to do it.
         const upkeep = yield* UpkeepStore
         yield* upkeep.settle()
         const isGone = documents === 0 || (yield* upkeep.purge())
@@ -87,7 +87,7 @@ export const deleteDocuments = define(
           Effect.succeed(`Deleted ${count(documents, "document")}, ${count(passages, "passage")}`)
         )
         if (!isGone) {
-          yield* note("clew: some words of it are still in the index's file; `clew compact` takes them out")
+          yield* note("clew: some deleted words are still in the index's file; `clew compact` removes them")
         }
         if (!globals.json) {
           for (const name of missing) yield* note(`clew: ${name} is not in collection ${collection}`)

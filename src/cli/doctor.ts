@@ -21,7 +21,7 @@ import { wrapped } from "./wrap.ts"
 /** What `doctor --json` prints. */
 export const DoctorReport = Schema.Struct({
   ok: Schema.Boolean,
-  /** None where the configuration does not say which. */
+  /** Absent if the configuration names none. */
   database: Schema.optional(Schema.String),
   checks: Schema.Array(Check),
   fixed: Schema.Array(Schema.String),
@@ -30,13 +30,13 @@ export const DoctorReport = Schema.Struct({
 }).annotations({ identifier: "DoctorReport" })
 
 const flags = {
-  deep: Flag.toggle("deep", { summary: "Make every vector anew and compare: reads and embeds all there is" }),
-  fix: Flag.toggle("fix", { summary: "Mend what can be made from what is there, after a copy; deletes no document" })
+  deep: Flag.toggle("deep", { summary: "Embed every passage again and compare the vectors" }),
+  fix: Flag.toggle("fix", { summary: "Copy the index, then repair what can be rebuilt; deletes no document" })
 }
 
 const most = 1000
 
-/** Documents whose files are gone or have changed: nothing is wrong with them, but they are not what the files say. */
+/** Documents whose files are gone or have changed: the index is intact but no longer matches the files. */
 const origins = Effect.gen(function* () {
   const { origins } = yield* Doctor
   let after = ""
@@ -47,7 +47,7 @@ const origins = Effect.gen(function* () {
     const some = yield* origins(after, most)
     const last = some.at(-1)
     if (last === undefined) break
-    // The last may be in further collections than fitted.
+    // The last file may be in more collections than fitted on this page.
     after = last.origin
     for (const { origin } of some) seen.add(origin)
     const found = stale(some)
@@ -59,15 +59,15 @@ const origins = Effect.gen(function* () {
     checks.push({
       name: "origins",
       status: "warn",
-      detail: `${count(gone.size, "file")} of ${seen.size} are gone, ${[...gone][0]} for one`,
-      next: "take their documents out with `clew index --prune FOLDER` or `clew delete`"
+      detail: `${count(gone.size, "file")} of ${seen.size} are gone, for example ${[...gone][0]}`,
+      next: "remove their documents with `clew index --prune FOLDER` or `clew delete`"
     })
   }
   if (changed.size > 0) {
     checks.push({
       name: "origins",
       status: "warn",
-      detail: `${count(changed.size, "file")} of ${seen.size} look other than when they were indexed, ${[...changed][0]} for one`,
+      detail: `${count(changed.size, "file")} of ${seen.size} have changed since they were indexed, for example ${[...changed][0]}`,
       next: "run `clew index` again"
     })
   }
@@ -77,7 +77,7 @@ const origins = Effect.gen(function* () {
         {
           name: "origins",
           status: "ok",
-          detail: `${count(seen.size, "file")} that documents came from are there, as they were indexed`
+          detail: `${count(seen.size, "file")} unchanged since they were indexed`
         } satisfies Check
       ]
 }).pipe(Effect.catchAll(() => Effect.succeed<ReadonlyArray<Check>>([])))
@@ -95,10 +95,10 @@ const misconfigured = ({ detail, where }: { readonly detail: string; readonly wh
   name: "configuration",
   status: "fail",
   detail: `${where}: ${detail}`,
-  next: "put it right there; the index is looked at once the configuration can be used"
+  next: "correct it there; the index can be checked once the configuration is valid"
 })
 
-/** The index and what it stands on. */
+/** Checks of the index and its surroundings. */
 const look = Effect.fnUntraced(function* (
   database: string,
   options: { readonly deep: boolean; readonly fix: boolean }
@@ -108,8 +108,8 @@ const look = Effect.fnUntraced(function* (
     name: "configuration",
     status: "ok",
     detail: Option.match(yield* engine.configFile, {
-      onNone: () => "no configuration file, so the defaults hold",
-      onSome: (file) => `${file} can be used`
+      onNone: () => "no configuration file; using defaults",
+      onSome: (file) => `${file} is valid`
     })
   }
   const foundations = yield* engine.foundations
@@ -139,12 +139,12 @@ const look = Effect.fnUntraced(function* (
 export const doctor = define(
   {
     name: "doctor",
-    summary: "Check the index and what is around it, and mend it",
+    summary: "Check the index and its surroundings; --fix repairs",
     flags,
     examples: ["clew doctor", "clew doctor --deep --json", "clew doctor --fix"],
     details: [
       "Exits with 1 if a check fails; a warning is not a failure. docs/doctor.md says what each check finds.",
-      "--fix copies the index first, makes postings, codes and missing vectors anew, mends counts and lists, and has the next clew index replace what is damaged. Where pages cannot be read, what can be goes into a new file."
+      "--fix copies the index, rebuilds postings, codes and missing vectors, and corrects counts and lists; the next clew index replaces damaged documents. If pages cannot be read, it salvages the rest into a new file."
     ]
   },
   ({ deep, fix }) =>
@@ -165,9 +165,9 @@ export const doctor = define(
           `${colors[status](status.padEnd(4))} ${name}: ${detail}`,
           ...(next === undefined ? [] : [`     ${next}`])
         ]),
-        ...(copy === undefined ? [] : [`As it was: ${copy}`]),
-        ...fixed.map((what) => `Mended: ${what}`),
-        failed === 0 ? "Nothing is wrong" : `${count(failed, "check")} failed`
+        ...(copy === undefined ? [] : [`Copy of the index before: ${copy}`]),
+        ...fixed.map((what) => `Fixed: ${what}`),
+        failed === 0 ? "No check failed" : `${count(failed, "check")} failed`
       ].join("\n")
       yield* printResult(
         DoctorReport,

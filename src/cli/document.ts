@@ -9,12 +9,12 @@ import { exitCode, stop } from "./exit.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 
-/** Documents that are named where several are meant. */
+/** How many documents a message names if several match. */
 const named = 5
 
 const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
-/** The document of a source, as a path from where you stand or as it is stored, of an id, or of the end of a source. */
+/** The document with a source (a relative path or as stored), an id, or the end of a source. */
 export const lookFor = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
   const store = yield* Store
   const { cwd } = yield* Place
@@ -43,7 +43,7 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
   return found.flat()
 })
 
-/** The one document that is meant; where there is none or more than one, says so and ends with 3. */
+/** The one document that matches; if there is none or more than one, says so and exits with 3. */
 export const theDocument = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
   const found = yield* lookFor(source, collection)
   const [only] = found
@@ -52,7 +52,7 @@ export const theDocument = Effect.fnUntraced(function* (source: string, collecti
   const { note } = yield* Terminal
   yield* note(
     found.length === 0
-      ? `clew: no document ${JSON.stringify(source)}; clew list names those there are`
+      ? `clew: no document ${JSON.stringify(source)}; clew list shows all`
       : `clew: several documents end in ${JSON.stringify(source)}: ${found
           .slice(0, named)
           .map((each) => `${shown(cwd, each.source)} (${each.collection})`)

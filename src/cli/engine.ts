@@ -12,7 +12,7 @@ import type { Purpose } from "../model/Purpose.ts"
 import type { Snapshots } from "../upkeep/Snapshots.ts"
 import type { StoreUnavailable } from "../Store.ts"
 
-/** Collections, and sources from all over the index. */
+/** Collections, and a sample of sources. */
 export interface Glance {
   readonly collections: ReadonlyArray<{ readonly name: string; readonly documents: number }>
   readonly sources: ReadonlyArray<string>
@@ -24,33 +24,34 @@ export type Settings = Parameters<typeof configLayer>[0]["settings"]
 
 type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
 
-/** The program's parts, put together for one index; loaded when first asked for, so that help needs none of them. */
+/** The program's services for one index; loaded when first used, so that help needs none of them. */
 export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
     /**
-     * `pooled`: reads run in threads of their own, for a door that answers many and for long. `exact`: every vector is
-     * scored, whatever the configuration says. `config`: another configuration file than that of the command line.
+     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line.
      */
     readonly open: (
       purpose: Purpose,
       options?: { readonly pooled?: boolean; readonly exact?: boolean; readonly config?: string | undefined }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
-    /** Backups of the index, which is not opened for it. */
+    /** Backups of the index, without opening it as a store. */
     readonly snapshots: Layer.Layer<Snapshots, ConfigError>
-    /** What looks the index over, whatever state it is in. */
+    /** Checks the index, whatever state it is in. */
     readonly doctor: Layer.Layer<Doctor, ConfigError | StoreUnavailable>
-    /** Whether what the program stands on is there: SQLite, and what writes answers. */
+    /** Checks of what the program needs: SQLite, and the model that writes answers. */
     readonly foundations: Effect.Effect<ReadonlyArray<Check>, ConfigError>
-    /** The configuration as it holds. */
+    /** The effective configuration. */
     readonly settings: Effect.Effect<Settings, ConfigError>
-    /** What the HTTP server needs besides, with what its flags say over the configuration. */
+    /** The HTTP server's further services, with its flags over the configuration. */
     readonly serving: (
       flags: Partial<Pick<Settings["server"], "host" | "port" | "readOnly">>
     ) => Layer.Layer<ServerConfig | RateLimiter, ConfigError>
     /** Whether there is an index. */
     readonly exists: Effect.Effect<boolean, ConfigError>
-    /** What the index holds, in a few milliseconds and without opening it as a store; undefined where it cannot be read so. */
+    /**
+     * What the index holds, in a few milliseconds and without opening it as a store; undefined if that is impossible.
+     */
     readonly glance: Effect.Effect<Glance | undefined, ConfigError>
     /** The configuration file that was read. */
     readonly configFile: Effect.Effect<Option.Option<string>, ConfigError>

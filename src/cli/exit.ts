@@ -1,22 +1,22 @@
 import * as Data from "effect/Data"
 
-/** What the process's exit code says. */
+/** The process's exit codes. */
 export const exitCode = {
   done: 0,
   failed: 1,
-  /** The command line or the configuration cannot be understood. */
+  /** The command line or the configuration is invalid. */
   usage: 2,
   nothingFound: 3,
-  /** Quality is below what was asked for. */
+  /** Quality is below the required value. */
   below: 4,
   interrupted: 130
 } as const
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** What the end by a signal says: unless a command is ended in no other way, as a shell names it. */
+/** The exit code after a signal, as a shell names it, unless a command sets another. */
 export const ending: { bySignal?: ExitCode } = {}
 
-/** Ends a command with a code; what there was to say has been said. */
+/** Ends a command with an exit code; its messages are already printed. */
 export class Stop extends Data.TaggedError("Stop")<{ readonly code: ExitCode }> {}
 
 export const stop = (code: Exclude<ExitCode, 0>) => new Stop({ code })

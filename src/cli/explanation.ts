@@ -30,7 +30,7 @@ const legOf = (
     ? `${name} –`
     : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)}${leg.beside === undefined ? "" : ` beside ${leg.beside.toFixed(3)}`} adds ${leg.contribution.toFixed(3)}`
 
-/** How a result's score came about, on a line. */
+/** How a result's score was computed, on one line. */
 export const explanationOf = ({ keyword, rerank, vector }: Explanation): string => {
   const before = rerank === undefined ? "" : `reranked from #${rerank.rank} ${rerank.score.toFixed(3)}: `
   const terms = keyword === undefined ? "" : termsOf(keyword)

@@ -29,7 +29,7 @@ const head = '{"format":"clew-export"'
 const cannot = (file: string) => (error: unknown) =>
   new FileUnusable({ message: `cannot write ${file}: ${(error as Error).message}` })
 
-/** Whether a file is an export by how it begins, compressed or not, or has nothing in it. */
+/** Whether a file begins like an export, compressed or not, or is empty. */
 const isExport = (file: string): boolean => {
   const fd = fs.openSync(file, "r")
   try {
@@ -45,7 +45,7 @@ const isExport = (file: string): boolean => {
   }
 }
 
-/** Fails where a file stands at the place of an export that is none itself. */
+/** Fails if a file of that name exists and is not an export. */
 const unlessTaken = (file: string) =>
   Effect.try({
     try: () => {
@@ -58,12 +58,12 @@ const unlessTaken = (file: string) =>
       (isFree) => isFree,
       () =>
         new FileUnusable({
-          message: `${file} is there already and is no export of Clew's; name another file, or move it away`
+          message: `${file} already exists and is not an export by Clew; name another file, or move it away`
         })
     )
   )
 
-/** Writes lines to a new file for its owner alone, which takes its name when it is whole. */
+/** Writes lines to a new file that only its owner can read, and that gets its name when it is complete. */
 const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -72,7 +72,7 @@ const writeLines = <E, R>(file: string, lines: Stream.Stream<string, E, R>) =>
         Effect.try({
           try: () => {
             const last = fs.createWriteStream(name, { fd: fs.openSync(name, "wx", 0o600) })
-            // Whoever writes hears of it, too.
+            // The writer gets this error too.
             last.on("error", () => {})
             if (!file.endsWith(".gz")) return [last, last] as const
             const gzip = createGzip()
@@ -112,14 +112,14 @@ export const exportIndex = define(
     summary: "Write all documents with their vectors as JSON Lines",
     positional: {
       name: "FILE",
-      summary: "The export, compressed where its name ends in .gz; an older one there is replaced at once",
+      summary: "The export, compressed if its name ends in .gz; it replaces an older one of that name",
       min: 1,
       max: 1,
       paths: true
     },
     flags: { collection: options.collection },
     details: [
-      "All collections, or the one named. `clew import FILE` stores them elsewhere, with the same answers and scores and without embedding anything again. The format is described in docs/export.md."
+      "Exports all collections, or the one named. `clew import FILE` stores them in another index, which gives the same answers and scores; nothing is embedded again. docs/export.md describes the format."
     ],
     examples: ["clew export everything.jsonl.gz", "clew export notes.jsonl --collection notes"]
   },
@@ -127,7 +127,7 @@ export const exportIndex = define(
     Effect.gen(function* () {
       if (name === "-") {
         return yield* new UsageError({
-          detail: "FILE must be a file: it takes its name when it is whole",
+          detail: "FILE must be a file: it gets its name when it is complete",
           command: "clew export"
         })
       }

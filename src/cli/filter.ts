@@ -10,11 +10,11 @@ const bounds = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
 const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
 const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
-/** What a word may stand for: a number or a boolean is looked for as text too, since metadata may hold either. */
+/** The values that a word may mean: a number or a boolean also matches as text, since metadata may hold either. */
 const meanings = (word: string): ReadonlyArray<Scalar> =>
   decimal.test(word) ? [Number(word), word] : word === "true" || word === "false" ? [word === "true", word] : [word]
 
-/** A relative path is also looked for below where you stand, since files are stored with absolute ones. */
+/** A relative path also matches below the working directory, since files are stored with absolute paths. */
 const sources = (cwd: string, word: string): ReadonlyArray<string> =>
   path.isAbsolute(word) ? [word] : [word, path.resolve(cwd, word)]
 
@@ -60,7 +60,7 @@ const partOf = (text: string, cwd: string): Part | undefined => {
   return words.length === 0 ? undefined : { key: words.join(" "), condition: { exists } }
 }
 
-/** The alternatives that ` or ` joins; what stands after one and is no condition belongs to the value before it. */
+/** The alternatives joined by ` or `; a piece that is not a condition belongs to the value before it. */
 const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefined => {
   const texts: Array<string> = []
   for (const piece of text.split(" or ")) {
@@ -71,13 +71,12 @@ const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefine
   return parts.includes(undefined) ? undefined : (parts as ReadonlyArray<Part>)
 }
 
-/** Metadata may have a key of any name, so that no object with a prototype will do. */
+/** Metadata may have a key of any name, so the object must have no prototype. */
 const filterOf = (entries: Iterable<readonly [string, Filter[string]]>): Filter => Object.fromEntries(entries) as Filter
 
 /**
- * A filter out of `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
- * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. Quoted as JSON,
- * a value is what it says: `year="2020"`, `tags=["a, b"]`.
+ * A filter from `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
+ * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
  */
 export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.Either<Filter, string> => {
   const filter = new Map<string, Condition>()
@@ -86,7 +85,7 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
     const wrong = (message: string) => Either.left(`--filter ${JSON.stringify(text)}: ${message}`)
     if (text.trim().startsWith("{")) {
       const parsed = json(text)
-      if (Option.isNone(parsed) || !isObject(parsed.value)) return wrong("this is no JSON object")
+      if (Option.isNone(parsed) || !isObject(parsed.value)) return wrong("this is not a JSON object")
       whole.push(parsed.value)
       continue
     }
@@ -103,9 +102,9 @@ export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.E
       filter.set(key, condition)
       continue
     }
-    if (!isObject(condition)) return wrong(`${key} is filtered already; write ${key}=A,B for any of`)
+    if (!isObject(condition)) return wrong(`${key} is already filtered; write ${key}=A,B for any of`)
     if (!isObject(before) || Object.keys(condition).some((name) => name in before)) {
-      return wrong(`${key} is filtered already`)
+      return wrong(`${key} is already filtered`)
     }
     filter.set(key, { ...before, ...condition } as Operators)
   }

@@ -3,7 +3,7 @@ import * as Options from "@effect/cli/Options"
 import * as ValidationError from "@effect/cli/ValidationError"
 import * as Either from "effect/Either"
 
-/** What reading a command line and help need to know of a flag. */
+/** What parsing and help need to know about a flag. */
 export interface FlagInfo {
   /** Without its dashes. */
   readonly name: string
@@ -12,14 +12,14 @@ export interface FlagInfo {
   /** The name that switches it off, and what that does. */
   readonly negation?: string | undefined
   readonly negated?: string | undefined
-  /** What its value is called in help; a switch has none. */
+  /** The name of its value in help; a switch has none. */
   readonly value?: string | undefined
   readonly choices?: ReadonlyArray<string> | undefined
   readonly repeatable?: boolean | undefined
   readonly summary: string
 }
 
-/** A flag as it is defined once: parsing, help and completions follow from it. */
+/** A flag, defined once: parsing, help and completions follow from it. */
 export interface Flag<out A> extends FlagInfo {
   readonly options: Options.Options<A>
 }
@@ -29,7 +29,7 @@ interface About {
   readonly summary: string
 }
 
-/** A value out of text, or what would have been allowed: "a whole number from 1 to 100". */
+/** A value from text, or what would have been allowed: "a whole number from 1 to 100". */
 export type Decode<A> = (text: string) => Either.Either<A, string>
 
 const refuse = (name: string, allowed: string, text: string) =>
@@ -45,7 +45,7 @@ const described = <A>(options: Options.Options<A>, { alias, summary }: About): O
   return alias === undefined ? known : Options.withAlias(known, alias)
 }
 
-/** Text as it was given, or decoded; undefined where it was not given. */
+/** Text as given, or decoded; undefined if absent. */
 export const text = <A = string>(
   name: string,
   about: About & { readonly value: string; readonly decode?: Decode<A> }
@@ -58,14 +58,14 @@ export const text = <A = string>(
   )
 })
 
-/** A path that need not exist; undefined where it was not given. */
+/** A path that need not exist; undefined if absent. */
 export const file = (name: string, about: About & { readonly value: string }): Flag<string | undefined> => ({
   ...about,
   name,
   options: described(Options.file(name, { exists: "either" }), about).pipe(Options.withDefault(undefined))
 })
 
-/** One of the choices; undefined where it was not given. */
+/** One of the choices; undefined if absent. */
 export const choice = <const C extends ReadonlyArray<string>>(
   name: string,
   about: About & { readonly choices: C }
@@ -102,7 +102,7 @@ export const toggle = (name: string, about: About): Flag<boolean> => ({
   options: described(Options.boolean(name), about)
 })
 
-/** True, false by its negation, or undefined where neither was given. */
+/** True, false by its negation, or undefined if neither was given. */
 export const either = (
   name: string,
   about: About & { readonly negation: string; readonly negated: string }
@@ -115,7 +115,7 @@ export const either = (
   }).pipe(Options.map(({ off, on }) => (on ? true : off ? false : undefined)))
 })
 
-/** As often as wanted, in order. */
+/** A repeatable flag: its values in order. */
 export const repeated = <A = string>(
   name: string,
   about: About & { readonly value: string; readonly decode?: Decode<A> }

@@ -7,7 +7,7 @@ import { Place } from "./place.ts"
 import { UsageError } from "./UsageError.ts"
 import { describe } from "./watchText.ts"
 
-/** What a door that answers is to follow beside it: what its flag names, else what the configuration does. */
+/** The paths that a server follows: those of its flag, else those of the configuration. */
 export const watchedBy = Effect.fnUntraced(function* (
   command: string,
   { readOnly, watch }: { readonly watch: ReadonlyArray<string>; readonly readOnly: boolean }
@@ -23,7 +23,7 @@ export const watchedBy = Effect.fnUntraced(function* (
   return readOnly ? [] : watch.length > 0 ? watch.map((name) => path.resolve(cwd, name)) : configured.paths
 })
 
-/** Follows paths beside what else the program does, and logs what comes of it; a trouble with it ends nothing else. */
+/** Follows paths while the program does other work, and logs the results; a failure here ends nothing else. */
 export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
   Effect.flatMap(Watcher, ({ run }) =>
     run({ paths, collection: defaultCollection }, (event) => {
@@ -31,4 +31,4 @@ export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Eff
       if (said === undefined) return Effect.void
       return said.isTrouble ? Effect.logWarning(said.text) : Effect.logInfo(said.text)
     })
-  ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Changes are not followed: ${message}`)))
+  ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Not following changes: ${message}`)))

@@ -26,15 +26,14 @@ interface Asked {
 
 const decode = Schema.decodeUnknownOption(Schema.parseJson(Baseline))
 
-/** What was saved as a baseline. */
+/** The saved baseline. */
 const readBaseline = Effect.fnUntraced(function* (file: string) {
   const text = yield* Effect.try({
     try: () => fs.readFileSync(file, "utf8"),
-    catch: () =>
-      new FileUnusable({ message: `${file}: there is no baseline to read; save one with --baseline and --save` })
+    catch: () => new FileUnusable({ message: `${file}: no such baseline; save one with --baseline and --save` })
   })
   return yield* Option.match(decode(text), {
-    onNone: () => new FileUnusable({ message: `${file} is no baseline; save one with --baseline and --save` }),
+    onNone: () => new FileUnusable({ message: `${file} is not a baseline; save one with --baseline and --save` }),
     onSome: Effect.succeed
   })
 })
@@ -42,14 +41,14 @@ const readBaseline = Effect.fnUntraced(function* (file: string) {
 const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
   Effect.try({
     try: () => {
-      // Whole or not at all, so that a run that is broken off leaves the old one.
+      // Written whole or not at all, so that an interrupted run leaves the old one.
       fs.writeFileSync(`${file}.new`, `${JSON.stringify(baselineOf(answered), null, 1)}\n`)
       fs.renameSync(`${file}.new`, file)
     },
     catch: (error) => new FileUnusable({ message: `${file} cannot be written: ${(error as Error).message}` })
   })
 
-/** Holds searches of one's own index against judgements, another configuration and a baseline. */
+/** Measures searches of the user's index by judgements, against another configuration and a baseline. */
 export const gate = Effect.fnUntraced(function* (asked: Asked) {
   const { cwd } = yield* Place
   const { note } = yield* Terminal
@@ -93,7 +92,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
   }
   yield* printResult(GateReport, report, renderGate(report))
   if (answered.every(({ scores }) => Object.values(scores).every(({ judged10 }) => judged10 === 0))) {
-    yield* note("clew: nothing that was found was judged; are the sources in the judgements those of this index?")
+    yield* note("clew: no result was judged; do the sources in the judgements match this index?")
   }
   if (baselineFile !== undefined && asked.save) {
     yield* writeBaseline(baselineFile, answered)

@@ -9,49 +9,51 @@ import { plain } from "./table.ts"
 import { Terminal } from "./terminal.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
-  description: "A mean over the questions, and its bootstrap interval of 95 %"
+  description: "A mean over the questions, and its 95 % bootstrap interval"
 })
 
 const Mode = Schema.Struct({
   ndcg_at_10: Interval,
   recall_at_10: Interval,
   mrr_at_10: Interval,
-  judged_at_10: Schema.Finite.annotations({ description: "Share of the best ten passages that were judged at all" })
+  judged_at_10: Schema.Finite.annotations({ description: "Share of the top ten passages that were judged at all" })
 })
 
 const Change = Schema.Struct({
   query: Schema.String,
   before: Schema.Finite,
   after: Schema.Finite
-}).annotations({ description: "A question whose nDCG@10 is another" })
+}).annotations({ description: "A question whose nDCG@10 changed" })
 
 const Comparison = Schema.Struct({
   with: Schema.String.annotations({ description: "The file of the other configuration, or of the baseline" }),
-  questions: Schema.Int.annotations({ description: "That both have" }),
+  questions: Schema.Int.annotations({ description: "Number of questions that both have" }),
   before: Schema.Finite.annotations({ description: "Mean nDCG@10 of the baseline, or of this configuration" }),
   after: Schema.Finite.annotations({ description: "Mean nDCG@10 now, or of the other configuration" }),
   difference: Interval,
-  changed: Schema.Array(Change).annotations({ description: "The most changed first" })
+  changed: Schema.Array(Change).annotations({ description: "Largest change first" })
 })
 type Comparison = typeof Comparison.Type
 
 const Configuration = Schema.Struct({
-  configuration: Schema.String.annotations({ description: "Its file, or defaults" }),
+  configuration: Schema.String.annotations({ description: 'Its file, or "defaults"' }),
   modes: Schema.Record({ key: Schema.Literal(...judgedModes), value: Mode })
 })
 
 /** What `benchmark --judgements --json` prints. */
 export const GateReport = Schema.Struct({
   judgements: Schema.String,
-  questions: Schema.Int.annotations({ description: "With something that answers them" }),
-  unanswerable: Schema.Int.annotations({ description: "Questions left out, since nothing judged answers them" }),
+  questions: Schema.Int.annotations({ description: "Number of questions with an answer" }),
+  unanswerable: Schema.Int.annotations({
+    description: "Number of questions left out because nothing judged answers them"
+  }),
   configurations: Schema.Array(Configuration),
   against: Schema.optional(Comparison),
   baseline: Schema.optional(Comparison)
 }).annotations({ identifier: "GateReport" })
 export type GateReport = typeof GateReport.Type
 
-/** What `--baseline` saves: how well each question was answered in the configured mode. */
+/** What `--save` writes: the nDCG@10 of each question in the configured mode. */
 export const Baseline = Schema.Struct({
   questions: Schema.Array(Schema.Struct({ query: Schema.String, ndcg_at_10: Schema.Finite }))
 }).annotations({ identifier: "Baseline" })
@@ -60,7 +62,7 @@ export const baselineOf = (answered: ReadonlyArray<Answered>): typeof Baseline.T
   questions: answered.map(({ query, scores }) => ({ query, ndcg_at_10: scores.configured.ndcg10 }))
 })
 
-/** A configuration's figures, each mode's. */
+/** The figures of a configuration, per mode. */
 export const configurationOf = (configuration: string, answered: ReadonlyArray<Answered>, seed: number) => {
   const of = (mode: JudgedMode): typeof Mode.Type => {
     const values = (pick: (scores: Scores) => number) => answered.map(({ scores }) => pick(scores[mode]))
@@ -92,10 +94,10 @@ export const configurationOf = (configuration: string, answered: ReadonlyArray<A
   } satisfies typeof Configuration.Type
 }
 
-/** Smaller differences are of rounding. */
+/** Smaller differences come from rounding. */
 const least = 1e-9
 
-/** What of the questions that both have became better or worse, and how sure the difference of the means is. */
+/** The common questions that became better or worse, and the interval of the difference of the means. */
 export const compare = (
   name: string,
   before: typeof Baseline.Type,
@@ -118,7 +120,7 @@ export const compare = (
   }
 }
 
-/** Changed questions that people are shown. */
+/** Most changed questions shown to people. */
 const mostShown = 20
 
 const signed = (value: number): string => `${value < 0 ? "" : "+"}${value.toFixed(4)}`
@@ -136,7 +138,7 @@ const rendered = ({ after, before, changed, difference, questions, with: name }:
   ...(changed.length > mostShown ? [`  and ${changed.length - mostShown} more`] : [])
 ]
 
-/** A table of the modes of each configuration, and what changed. */
+/** A table of the modes of each configuration, and the changes. */
 export const renderGate = (report: GateReport) =>
   Effect.gen(function* () {
     const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
@@ -167,7 +169,7 @@ export const renderGate = (report: GateReport) =>
     const { against, baseline, questions, unanswerable } = report
     return [
       `${count(questions, "question")} of ${harmless(report.judgements)}` +
-        (unanswerable === 0 ? "" : `; ${unanswerable} left out, since nothing judged answers them`),
+        (unanswerable === 0 ? "" : `; ${unanswerable} left out because nothing judged answers them`),
       "",
       table.toString(),
       ...(against === undefined ? [] : rendered(against)),

@@ -22,7 +22,7 @@ export const GraphTopReport = Schema.Struct({
       name: Schema.String,
       kind: Schema.Literal("document", "entity"),
       source: Schema.optional(Schema.String),
-      rank: Schema.Finite.annotations({ description: "PageRank; all together are 1" })
+      rank: Schema.Finite.annotations({ description: "PageRank; the sum of all is 1" })
     })
   )
 }).annotations({ identifier: "GraphTopReport" })
@@ -30,7 +30,7 @@ export const GraphTopReport = Schema.Struct({
 const limit = (most: number, fallback: number) =>
   Flag.number("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most, whole: true })
 
-const out = Flag.file("output", { value: "FILE", summary: "Write to this file instead of the standard output" })
+const out = Flag.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
 const write = Effect.fnUntraced(function* (file: string | undefined, text: string) {
   const { note, print } = yield* Terminal
@@ -42,18 +42,18 @@ const write = Effect.fnUntraced(function* (file: string | undefined, text: strin
 const query = define(
   {
     name: "query",
-    summary: "Tell what the graph knows of a name",
+    summary: "Show what the graph knows about a name",
     positional: { name: "ENTITY", summary: "A name, a title, a symbol", min: 1, max: Infinity },
     flags: {
       collection: options.collection,
       hops: Flag.number("hops", {
         value: "N",
-        summary: "Neighbours so far away (default 1)",
+        summary: "Neighbours up to so many steps away (default 1)",
         min: 1,
         max: 3,
         whole: true
       }),
-      kind: Flag.choice("kind", { choices: Relation.literals, summary: "Neighbours by this relation alone" }),
+      kind: Flag.choice("kind", { choices: Relation.literals, summary: "Only neighbours by this relation" }),
       limit: limit(200, 20)
     },
     examples: ["clew graph query Ada Lovelace", "clew graph query git-rebase --hops 2 --kind links"]
@@ -91,7 +91,7 @@ const query = define(
 const path = define(
   {
     name: "path",
-    summary: "Show the shortest way from one name to another",
+    summary: "Show a shortest path between two names",
     positional: { name: "ENTITY", summary: "Two names, each quoted if it has several words", min: 2, max: 2 },
     flags: { collection: options.collection },
     examples: ['clew graph path "Hello Love" Tennessee']
@@ -112,7 +112,7 @@ const path = define(
         yield* printResult(
           GraphPath,
           found,
-          Effect.succeed(text.length === 0 ? "No way of six steps" : text.join("\n"))
+          Effect.succeed(text.length === 0 ? "No path of up to six steps" : text.join("\n"))
         )
       }).pipe(Effect.provide(engine.open("read")))
     })
@@ -121,7 +121,7 @@ const path = define(
 const top = define(
   {
     name: "top",
-    summary: "List the documents and names that most lead to (PageRank)",
+    summary: "List the most central documents and names (PageRank)",
     flags: { collection: options.collection, limit: limit(1000, 20) }
   },
   (flags) =>
@@ -183,9 +183,9 @@ const exported = define(
 const show = define(
   {
     name: "show",
-    summary: "Write the graph as a page to look at in a browser",
+    summary: "Write the graph as an HTML page for a browser",
     flags: { collection: options.collection, limit: limit(20_000, 5000), output: out },
-    details: ["The page needs nothing else: no network, no server. It shows the nodes of the highest PageRank."],
+    details: ["The page needs no network and no server. It shows the nodes with the highest PageRank."],
     examples: ["clew graph show --output graph.html"]
   },
   (flags) =>
@@ -202,7 +202,7 @@ const show = define(
 )
 
 export const graph = group(
-  define({ name: "graph", summary: "Make, ask and show the knowledge graph", flags: {} }, () =>
+  define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, () =>
     Effect.flatMap(Terminal, ({ print }) =>
       print("Use clew graph build, query, path, top, export or show; --help says more")
     )

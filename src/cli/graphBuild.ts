@@ -15,30 +15,30 @@ import { UsageError } from "./UsageError.ts"
 
 const Asked = Schema.Struct({
   model: Schema.String,
-  calls: Schema.Int.annotations({ description: "Passages that the model was asked about" }),
-  unusable: Schema.Int.annotations({ description: "Answers that were not what was asked for" }),
-  entities: Schema.Int.annotations({ description: "Names that it found in them" }),
-  relations: Schema.Int.annotations({ description: "What it read about two of them" })
+  calls: Schema.Int.annotations({ description: "Number of passages that the model was asked about" }),
+  unusable: Schema.Int.annotations({ description: "Number of answers that could not be used" }),
+  entities: Schema.Int.annotations({ description: "Number of names that it found in them" }),
+  relations: Schema.Int.annotations({ description: "Number of relations between two names" })
 })
 
 /** What `graph build --json` prints. */
 export const GraphBuildReport = Schema.Struct({
   collection: Schema.String,
-  added_chunks: Schema.Int.annotations({ description: "Passages that were not in the graph before" }),
+  added_chunks: Schema.Int.annotations({ description: "Number of passages that were not in the graph before" }),
   chunks: Schema.Int,
   linkage: Schema.Finite.annotations({ description: "Share of the documents that name or link another" }),
   llm: Schema.optional(Asked.annotations({ description: "With --llm" })),
   build_time_ms: Schema.Int
 }).annotations({ identifier: "GraphBuildReport" })
 
-/** What the linkage is, and what follows from it. */
+/** The linkage, and its effect on searches. */
 export const linkageText = (linkage: number): string =>
-  `${Math.round(linkage * 100)} % of the documents name or link another: by itself a search ` +
+  `${Math.round(linkage * 100)} % of the documents name or link another: by default a search ` +
   (linkage < linkageWanted
-    ? `leaves the graph alone (below ${linkageWanted * 100} %)`
-    : "goes along the graph where the query names something in it")
+    ? `does not use the graph (below ${linkageWanted * 100} %)`
+    : "uses the graph if the query names something in it")
 
-/** Asks the model about what it was not asked about yet, after saying how often that will be. */
+/** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
 const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
   const { asking } = yield* Graph
   const { err, note, noteInPlace } = yield* Terminal
@@ -46,8 +46,8 @@ const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: bool
   if (!quiet) {
     const known = plan.passages - plan.calls
     yield* note(
-      `clew: ${plan.model} will be asked ${count(plan.calls, "time")} at most, once about a passage` +
-        (known === 0 ? "" : `; of ${known} more it is known what it says`)
+      `clew: ${plan.model} will be called at most ${count(plan.calls, "time")}, once per passage` +
+        (known === 0 ? "" : `; the answers for ${known} more are known`)
     )
   }
   const nothing = { calls: 0, unusable: 0, entities: 0, relations: 0 }
@@ -66,37 +66,37 @@ const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: bool
 
 const askedText = ({ calls, entities, model, relations, unusable }: typeof Asked.Type): string =>
   `\nAsked ${model} ${count(calls, "time")}: ${count(entities, "name")}, ${count(relations, "relation")}.` +
-  (unusable === 0 ? "" : ` ${count(unusable, "answer")} could not be used; the next --llm asks for them again.`)
+  (unusable === 0 ? "" : ` ${count(unusable, "answer")} could not be used; the next run with --llm asks again.`)
 
 const model = Flag.text("model", {
   alias: "m",
   value: "NAME",
-  summary: "With --llm: model that reads, instead of the configured one"
+  summary: "With --llm: model that reads the passages, instead of the configured one"
 })
 
 export const build = define(
   {
     name: "build",
-    summary: "Bring into the graph what was indexed without it, or what a language model reads",
+    summary: "Add documents indexed without the graph, or relations that a language model reads",
     flags: {
       collection: options.collection,
       llm: Flag.toggle("llm", {
-        summary: "Have the language model of [llm] read every passage for names and relations as well"
+        summary: "Let the language model of [llm] read every passage for more names and relations"
       }),
       model,
       quiet: options.quiet
     },
     examples: ["clew graph build", "clew graph build --llm -m gemma3"],
     details: [
-      "Documents come into the graph as they are indexed; this is for those indexed before there was a graph, or with graph.enabled = false. Broken off, it goes on where it was the next time.",
-      "With --llm it says first how often the model will be asked. Names and relations that the passage does not have are left out. A passage is asked about once, and again when its words change."
+      "Indexing adds documents to the graph; this command adds those indexed before there was a graph, or with graph.enabled = false. If it is interrupted, the next run resumes.",
+      "With --llm it first says how often it will call the model. It drops names and relations that the passage does not support. The model reads a passage once, and again when its words change."
     ]
   },
   (flags) =>
     Effect.gen(function* () {
       const command = "clew graph build"
       if (flags.model !== undefined && !flags.llm) {
-        return yield* new UsageError({ command, detail: "--model names the model of --llm: give --llm as well" })
+        return yield* new UsageError({ command, detail: "--model requires --llm" })
       }
       if (flags.model === "") return yield* new UsageError({ command, detail: "--model must not be empty" })
       const engine = yield* Engine
@@ -109,7 +109,7 @@ export const build = define(
         const done = yield* Stream.runFoldEffect(graph.build(collection), { added: 0, seen: 0 }, (sum, step) =>
           Effect.gen(function* () {
             const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
-            if (isShown) yield* noteInPlace(`clew: ${count(next.seen, "passage")} looked at`)
+            if (isShown) yield* noteInPlace(`clew: ${count(next.seen, "passage")} checked`)
             return next
           })
         )

@@ -6,7 +6,7 @@ import type { Face } from "./terminal.ts"
 
 type Row = readonly [left: string, right: string]
 
-/** More choices than these are listed beside the summary. */
+/** If there are more choices than this, they are listed after the summary. */
 const inline = 3
 
 const flagRows = (flag: FlagInfo): ReadonlyArray<Row> => {
@@ -24,7 +24,7 @@ const positionalText = ({ max, min, name }: Positional): string => {
   return min === 0 ? `[${text}]` : text
 }
 
-/** Words put into lines of a width; a word that is wider stands alone. */
+/** Wraps words to a width; a longer word gets its own line. */
 const wrap = (text: string, width: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   let line = ""

@@ -11,7 +11,7 @@ import { Place, shown } from "./place.ts"
 import { type Colors, Terminal } from "./terminal.ts"
 import { wrapLine } from "./wrap.ts"
 
-/** Of a passage, this much is shown. */
+/** Characters of a passage that are shown. */
 const excerptCharacters = 400
 
 const oneLine = (text: string): string => harmless(text).replaceAll("\n", " ")
@@ -31,7 +31,7 @@ const marked = (text: string, spans: ReadonlyArray<TextSpan>, { end, start }: Te
   return shownText + harmless(text.slice(at, end))
 }
 
-/** A line without what makes it a heading, and without colours. */
+/** A line without heading marks and colours. */
 const bare = (line: string): string => {
   const words = stripVTControlCharacters(line)
     .trim()
@@ -43,14 +43,14 @@ const bare = (line: string): string => {
 
 const underline = /^\s*(?:={3,}|-{3,}|~{3,})\s*$/
 
-/** The documents of results alone, each once, best first. */
+/** The documents of the results, each once, best first. */
 export const renderFiles = (hits: ReadonlyArray<Hit>) =>
   Effect.map(Place, ({ cwd }) =>
     [...new Set(hits.map(({ document }) => oneLine(shown(cwd, document.source))))].join("\n")
   )
 
 /** The names that joined one passage to the next, from the query or a passage on. */
-/** The way by which the graph led to a passage. */
+/** The path by which the graph led to a passage. */
 export const way = (via: NonNullable<Hit["via"]>): string =>
   via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
 
@@ -70,7 +70,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
         const lines = marked(passage.text, spans, excerpt, colors)
           .split("\n")
           .filter((line) => line.trim() !== "")
-        // Title and headings stand above already.
+        // Title and headings are already shown above.
         const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
         while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
         const line = Math.min(passage.endLine, passage.startLine + newlines(passage.text.slice(0, excerpt.start)))

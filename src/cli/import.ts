@@ -12,10 +12,10 @@ import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { FileUnusable } from "./FileUnusable.ts"
 
-/** A longer line is no document of any use. */
+/** A longer line cannot be a useful document. */
 const longestLine = 512 * 1024 * 1024
 
-/** The lines of a file, compressed by gzip or not, as its first bytes tell. */
+/** The lines of a file; its first bytes tell whether it is compressed with gzip. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const head = Buffer.alloc(2)
   const opened = await fs.promises.open(file, "r")
@@ -52,11 +52,11 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 export const importIndex = define(
   {
     name: "import",
-    summary: "Store what clew export wrote",
-    positional: { name: "FILE", summary: "An export, compressed by gzip or not", min: 1, max: 1, paths: true },
+    summary: "Import what clew export wrote",
+    positional: { name: "FILE", summary: "An export, compressed with gzip or not", min: 1, max: 1, paths: true },
     flags: {},
     details: [
-      "Documents that are in the index already are replaced, others stay. Collections are made with the embedder they had; one that is there must have the same. Nothing is embedded."
+      "Replaces documents that are already in the index and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded."
     ],
     examples: ["clew import everything.jsonl.gz --db elsewhere.db"]
   },
@@ -67,7 +67,7 @@ export const importIndex = define(
       const engine = yield* Engine
       const cannot = (error: unknown) =>
         new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
-      // Before an index is made for it.
+      // Before an index is created for it.
       yield* Effect.try({ try: () => fs.accessSync(file, fs.constants.R_OK), catch: cannot })
       yield* Effect.gen(function* () {
         const { take } = yield* Transfer

@@ -50,7 +50,7 @@ import { watch } from "./watch.ts"
 import { why } from "./why.ts"
 
 const { command, spec } = group(
-  define({ name: "clew", summary: "finds the passage, and says where it stands", flags: {} }, () => Effect.void),
+  define({ name: "clew", summary: "find the passage that answers, with its source", flags: {} }, () => Effect.void),
   [
     indexPaths,
     update,
@@ -88,7 +88,7 @@ export const VersionReport = Schema.Struct({
   platform: Schema.String
 }).annotations({ identifier: "VersionReport" })
 
-/** Loaded when a command first opens the index, so that help and wrong usage load no database. */
+/** Loaded when a command first opens the index, so that help and usage errors load no database. */
 const app = Effect.promise(() => import("../App.ts"))
 
 const engine = Layer.effect(
@@ -148,7 +148,7 @@ const engine = Layer.effect(
   })
 )
 
-/** @effect/cli prints every error itself, in colours and with all that help says; here it is said once, and shortly. */
+/** @effect/cli prints every error itself, in colours and with the whole help; Clew prints it once, briefly. */
 const quietly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.consoleWith((console) => Effect.withConsole(effect, { ...console, error: () => Effect.void }))
 
@@ -200,7 +200,7 @@ export interface Start {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** The whole program, up to its exit code. Failures are reported in here; only interruption goes on. */
+/** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
 export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode> => {
   const invocation = read(spec, argv)
   const globals: Globals = Either.match(invocation, {

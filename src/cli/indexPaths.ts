@@ -40,7 +40,7 @@ const show = Effect.fnUntraced(function* (event: FileEvent) {
   })
 })
 
-/** What a run came to, for `--json` and for people. */
+/** The result of a run, for `--json` and for people. */
 export const reportOf = Effect.fnUntraced(function* (
   tally: Tally,
   run: { readonly collection: IndexReport["collection"]; readonly dryRun: boolean },
@@ -80,7 +80,7 @@ export const reportOf = Effect.fnUntraced(function* (
 export const indexPaths = define(
   {
     name: "index",
-    summary: "Index files and folders, what changed since the last time",
+    summary: "Index what is new or changed in files and folders",
     positional: {
       name: "PATH",
       summary: "File or folder; - is a document on standard input",
@@ -105,8 +105,8 @@ export const indexPaths = define(
       "curl -s https://example.org | clew index - --source https://example.org"
     ],
     details: [
-      "Files named in .gitignore and .clewignore, hidden and binary ones, lock files and generated ones are skipped; --include brings the last two. A file or record that fails is reported, and the rest goes on; the exit code is then 1.",
-      "Ctrl-C stops at a safe point: what was indexed stays, and a second run goes on from there."
+      "Skips files named in .gitignore and .clewignore, hidden and binary files, lock files and generated files; --include brings the last two back. If a file or record fails, it is reported, the rest is indexed, and the exit code is 1.",
+      "Ctrl-C stops at a safe point: what was indexed stays, and the next run resumes from there."
     ]
   },
   (flags, named) =>
@@ -118,9 +118,7 @@ export const indexPaths = define(
         return yield* wrong("--source names the document on standard input: give - as a PATH, or leave it out")
       }
       if (fromInput && named.length === 1 && (flags.prune || flags.include.length > 0 || flags.exclude.length > 0)) {
-        return yield* wrong(
-          "--prune, --include and --exclude are about folders: leave them out, or give a PATH beside -"
-        )
+        return yield* wrong("--prune, --include and --exclude apply to folders: leave them out, or add a PATH to -")
       }
       if (flags.quiet && flags.verbose) return yield* wrong("--quiet and --verbose: choose one")
       const run = {
@@ -133,7 +131,7 @@ export const indexPaths = define(
         nameUnchanged: flags.verbose,
         dryRun: flags.dryRun
       }
-      // Of paths that are all mistyped nothing comes, and no index either.
+      // If all paths are mistyped, create no index.
       const isMistyped = !fromInput && !run.paths.some((file) => existsSync(file))
       const isPreview = run.dryRun || isMistyped
       if (fromInput && terminal.isInteractive) yield* terminal.note("clew: reading standard input; Ctrl-D ends it")
@@ -155,7 +153,7 @@ export const indexPaths = define(
         yield* Effect.onInterrupt(watched, () => IndexText.showInterrupted(tally))
 
         const changed = tally.created + tally.updated + tally.deleted.documents
-        // Nobody else may come to do it.
+        // No later process may come to do it.
         if (!run.dryRun && changed > 0) yield* (yield* UpkeepStore).settle()
         const report = yield* reportOf(tally, run, (yield* Clock.currentTimeMillis) - started)
         if (globals.json) yield* (flags.verbose ? printLine : printJson)(IndexReport, report)

@@ -13,7 +13,7 @@ const words = { created: "new", updated: "changed", unchanged: "unchanged" } as 
 const at = (cwd: string, file: string, line: number | undefined) =>
   `${shown(cwd, file)}${line === undefined ? "" : `:${line}`}`
 
-/** A line for each document, and for each file that was passed over. */
+/** A line for each document, and for each skipped file. */
 export const showEvent = Effect.fnUntraced(function* (event: FileEvent, cwd: string) {
   const { print } = yield* Terminal
   if (event._tag === "Indexed") {
@@ -24,7 +24,7 @@ export const showEvent = Effect.fnUntraced(function* (event: FileEvent, cwd: str
   }
 })
 
-/** Failures to list by name; the rest is counted. */
+/** How many failures are listed; the rest is counted. */
 const listed = 20
 
 export const showFailures = Effect.fnUntraced(function* (report: IndexReport, cwd: string) {
@@ -64,18 +64,16 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
   if (report.skipped > 0) yield* print(`Skipped: ${skips(report)}`)
   if (report.deleted_documents > 0) {
     yield* print(
-      `${report.dry_run ? "Would forget" : "Forgot"} ${count(report.deleted_documents, "document")} whose text is gone`
+      `${report.dry_run ? "Would forget" : "Forgot"} ${count(report.deleted_documents, "document")} whose text no longer exists`
     )
   }
   const lost = [
-    ...(report.files_gone === 0
-      ? []
-      : [`${count(report.files_gone, "file")} indexed before ${are(report.files_gone)} gone`]),
+    ...(report.files_gone === 0 ? [] : [`${count(report.files_gone, "indexed file")} ${are(report.files_gone)} gone`]),
     ...(report.files_ignored === 0
       ? []
-      : [`${count(report.files_ignored, "file")} indexed before ${are(report.files_ignored)} ignored by now`])
+      : [`${count(report.files_ignored, "indexed file")} ${are(report.files_ignored)} now ignored`])
   ]
-  if (lost.length > 0) yield* print(`${lost.join(", ")}: --prune forgets what came from there`)
+  if (lost.length > 0) yield* print(`${lost.join(", ")}: --prune forgets their documents`)
   yield* print(
     `Collection ${report.collection} of ${report.database}, vectors by ${describeEmbedder(report.embedding)}`
   )
@@ -84,7 +82,7 @@ export const showReport = Effect.fnUntraced(function* (report: IndexReport) {
 export const showInterrupted = (tally: Tally) =>
   Effect.flatMap(Terminal, ({ isOutputGone, note }) =>
     Effect.unlessEffect(
-      note(`clew: interrupted; ${count(tally.documents, "document")} done, the same command goes on from there`),
+      note(`clew: interrupted; ${count(tally.documents, "document")} done; the same command resumes from there`),
       isOutputGone
     )
   )

@@ -12,12 +12,12 @@ import { FileUnusable } from "./FileUnusable.ts"
 /** What `init --json` prints. */
 export const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
 
-const head = `# Clew's configuration, read by every command in this folder. Each key stands here with its default: take the # away and
-# change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint) counts only in a file that is named
-# by --config, or in ~/.config/clew/config.toml. docs/configuration.md says more.
+const head = `# Clew's configuration, read by every command in this folder. Each key is here with its default: remove the # and
+# change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint) is allowed only in a
+# file that you name with --config, or in ~/.config/clew/config.toml. See docs/configuration.md.
 `
 
-/** The reference with every key commented out, under a head for who edits it. */
+/** The reference with every key commented out, under a head for whoever edits it. */
 export const commented = (reference: string): string => {
   const body = reference.replace(/^(?:#.*\n)+/, "")
   return head + body.replace(/^(?![#[\s])(.+)$/gm, "# $1")
@@ -28,7 +28,7 @@ export const init = define(
     name: "init",
     summary: "Write a clew.toml with every key, its default and what it does",
     positional: { name: "FILE", summary: "File to write (default: clew.toml)", min: 0, max: 1, paths: true },
-    flags: { force: Flag.toggle("force", { summary: "Write it also where there is one already" }) },
+    flags: { force: Flag.toggle("force", { summary: "Overwrite an existing file" }) },
     examples: ["clew init", "clew init ~/.config/clew/config.toml"]
   },
   ({ force }, [given = "clew.toml"]) =>
@@ -42,7 +42,7 @@ export const init = define(
           new FileUnusable({
             message:
               (error as NodeJS.ErrnoException).code === "EEXIST"
-                ? `${shown(cwd, file)} is there already; --force writes over it`
+                ? `${shown(cwd, file)} already exists; --force overwrites it`
                 : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
           })
       })

@@ -23,8 +23,8 @@ const Rank = Schema.optional(Schema.Int)
 
 /** What `judge --json` prints. */
 export const JudgeReport = Schema.Struct({
-  judgements: Schema.String.annotations({ description: "The file that they are in" }),
-  saved: Schema.Int.annotations({ description: "Judgements added to it" }),
+  judgements: Schema.String.annotations({ description: "The file of judgements" }),
+  saved: Schema.Int.annotations({ description: "Judgements added to that file" }),
   questions: Schema.Array(
     Schema.Struct({
       query: Schema.String,
@@ -42,15 +42,15 @@ export const JudgeReport = Schema.Struct({
             vector: Rank,
             "hybrid rrf": Rank,
             "hybrid score": Rank
-          }).annotations({ description: "Its place in each mode that found it" }),
-          grade: Schema.optional(Schema.Int.annotations({ description: "As it was judged" }))
+          }).annotations({ description: "Its rank in each mode that found it" }),
+          grade: Schema.optional(Schema.Int.annotations({ description: "Its grade, if it was judged" }))
         })
-      ).annotations({ description: `The best of ${judgedModes.length} modes together` })
+      ).annotations({ description: `The best passages of ${judgedModes.length} modes together` })
     })
   )
 }).annotations({ identifier: "JudgeReport" })
 
-const help = "0 does not answer, 1 has to do with it, 2 answers in part, 3 answers; s passes over, q ends"
+const help = "0 does not answer, 1 is related, 2 answers in part, 3 answers; s skips, q quits"
 
 /** `SOURCE=GRADE` or `SOURCE:FROM-TO=GRADE`. */
 const parseGrade = (query: string, text: string): Judgement | undefined => {
@@ -62,7 +62,7 @@ const parseGrade = (query: string, text: string): Judgement | undefined => {
   return Schema.is(Judgement)(judgement) ? judgement : undefined
 }
 
-/** A judgement that means the same where somebody else has the files. */
+/** A judgement with a source that also fits where somebody else keeps the files. */
 const judgementOf = (cwd: string, query: string, { hit }: Pooled, grade: number): Judgement => ({
   query,
   source: shown(cwd, hit.document.source),
@@ -71,7 +71,7 @@ const judgementOf = (cwd: string, query: string, { hit }: Pooled, grade: number)
   end_line: hit.passage.endLine
 })
 
-/** The whole passage, with nothing of how it was ranked. */
+/** The whole passage, without its ranks. */
 const rendered = Effect.fnUntraced(function* (query: string, { hit: { document, passage } }: Pooled, place: string) {
   const { cwd } = yield* Place
   const { colors } = (yield* Terminal).out
@@ -87,7 +87,10 @@ const rendered = Effect.fnUntraced(function* (query: string, { hit: { document, 
   ].join("\n")
 })
 
-/** Shows what is not judged yet, one by one, and saves each grade as it is given; how many, and whether it was ended. */
+/**
+ * Shows passages not judged yet, one by one, and saves each grade at once; gives the number saved, and whether the user
+ * quit.
+ */
 const ask = Effect.fnUntraced(function* (
   file: string,
   query: string,
@@ -118,10 +121,10 @@ const ask = Effect.fnUntraced(function* (
 export const judge = define(
   {
     name: "judge",
-    summary: "Judge what searches find for a question, to measure them by",
+    summary: "Judge search results for a question, to measure quality by",
     positional: {
       name: "QUESTION",
-      summary: "The question; without one, what is new for those judged before",
+      summary: "The question; without one, all questions judged before",
       min: 0,
       max: Infinity
     },
@@ -139,8 +142,8 @@ export const judge = define(
       "clew judge --from scifact --judgements scifact.judgements.jsonl"
     ],
     details: [
-      "Shows the best passages of every mode together, without their ranks, and takes a key for each: 0 does not answer, 1 has to do with it, 2 answers in part, 3 answers; s passes over it, q ends. Each grade is saved at once, and what was judged is not asked again. Where standard input is no terminal, its characters are the keys.",
-      "With --json it asks nothing and prints the passages; --grade saves a grade without asking. Judgements are JSON Lines: docs/quality.md tells how. Measure by them with clew benchmark --judgements FILE."
+      "Shows the best passages of every mode together, without their ranks, and takes a key for each: 0 does not answer, 1 is related, 2 answers in part, 3 answers; s skips, q quits. Each grade is saved at once, and no passage is asked about twice. If standard input is not a terminal, its characters are the keys.",
+      "With --json it prints the passages and asks nothing; --grade saves a grade without asking. docs/quality.md describes the file of judgements. Measure with it: clew benchmark --judgements FILE."
     ]
   },
   (flags, words) =>
@@ -151,7 +154,7 @@ export const judge = define(
       const asked = words.join(" ")
       if (asked.trim() !== "" && !Schema.is(QueryText)(asked)) return yield* wrong("QUESTION is too long")
       if (flags.from !== undefined && asked !== "") return yield* wrong("--from takes no QUESTION")
-      if (asked === "" && flags.grade.length > 0) return yield* wrong("--grade wants a QUESTION")
+      if (asked === "" && flags.grade.length > 0) return yield* wrong("--grade requires a QUESTION")
       const given = yield* Effect.forEach(flags.grade, (text) => {
         const judgement = parseGrade(asked, text)
         return judgement === undefined
@@ -222,7 +225,7 @@ export const judge = define(
 const identityOf = ({ end_line: end, grade, query, source, start_line: start }: Judgement): string =>
   JSON.stringify([query, source, start, end, grade])
 
-/** Judgements with more of them after them. */
+/** Judgements followed by newer ones. */
 const merged = (
   before: ReadonlyArray<JudgedQuestion>,
   given: ReadonlyArray<Judgement>

@@ -1,12 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 
-/** Ctrl-C and Ctrl-D of a terminal whose keys come one by one. */
+/** Ctrl-C and Ctrl-D of a terminal in raw mode. */
 const ends = new Set(["\u0003", "\u0004"])
 
 /**
- * The next key, as it is pressed where standard input is a terminal, else its next character that is no space; undefined
- * at the end.
+ * The next key if standard input is a terminal, else its next character that is not white space; undefined at the end.
  */
 export const keys = Effect.gen(function* () {
   const { stdin } = process

@@ -4,12 +4,12 @@ import { packagedModel } from "../packaged/model.ts"
 import { Store } from "../Store.ts"
 import { isEnglish } from "../text/language.ts"
 
-/** Passages that are looked at, spread over the collection. */
+/** How many passages are sampled, spread over the collection. */
 const sampled = 100
-/** Passages that tell anything, without which nothing is said. */
+/** How many passages of a known language are needed for a warning. */
 const least = 3
 
-/** What to say where most of a collection is not in the one language that the packaged model knows. */
+/** A warning if most of a collection is not in English, the only language of the packaged model. */
 export const foreignTexts = Effect.fn("cli.foreignTexts")(function* (
   collection: CollectionName,
   embedder: Pick<EmbedderIdentity, "backend" | "model">
@@ -22,5 +22,5 @@ export const foreignTexts = Effect.fn("cli.foreignTexts")(function* (
   const foreign = told.filter((english) => !english).length
   return told.length < least || foreign <= told.length / 2
     ? undefined
-    : `about ${Math.round((100 * foreign) / told.length)} % of collection ${collection} is not English, which is all that the packaged model knows: it is found by its words alone; for its meaning, pull a multilingual model (\`ollama pull bge-m3\`), set embedding.backend = "ollama" and embedding.model = "bge-m3", and run \`clew reindex\``
+    : `about ${Math.round((100 * foreign) / told.length)} % of collection ${collection} is not English, the only language of the packaged model: only keyword search finds it. To search it by meaning, pull a multilingual model (\`ollama pull bge-m3\`), set embedding.backend = "ollama" and embedding.model = "bge-m3", and run \`clew reindex\``
 })

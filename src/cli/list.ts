@@ -21,13 +21,13 @@ import { widthOf, wrapLine } from "./wrap.ts"
 export const ListReport = Schema.Struct({
   documents: Schema.Array(
     Schema.Struct({
-      source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+      source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
       doc_id: Schema.String,
       title: Schema.optional(Schema.String),
       collection: Schema.String,
       chunks: Schema.Int,
       characters: Schema.Int.annotations({ description: "UTF-16 units up to the end of the last passage" }),
-      format: Schema.String.annotations({ description: "The ending of its name; text where it has none" }),
+      format: Schema.String.annotations({ description: "Its file name extension; text if it has none" }),
       indexed_at: Schema.Int.annotations({ description: "Milliseconds since 1970" })
     })
   )
@@ -48,7 +48,7 @@ const orders = {
   indexed: (a: Row, b: Row) => b.indexedAt - a.indexedAt
 } as const
 
-/** A glob, or a file or folder of that name, as stored or from where you stand. */
+/** A glob, or a file or folder of that name, as stored or relative to the working directory. */
 const globs = (cwd: string, glob: string): ReadonlyArray<string> =>
   [...new Set([glob, path.resolve(cwd, glob)])].flatMap((each) =>
     /[*?]/.test(glob) ? [each] : [each, `${each.replace(/\/$/, "")}/*`]
@@ -62,7 +62,7 @@ const dayAndTime = (ms: number): string => {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-/** A row a document under its columns' names; where a terminal is too narrow for that, its source and the rest below. */
+/** One row per document under column names; if the terminal is too narrow, the source with the rest below. */
 export const tableOf = (
   rows: ReadonlyArray<Row>,
   { cwd, out, several }: { readonly several: boolean; readonly out: Face; readonly cwd: string }
@@ -97,7 +97,7 @@ export const list = define(
   {
     name: "list",
     summary: "List the documents of the index",
-    positional: { name: "GLOB", summary: "Only sources that match, or a folder", min: 0, max: 1 },
+    positional: { name: "GLOB", summary: "List only sources that match, or a folder", min: 0, max: 1 },
     flags: {
       collection: options.searchedCollection,
       sort: Flag.choice("sort", {
@@ -107,7 +107,7 @@ export const list = define(
     },
     examples: ["clew list", "clew list 'docs/*.md' --sort size", "clew list --json | jq -r '.documents[].source'"],
     details: [
-      "Shows passages, characters, format, when it was indexed, and the source. Exits with 3 where there is none."
+      "Shows each document's passages, characters, format, time of indexing and source. Exits with 3 if there is none."
     ]
   },
   ({ collection, sort = "source" }, [glob]) =>
@@ -146,7 +146,7 @@ export const list = define(
           yield* print(tableOf(rows, { several, out, cwd }))
         }
         if (rows.length === 0) {
-          if (!globals.json) yield* note("clew: no document")
+          if (!globals.json) yield* note("clew: no documents")
           return yield* stop(exitCode.nothingFound)
         }
       }).pipe(Effect.provide(engine.open("read")))

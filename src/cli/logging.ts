@@ -6,17 +6,17 @@ import { harmless } from "./harmless.ts"
 
 type Log = LogConfig["Type"]
 
-/** Names of files and texts of others come into log lines too. */
+/** Log lines may contain file names and texts from elsewhere. */
 const clean = (message: unknown): unknown =>
   typeof message === "string" ? harmless(message) : Array.isArray(message) ? message.map(clean) : message
 
-/** Writes log lines on standard error, in the configured looks. */
+/** Writes log lines to standard error in the configured format. */
 export const loggerOf = (format: Log["format"], colors: boolean): Logger.Logger<unknown, void> =>
   format === "json"
     ? Logger.withConsoleError(Logger.jsonLogger)
     : Logger.mapInput(Logger.prettyLogger({ stderr: true, colors }), clean)
 
-/** Log lines on standard error, the least and their looks as configured. */
+/** Logs to standard error, with the configured level and format. */
 export const logging = ({ format, level }: Log, colors: boolean) =>
   Layer.merge(Logger.replace(Logger.defaultLogger, loggerOf(format, colors)), Logger.minimumLogLevel(levels[level]))
 

@@ -39,7 +39,7 @@ const serve = define(
         selectTools(filter, readOnly, glance?.joined),
         (detail) => new UsageError({ detail, command: "clew mcp" })
       )
-      // Read at the start, so that a mistake in it ends the start as a mistake in a flag does.
+      // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
       const { server, store } = yield* engine.settings
       const { cwd } = yield* Place
       const watched = yield* watchedBy("clew mcp", { watch, readOnly: readOnly || server.readOnly })
@@ -57,7 +57,7 @@ const serve = define(
           )
         )
       )
-      // Loaded here, since no other command needs the SDK.
+      // Loaded lazily, since no other command needs the SDK.
       const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
       const { err } = yield* Terminal
       const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, err.colors.isColorSupported)

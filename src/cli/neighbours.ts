@@ -4,10 +4,10 @@ import type { Check } from "../model/Check.ts"
 import { harmless } from "./harmless.ts"
 import { attempt } from "./surroundings.ts"
 
-/** Processes looked at. */
+/** How many processes are checked. */
 const most = 10_000
 
-/** What a process is: of a script its own name and its first word, such as `clew serve`. */
+/** The name of a process; for a script, its own name and first word, such as `clew serve`. */
 const nameOf = (pid: string): string => {
   const [program = "", ...args] = (attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").split("\0")
   const name = path.basename(program)
@@ -15,7 +15,7 @@ const nameOf = (pid: string): string => {
   return harmless(script === "" ? name : `${path.basename(script)} ${command}`.trim()) || "a process"
 }
 
-/** Other processes that have one of the files open, by what Linux tells of those that this user may see; none elsewhere. */
+/** Other processes that have one of the files open, as far as Linux shows them to this user; none on other systems. */
 const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
   (attempt(() => fs.readdirSync("/proc")) ?? [])
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -26,7 +26,7 @@ const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
       return [`${nameOf(pid)} (${pid})`]
     })
 
-/** Who else has the index open. */
+/** Other processes that have the index open. */
 export const neighbours = (file: string): ReadonlyArray<Check> => {
   if (process.platform !== "linux") return []
   const whole = attempt(() => fs.realpathSync(file)) ?? file
@@ -38,7 +38,7 @@ export const neighbours = (file: string): ReadonlyArray<Check> => {
       detail:
         found.length === 0
           ? "no other process of yours has the index open"
-          : `these have the index open too: ${found.slice(0, 5).join(", ")}${found.length > 5 ? ` and ${found.length - 5} more` : ""}`
+          : `other processes have the index open: ${found.slice(0, 5).join(", ")}${found.length > 5 ? ` and ${found.length - 5} more` : ""}`
     }
   ]
 }

@@ -8,7 +8,7 @@ import * as Flag from "./flag.ts"
 
 const collectionRule = "1 to 64 letters, digits, '.', '_' or '-', starting with a letter or digit"
 
-/** A collection's name, or what is allowed. */
+/** A collection's name, or what would be allowed. */
 export const decodeCollection: Flag.Decode<CollectionName> = (text) =>
   Either.mapLeft(Schema.decodeUnknownEither(CollectionName)(text), () => collectionRule)
 
@@ -17,26 +17,26 @@ const decodeDocumentId: Flag.Decode<DocumentId> = (text) =>
 
 /** Understood by every command, before and after its name. */
 export const globalFlags = {
-  config: Flag.file("config", { value: "FILE", summary: "Configuration file (else ./clew.toml, then the user's)" }),
+  config: Flag.file("config", { value: "FILE", summary: "Configuration file (default: ./clew.toml, then the user's)" }),
   db: Flag.file("db", { value: "FILE", summary: "Index to work on" }),
   json: Flag.toggle("json", { summary: "Print the result as JSON" })
 } as const
 
-/** Flags that @effect/cli brings along. */
+/** Flags that @effect/cli provides. */
 export const builtIns = {
   logLevel: {
     name: "log-level",
     value: "LEVEL",
     choices: ["all", "trace", "debug", "info", "warning", "error", "fatal", "none"],
-    summary: "The least that is logged"
+    summary: "The lowest level that is logged"
   },
-  help: { name: "help", alias: "h", summary: "Show this" },
+  help: { name: "help", alias: "h", summary: "Show this help" },
   version: { name: "version", alias: "V", summary: "Show the version" },
   completions: {
     name: "completions",
     value: "SHELL",
     choices: ["bash", "fish", "zsh"],
-    summary: "Print a script that makes a shell complete commands and flags"
+    summary: "Print a script that completes commands and flags in a shell"
   }
 } as const satisfies Record<string, Flag.FlagInfo>
 
@@ -46,7 +46,7 @@ export const everywhere: ReadonlyArray<Flag.FlagInfo> = [...Object.values(global
 export const searchedCollection = Flag.text("collection", {
   alias: "c",
   value: "NAME",
-  summary: "Search this collection alone (default: all of them)",
+  summary: "Search only this collection (default: all)",
   decode: decodeCollection
 })
 
@@ -59,7 +59,7 @@ export const collection = Flag.text("collection", {
 
 export const watch = Flag.repeated("watch", {
   value: "PATH",
-  summary: "Index this file or folder and follow its changes beside answering (default: watch.paths)"
+  summary: "Index this file or folder and follow its changes while serving (default: watch.paths)"
 })
 
 export const topK = Flag.number("top-k", {
@@ -71,33 +71,33 @@ export const topK = Flag.number("top-k", {
 })
 
 export const hybrid = Flag.either("hybrid", {
-  summary: "Search by words and by meaning, fused (default)",
+  summary: "Fuse search by words and by meaning (default)",
   negation: "no-hybrid",
   negated: "Search by meaning only"
 })
 
 export const alpha = Flag.number("alpha", {
   value: "WEIGHT",
-  summary: "Weight of meaning against words: 0 is words only, 1 meaning only",
+  summary: "Weight of meaning against words: 0 is only words, 1 only meaning",
   ...limits.alpha
 })
 
 export const minRelevance = Flag.number("min-relevance", {
   value: "SHARE",
-  summary: "Leave out what is less likely to answer, 0 to 1",
+  summary: "Leave out passages less likely than this to answer, 0 to 1",
   ...limits.minRelevance
 })
 
 export const fusion = Flag.choice("fusion", {
   choices: Fusion.literals,
-  summary: "Fuse the ranks of both ways of searching (rrf) or their scores (score)"
+  summary: "Fuse the ranks of both searches (rrf) or their scores (score)"
 })
 
-/** Whether a search goes on along the graph. */
+/** Whether a search uses the graph. */
 export const graph = Flag.choice("graph", {
   choices: ["true", "false", "auto"],
   summary:
-    "From the sixth place on, show what the knowledge graph joins to the best (default: search.graph, which is auto)"
+    "Fill ranks from the sixth on with passages that the knowledge graph joins to the best (default: search.graph, which is auto)"
 })
 
 export const filter = Flag.repeated("filter", {
@@ -107,7 +107,7 @@ export const filter = Flag.repeated("filter", {
 })
 
 export const explain = Flag.toggle("explain", {
-  summary: "Show how each score came about, and how long the stages took"
+  summary: "Show how each score was computed, and how long each stage took"
 })
 
 export const model = Flag.text("model", {
@@ -119,36 +119,39 @@ export const model = Flag.text("model", {
 export const temperature = Flag.number("temperature", {
   alias: "t",
   value: "X",
-  summary: "0 is nearly the same answer each time, higher is freer",
+  summary: "Randomness of the answer; 0 gives nearly the same answer each time",
   ...limits.temperature
 })
 
 export const maxTokens = Flag.number("max-tokens", {
   value: "N",
-  summary: "Longest prompt; the lowest ranks are left out to keep to it",
+  summary: "Longest prompt; the lowest ranks are left out to fit",
   ...limits.maxTokens,
   whole: true
 })
 
-export const include = Flag.repeated("include", { value: "GLOB", summary: "Only files that match" })
+export const include = Flag.repeated("include", { value: "GLOB", summary: "Index only matching files" })
 
-export const exclude = Flag.repeated("exclude", { value: "GLOB", summary: "No files or folders that match" })
+export const exclude = Flag.repeated("exclude", { value: "GLOB", summary: "Skip matching files and folders" })
 
 export const source = Flag.text("source", { value: "NAME", summary: "Source of the document on standard input" })
 
-export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone, or ignored by now" })
+export const prune = Flag.toggle("prune", { summary: "Forget documents whose files are gone or now ignored" })
 
 export const pruneAll = Flag.toggle("prune-all", {
-  summary: "At the start, forget also what is missing or has lost most of its files"
+  summary: "In the first scan, also forget paths that are missing or have lost most of their files"
 })
 
 export const rehash = Flag.toggle("rehash", {
-  summary: "Read every file, also one whose size and times are as they were"
+  summary: "Read every file, even if its size and times are unchanged"
 })
 
-export const dryRun = Flag.toggle("dry-run", { alias: "n", summary: "Tell what would be done, and do nothing" })
+export const dryRun = Flag.toggle("dry-run", { alias: "n", summary: "Show what would be done, and do nothing" })
 
-export const verbose = Flag.toggle("verbose", { alias: "v", summary: "A line for each document and skipped file" })
+export const verbose = Flag.toggle("verbose", {
+  alias: "v",
+  summary: "Print a line for each document and skipped file"
+})
 
 export const quiet = Flag.toggle("quiet", { alias: "q", summary: "No progress and no summary" })
 
@@ -167,7 +170,7 @@ export const datasets = Flag.repeated("dataset", {
 
 export const minNdcg = Flag.number("min-ndcg", {
   value: "X",
-  summary: "Exit with 4 if the configured hybrid search stays below this nDCG@10",
+  summary: "Exit with 4 if the nDCG@10 of the configured hybrid search is lower",
   min: 0,
   max: 1
 })
@@ -182,23 +185,23 @@ export const queries = Flag.number("queries", {
 
 export const seed = Flag.number("seed", {
   value: "N",
-  summary: "Another seed takes other queries from the index, or other samples of those judged (default: 1)",
+  summary: "Seed that selects queries of the index, or samples of the judged ones (default: 1)",
   min: 0,
   max: 2 ** 31 - 1,
   whole: true
 })
 
-export const files = Flag.toggle("files", { alias: "l", summary: "Name the documents alone, each once" })
+export const files = Flag.toggle("files", { alias: "l", summary: "List documents instead of passages, each once" })
 
 export const judgementFile = Flag.file("judgements", {
   value: "FILE",
-  summary: "Where judgements are (default: store.judgements, or beside the index)"
+  summary: "File of judgements (default: store.judgements, or beside the index)"
 })
 
 export const pooled = Flag.number("top-k", {
   alias: "k",
   value: "N",
-  summary: "Passages taken of each mode, 1 to 100 (default: 10)",
+  summary: "Passages to take from each mode, 1 to 100 (default: 10)",
   ...limits.topK,
   whole: true
 })
@@ -210,7 +213,7 @@ export const grades = Flag.repeated("grade", {
 
 export const fromDataset = Flag.text("from", {
   value: "DIR",
-  summary: "Save what a dataset in BEIR layout judges"
+  summary: "Save the judgements of a dataset in BEIR layout"
 })
 
 export const gate = Flag.file("judgements", {
@@ -220,15 +223,15 @@ export const gate = Flag.file("judgements", {
 
 export const against = Flag.file("against", {
   value: "FILE",
-  summary: "Measure with another configuration file too, side by side"
+  summary: "Also measure with another configuration file, side by side"
 })
 
 export const baseline = Flag.file("baseline", {
   value: "FILE",
-  summary: "Compare with what was saved there; exit with 1 if it has become worse"
+  summary: "Compare with the figures saved there; exit with 1 if they got worse"
 })
 
-export const save = Flag.toggle("save", { summary: "Save what is measured as --baseline" })
+export const save = Flag.toggle("save", { summary: "Save the figures as --baseline" })
 
 export const tolerance = Flag.number("tolerance", {
   value: "X",

@@ -4,7 +4,7 @@ import { escaped } from "./harmless.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 
-/** A result as JSON: on one line, but for a reader at a terminal. */
+/** A result as JSON: on one line, or indented in a terminal. */
 export const printJson = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Effect.gen(function* () {
     const { out, print } = yield* Terminal
@@ -15,7 +15,7 @@ export const printJson = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
 export const printLine = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Effect.flatMap(Terminal, ({ print }) => print(escaped(JSON.stringify(Schema.encodeSync(schema)(value)))))
 
-/** A result as JSON where `--json` asks for it, else as text for people. */
+/** A result as JSON with `--json`, else as text for people. */
 export const printResult = <A, I, E, R>(schema: Schema.Schema<A, I>, value: A, text: Effect.Effect<string, E, R>) =>
   Effect.gen(function* () {
     const { globals } = yield* Place

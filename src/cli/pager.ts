@@ -4,7 +4,7 @@ import { forTerminal } from "./harmless.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 
-/** Prints a long text through $PAGER where someone reads it on a terminal; else, or where that fails, as it is. */
+/** Prints a long text through $PAGER in a terminal; elsewhere, or if that fails, directly. */
 export const page = Effect.fnUntraced(function* (text: string, rows = process.stdout.rows ?? 24) {
   const { env } = yield* Place
   const { out, print } = yield* Terminal
@@ -13,9 +13,9 @@ export const page = Effect.fnUntraced(function* (text: string, rows = process.st
   const shown = yield* Effect.async<boolean>((resume) => {
     const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"] })
     child.on("error", () => resume(Effect.succeed(false)))
-    // A shell says by 127 that it knows no such program.
+    // Exit code 127: the shell knows no such program.
     child.on("close", (code) => resume(Effect.succeed(code !== 127)))
-    // Who leaves the pager early has seen enough.
+    // The user may quit the pager early.
     child.stdin.on("error", () => {})
     child.stdin.end(`${forTerminal(text, out.colors.isColorSupported)}\n`)
     return Effect.sync(() => child.kill())

@@ -13,7 +13,10 @@ export class Place extends Context.Tag("clew/cli/Place")<
   }
 >() {}
 
-/** A path shown from where you stand, unless that is longer; what is no absolute path stays as it is, but on one line. */
+/**
+ * A path relative to the working directory, unless that is longer; anything but an absolute path stays as it is, on one
+ * line.
+ */
 export const shown = (cwd: string, source: string): string => {
   const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
   return harmless(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")

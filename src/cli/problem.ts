@@ -1,7 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 
-/** What went wrong, as RFC 9457 has it; what `--json` prints on standard error. */
+/** An error as a problem object of RFC 9457; `--json` prints it on standard error. */
 export const Problem = Schema.Struct({
   type: Schema.String,
   title: Schema.String,
@@ -14,7 +14,7 @@ export type Problem = typeof Problem.Type
 const words = (tag: string): string =>
   tag.replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/(?<=.)[A-Z]/g, (c) => c.toLowerCase())
 
-/** A problem out of what an effect failed with. */
+/** The problem for the cause of a failed effect. */
 export const problemOf = (cause: Cause.Cause<unknown>): Problem => {
   const error = Cause.squash(cause)
   const isExpected = Cause.failureOption(cause)._tag === "Some"

@@ -8,7 +8,7 @@ import { bytesText, count, durationText, numberText } from "./output.ts"
 import type { Tally } from "./tally.ts"
 import { Terminal } from "./terminal.ts"
 
-/** The size of all that a walk finds, as far as it has come. */
+/** The size of all files that a walk has found so far. */
 interface Total {
   bytes: number
   complete: boolean
@@ -36,7 +36,7 @@ const left = (tally: Tally, total: Total, ms: number): string => {
   return `, ${durationText((ms * Math.max(0, total.bytes - done(tally))) / done(tally))} left`
 }
 
-/** Redraws a line at the foot of the terminal until it is interrupted, and takes it away then. */
+/** Redraws the last line of the terminal until it is interrupted, then removes it. */
 const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
   const { default: Progress } = yield* Effect.promise(() => import("cli-progress"))
   const total: Total = { bytes: 0, complete: false }
@@ -63,7 +63,7 @@ const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
   yield* Clock.currentTimeMillis.pipe(
     Effect.tap((now) =>
       Effect.sync(() => {
-        // What is there to come is not known yet: a bar that went back would lie less, but read worse.
+        // The total is not known yet: a bar that goes backwards would be more accurate, but confusing.
         shown.setTotal(Math.max(1, total.complete ? total.bytes : 2 * total.bytes, done(tally)))
         shown.update(done(tally), payload(now - started))
       })
@@ -72,7 +72,7 @@ const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
   )
 })
 
-/** Says now and then how far it has come. */
+/** Prints progress every few seconds. */
 const lines = Effect.fnUntraced(function* (tally: Tally) {
   const { note } = yield* Terminal
   const started = yield* Clock.currentTimeMillis
@@ -87,7 +87,7 @@ const lines = Effect.fnUntraced(function* (tally: Tally) {
   )
 })
 
-/** Shows how far an effect has come while it runs: a bar on a terminal, else a line every five seconds. */
+/** Shows the progress of an effect while it runs: a bar in a terminal, else a line every five seconds. */
 export const withProgress =
   (tally: Tally, options: WalkOptions) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>

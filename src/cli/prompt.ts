@@ -15,14 +15,14 @@ import { UsageError } from "./UsageError.ts"
 export const prompt = define(
   {
     name: "prompt",
-    summary: "Write a prompt from the passages found, ready to pipe into a model",
+    summary: "Build a prompt from the passages found, ready to pipe into a model",
     positional: asking.positional,
     flags: { ...asking.flags, maxTokens: options.maxTokens },
     examples: [
       "clew prompt how are passages ranked | ollama run llama3.2",
       "clew prompt -k 20 --max-tokens 3000 tides"
     ],
-    details: ["Exits with 3 where nothing is found: a model would have nothing to answer from."]
+    details: ["Exits with 3 if nothing is found: a model would have nothing to answer from."]
   },
   ({ maxTokens, ...flags }, words) =>
     Effect.gen(function* () {
@@ -60,7 +60,7 @@ export const prompt = define(
         if (alsoSearched !== undefined) yield* note(`clew: ${besides({ alsoSearched })}`)
         if (readAs !== undefined) yield* note(`clew: ${asRead({ readAs })}`)
         if (weak === true) yield* note(`clew: ${weakOnly}`)
-        if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to keep to --max-tokens`)
+        if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to fit --max-tokens`)
       }
       if (found.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)

@@ -27,7 +27,7 @@ export const query = define(
       "clew query -k 10 --filter 'source=docs/*' \"C++\"",
       "clew query --filter 'year>=2020' --filter lang=en,de --json tides | jq .results"
     ],
-    details: ["Exits with 3 where nothing is found, or nothing but weak matches."]
+    details: ["Exits with 3 if nothing is found, or only weak matches."]
   },
   (flags, words) =>
     Effect.gen(function* () {

@@ -17,29 +17,29 @@ export const ReindexReport = Schema.Struct({
   collection: Schema.String,
   from: EmbedderIdentity,
   to: EmbedderIdentity,
-  /** False where the collection has that embedder already. */
+  /** False if the collection already has that embedder. */
   changed: Schema.Boolean,
   chunks: Schema.Int,
   reindex_time_ms: Schema.Int
 }).annotations({ identifier: "ReindexReport" })
 
-/** How long a line of progress stands. */
+/** Milliseconds between lines of progress. */
 const pace = { terminal: 100, elsewhere: 5000 }
 
 const force = Flag.toggle("force", {
-  summary: "Embed everything anew, also where the embedder is the same: its weights were replaced"
+  summary: "Embed everything again, even with the same embedder, such as after its weights changed"
 })
 
 export const reindex = define(
   {
     name: "reindex",
-    summary: "Change a collection over to the configured embedder",
+    summary: "Switch a collection to the configured embedder",
     flags: { collection: options.collection, quiet: options.quiet, force },
     examples: ["clew reindex", "clew reindex --force", "CLEW_EMBEDDING_BACKEND=ollama clew reindex -c notes"],
     details: [
-      "embedding.backend has to name the embedder: auto insists on none, so that a collection keeps its own.",
-      "New vectors are made beside the old ones, which answer until all are there; then the collection changes over at once.",
-      "Broken off, by Ctrl-C or worse, it goes on where it was the next time."
+      "Set embedding.backend to the new embedder: with auto, a collection keeps its own.",
+      "The new vectors are written beside the old ones. Searches use the old ones until all are there; then the collection switches at once.",
+      "If it is interrupted, the next run resumes where it stopped."
     ]
   },
   (flags) =>
@@ -58,7 +58,7 @@ export const reindex = define(
         const show = Effect.fnUntraced(function* (progress: Progress) {
           if (last === undefined && !flags.quiet && !sameEmbedder(progress.from, progress.to)) {
             yield* note(`clew: ${describeEmbedder(progress.from)} → ${describeEmbedder(progress.to)}`)
-            if (progress.done > 0) yield* note(`clew: going on after ${count(progress.done, "passage")}`)
+            if (progress.done > 0) yield* note(`clew: resuming after ${count(progress.done, "passage")}`)
           }
           last = progress
           const now = yield* Clock.currentTimeMillis
@@ -72,12 +72,12 @@ export const reindex = define(
         yield* Stream.runForEach(reindexer.run(collection, { force: flags.force }), show).pipe(
           Effect.ensuring(clear),
           Effect.onInterrupt(() =>
-            note("clew: interrupted; what was embedded stays, and the next run goes on from there")
+            note("clew: interrupted; what was embedded stays, and the next run resumes from there")
           )
         )
 
         const upkeep = yield* UpkeepStore
-        // Nobody else may come to take the old vectors away.
+        // No later process may come to delete the old vectors.
         yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
 
         const { changed, done, from, insists, to } = last!
@@ -85,8 +85,8 @@ export const reindex = define(
         const text = changed
           ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
           : insists
-            ? `Collection ${collection} has ${describeEmbedder(to)} already`
-            : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto, which insists on no embedder; to change over, set embedding.backend to the one you want`
+            ? `Collection ${collection} already has ${describeEmbedder(to)}`
+            : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto; to switch, set embedding.backend to the embedder you want`
         yield* printResult(
           ReindexReport,
           { collection, from, to, changed, chunks: done, reindex_time_ms: ms },

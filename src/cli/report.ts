@@ -17,7 +17,7 @@ const codeOf = (tag: string): ExitCode => codes[tag] ?? exitCode.failed
 
 const detailed = new Set<string | undefined>(["all", "trace", "debug"])
 
-/** Says on standard error what went wrong, as JSON with `--json`; gives the exit code. */
+/** Prints the error on standard error, as JSON with `--json`; gives the exit code. */
 export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
   if (Cause.isInterruptedOnly(cause)) return exitCode.interrupted
   const error = Cause.squash(cause)
@@ -31,8 +31,8 @@ export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) 
   else {
     const name = error instanceof UsageError ? error.command : "clew"
     yield* note(`${err.colors.red(`${name}:`)} ${harmless(problem.detail)}`)
-    if (error instanceof UsageError) yield* note(`${error.command} --help says more`)
-    if (isDefect) yield* note("This is a fault of Clew; --log-level debug shows where it happened")
+    if (error instanceof UsageError) yield* note(`See ${error.command} --help`)
+    if (isDefect) yield* note("This is a bug in Clew; --log-level debug shows where it happened")
   }
   if (isDefect && detailed.has(globals.logLevel)) yield* note(Cause.pretty(cause, { renderErrorCause: true }))
   return codeOf(problem._tag)

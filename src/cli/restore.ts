@@ -13,11 +13,11 @@ import { Place, shown } from "./place.ts"
 export const restore = define(
   {
     name: "restore",
-    summary: "Put a backup in the index's place",
+    summary: "Replace the index with a backup",
     positional: { name: "FILE", summary: "A backup, made by `clew backup`", min: 1, max: 1, paths: true },
     flags: { yes: options.yes },
     details: [
-      "The backup is verified first, and the index stays as it was until the backup takes its place. Stop `clew serve` and whatever else writes to the index before."
+      "Verifies the backup first; the index stays as it was until the backup replaces it. Stop `clew serve` and everything else that writes to the index first."
     ],
     examples: ["clew restore ~/backups/clew.db --yes"]
   },
@@ -28,7 +28,7 @@ export const restore = define(
       const engine = yield* Engine
       const { store } = yield* engine.settings
       if (fs.existsSync(store.path)) {
-        yield* confirmed("clew restore", `Replace ${shown(cwd, store.path)} by ${shown(cwd, file)}?`, flags.yes)
+        yield* confirmed("clew restore", `Replace ${shown(cwd, store.path)} with ${shown(cwd, file)}?`, flags.yes)
       }
       const put = yield* Effect.provide(
         Effect.flatMap(Snapshots, ({ restore }) => restore(file)),

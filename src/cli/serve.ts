@@ -13,7 +13,7 @@ const flags = {
   port: Flag.number("port", {
     alias: "p",
     value: "PORT",
-    summary: "Port to listen on, 0 for any free one (default: server.port, 8484)",
+    summary: "Port to listen on, 0 for any free port (default: server.port, 8484)",
     min: 0,
     max: 65_535,
     whole: true
@@ -21,7 +21,7 @@ const flags = {
   watch: options.watch,
   readOnly: Flag.toggle("read-only", { summary: "Refuse writes and open the index read-only" }),
   allowUnauthenticated: Flag.toggle("allow-unauthenticated", {
-    summary: "Listen on an address that others can reach although SERVICE_API_KEY is not set"
+    summary: "Listen on an address that others can reach even without SERVICE_API_KEY"
   })
 }
 
@@ -31,8 +31,8 @@ export const serve = define(
     summary: "Serve HTTP",
     flags,
     details: [
-      "GET /docs describes the API, GET /openapi.json is for programs.",
-      "SERVICE_API_KEY in the environment is the key that clients have to show. SIGINT or SIGTERM lets what is running finish."
+      "GET /docs describes the API for people, GET /openapi.json for programs.",
+      "SERVICE_API_KEY in the environment is the key that clients must send. On SIGINT or SIGTERM, running requests finish first."
     ],
     examples: ["clew serve", "SERVICE_API_KEY=… clew serve --host 0.0.0.0 --read-only"]
   },
@@ -48,7 +48,7 @@ export const serve = define(
       }
       const paths = yield* watchedBy("clew serve", { watch, readOnly: given.readOnly })
       const opened = engine.open(given.readOnly ? "readonly" : "write", { pooled: true })
-      // Loaded here, since no other command needs a server.
+      // Loaded lazily, since no other command needs a server.
       const http = yield* Effect.promise(() => import("../http/serve.ts"))
       ending.bySignal = exitCode.done
       yield* http.serve({

@@ -24,10 +24,10 @@ export const ShowReport = Schema.Struct({
   title: Schema.optional(Schema.String),
   start_line: Schema.Int,
   end_line: Schema.Int,
-  text: Schema.String.annotations({ description: "The lines asked for, exactly as they were indexed" }),
+  text: Schema.String.annotations({ description: "The requested lines, exactly as they were indexed" }),
   passage: Schema.optional(
     Schema.Struct({ chunk_index: Schema.Int, start_line: Schema.Int, end_line: Schema.Int }).annotations({
-      description: "The passage that the line stands in"
+      description: "The passage that contains the line"
     })
   )
 }).annotations({ identifier: "ShowReport" })
@@ -36,14 +36,14 @@ const place = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
 
 const fragmentForm = /^(.+)#([^#]+)$/s
 
-/** What is shown in its place: a passage, several of one page, or lines that are in none. */
+/** What is shown: a passage, several passages of one page, or lines outside all passages. */
 interface Shown {
   readonly ordinal: number | undefined
   readonly startLine: number
   readonly endLine: number
 }
 
-/** The passage that a line is in, or the lines; where there is no such line, says which there are and ends with 3. */
+/** The passage that contains a line, or the lines; if there is no such line, says which exist and exits with 3. */
 const lined = Effect.fnUntraced(function* (
   { docId, passages, source }: StoredDocument,
   lines: Lines,
@@ -69,7 +69,7 @@ const lined = Effect.fnUntraced(function* (
   return found
 })
 
-/** The passages of a page, a slide, a row; where there is no such place, says which there are and ends with 3. */
+/** The passages of a page, a slide, a row; if there is no such place, says which exist and exits with 3. */
 const placed = Effect.fnUntraced(function* ({ docId, passages, source }: StoredDocument, text: string) {
   const wanted = locatorOf(text)
   const there = wanted === undefined ? [] : passagesAt(passages, wanted)
@@ -96,11 +96,11 @@ const defaultContext = 5
 export const show = define(
   {
     name: "show",
-    summary: "Show a document, or a passage in its place",
+    summary: "Show a document, or a passage with the lines around it",
     positional: {
       name: "SOURCE[:LINE|#PLACE]",
       summary:
-        "A document as list or query shows it, and a line or a place in it: page=3, slide=4, Sheet1!A12, t=00:12:31",
+        "A document as shown by list or query, with an optional line or place: page=3, slide=4, Sheet1!A12, t=00:12:31",
       min: 1,
       max: 1
     },
@@ -116,7 +116,7 @@ export const show = define(
     },
     examples: ["clew show docs/tides.md", "clew show docs/tides.md:12 --context 20", "clew show paper.pdf#page=3"],
     details: [
-      "The text is the indexed one, whatever became of the file. On a terminal what is longer than the screen goes through $PAGER. Exits with 3 where there is no such document."
+      "Shows the indexed text, even if the file has changed since. In a terminal, a text longer than the screen goes through $PAGER. Exits with 3 if there is no such document."
     ]
   },
   ({ collection, context = defaultContext }, [given = ""]) =>
@@ -126,11 +126,11 @@ export const show = define(
       const engine = yield* Engine
       yield* Effect.gen(function* () {
         const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
-        // The time of `talk.srt#t=12:31` is no line.
+        // The time in `talk.srt#t=12:31` is not a line.
         const isTime = locatorOf(fragmentText)?._tag === "Time"
         const [, atLine, from, to] = (isTime ? undefined : place.exec(given)) ?? []
         const name = atLine ?? atPlace
-        // A name may end like a place.
+        // A source may itself end like a place.
         const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
         const found = yield* theDocument(isWhole ? given : name, collection)
         const document = yield* (yield* Store).get(found.collection, found.docId)
@@ -167,7 +167,7 @@ export const show = define(
         const { bold, cyan, dim } = out.colors
         const width = String(end).length
         const rows = text.replace(/\n$/, "").split("\n")
-        // A record stands on one line of its file, whatever line breaks are in it.
+        // A record is one line of its file, even if its text has line breaks.
         const isRecord = lines.first === lines.last
         const body = rows.map((row, at) => {
           const line = isRecord ? start : start + at

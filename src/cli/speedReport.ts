@@ -7,20 +7,22 @@ import { Terminal } from "./terminal.ts"
 
 const Milliseconds = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
 
-/** What `benchmark --json` prints where it measures the index itself. */
+/** What `benchmark --json` prints when it measures the index itself. */
 export const SpeedReport = Schema.Struct({
   collection: Schema.String,
   documents: Schema.Int,
   passages: Schema.Int,
   queries: Schema.Int,
   legs: Schema.Struct({ keyword: Milliseconds, vector: Milliseconds, hybrid: Milliseconds }).annotations({
-    description: "Times of a search for the best 10"
+    description: "Times of a search for 10 results"
   }),
-  recall_at_10: Schema.Finite.annotations({ description: "Of the vector leg, against scoring every vector exactly" }),
+  recall_at_10: Schema.Finite.annotations({
+    description: "Recall of the vector leg, against scoring every vector exactly"
+  }),
   passages_per_second: Schema.NullOr(Schema.Int).annotations({
-    description: "Indexing a sample of the documents again; null: there are too few"
+    description: "Indexing a sample of the documents again; null if there are too few"
   }),
-  bytes_per_passage: Schema.Int.annotations({ description: "Size of the database by the passages in it" }),
+  bytes_per_passage: Schema.Int.annotations({ description: "Size of the database divided by the number of passages" }),
   peak_memory_bytes: Schema.Int
 }).annotations({ identifier: "SpeedReport" })
 export type SpeedReport = typeof SpeedReport.Type
@@ -59,7 +61,7 @@ export const speedReport = ({
   peak_memory_bytes: peakMemoryBytes
 })
 
-/** A table of the legs, and what else was measured. */
+/** A table of the legs, and the other figures. */
 export const renderSpeed = (report: SpeedReport) =>
   Effect.gen(function* () {
     const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
@@ -76,7 +78,7 @@ export const renderSpeed = (report: SpeedReport) =>
     }
     const { bytes_per_passage, passages_per_second, recall_at_10 } = report
     return [
-      `${report.collection}: ${count(report.documents, "document")}, ${count(report.passages, "passage")}, ${count(report.queries, "query", "queries")} taken from them`,
+      `${report.collection}: ${count(report.documents, "document")}, ${count(report.passages, "passage")}, ${count(report.queries, "query", "queries")} sampled from them`,
       "",
       table.toString(),
       "",

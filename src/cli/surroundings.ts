@@ -3,7 +3,7 @@ import * as path from "node:path"
 import type { Check } from "../model/Check.ts"
 import { bytesText } from "./output.ts"
 
-/** What a call gives; undefined where it throws. */
+/** The result of a call; undefined if it throws. */
 export const attempt = <A>(use: () => A): A | undefined => {
   try {
     return use()
@@ -12,7 +12,7 @@ export const attempt = <A>(use: () => A): A | undefined => {
   }
 }
 
-/** Less free room than this is said. */
+/** Less free space than this gives a warning. */
 const scarce = 512 * 1024 * 1024
 
 const oldestNode: readonly [number, number] = [20, 12]
@@ -41,13 +41,13 @@ const access = (file: string): Check => {
     }
   }
   if (!stat.isFile()) {
-    return { name: "file", status: "fail", detail: `${file} is no file`, next: "name the index with --db" }
+    return { name: "file", status: "fail", detail: `${file} is not a file`, next: "name the index with --db" }
   }
   if (!can(fs.constants.R_OK)) {
     return {
       name: "file",
       status: "fail",
-      detail: `${file} may not be read`,
+      detail: `you may not read ${file}`,
       next: `change its permissions, or run as its owner`
     }
   }
@@ -62,7 +62,7 @@ const access = (file: string): Check => {
     : {
         name: "file",
         status: "warn",
-        detail: `${file} can only be read`,
+        detail: `${file} is read-only`,
         next: "search with --read-only, or change its permissions"
       }
 }
@@ -85,12 +85,12 @@ const space = (file: string): ReadonlyArray<Check> => {
       name: "disk",
       status: free < scarce ? "warn" : "ok",
       detail: `${bytesText(free)} free`,
-      ...(free < scarce ? { next: "make room: `clew compact` gives back what was deleted" } : {})
+      ...(free < scarce ? { next: "make room: `clew compact` frees the space of deleted documents" } : {})
     }
   ]
 }
 
-/** What is around an index: the file, the disk. */
+/** Checks of the index's file and disk. */
 export const surroundings = (file: string): ReadonlyArray<Check> => [access(file), ...space(file)]
 
 interface Origin {
@@ -100,7 +100,7 @@ interface Origin {
   readonly modified: string | undefined
 }
 
-/** Files that documents came from: those that are gone, and those that look other than when they were indexed. */
+/** Source files that are gone, and those that have changed since they were indexed. */
 export const stale = (origins: ReadonlyArray<Origin>) => {
   const gone: Array<string> = []
   const changed: Array<string> = []

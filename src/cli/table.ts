@@ -1,4 +1,4 @@
-/** A table's looks: columns apart by blanks, no lines. */
+/** A table's style: columns separated by blanks, no lines. */
 export const plain = {
   top: "",
   "top-mid": "",

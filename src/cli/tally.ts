@@ -1,9 +1,9 @@
 import type { FileEvent } from "../files/FileEvent.ts"
 
-/** Kept of each list, so that a run over broken files without end needs no memory without end. */
+/** The most entries kept of each list, so that many broken files do not fill the memory. */
 const kept = 10_000
 
-/** Counts what happens to files and documents; grows with each event. */
+/** Counts the outcomes of files and documents, event by event. */
 export class Tally {
   files = 0
   bytes = 0
@@ -13,11 +13,11 @@ export class Tally {
   passages = 0
   skipped = 0
   failed = 0
-  /** Files that were indexed before. */
+  /** Files that were indexed before and are gone. */
   gone = 0
   ignored = 0
   deleted = { documents: 0, passages: 0 }
-  /** Characters of documents of the file that is being read: its share of the work before it is done. */
+  /** Characters of the documents so far in the file being read: its share of the work before it is done. */
   pending = 0
   readonly skippedByReason = new Map<string, number>()
   readonly skippedFiles: Array<Extract<FileEvent, { readonly _tag: "Skipped" }>> = []

@@ -11,44 +11,44 @@ import { wrapped } from "./wrap.ts"
 
 export type Colors = ReturnType<typeof createColors>
 
-/** What a stream shows: colours and redrawing are for terminals only. */
+/** What a stream can show: only terminals get colours and redrawing. */
 export interface Face {
   readonly isTerminal: boolean
   readonly columns: number
-  /** Do nothing where there is no terminal, or NO_COLOR is set. */
+  /** Change nothing without a terminal or if NO_COLOR is set. */
   readonly colors: Colors
 }
 
 export class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly message: string }> {}
 
-/** Where a command's words go: results to standard output, all else to standard error. */
+/** A command's output: results to standard output, everything else to standard error. */
 export class Terminal extends Context.Tag("clew/cli/Terminal")<
   Terminal,
   {
     readonly out: Face
     readonly err: Face
-    /** Text and a line end to standard output; done when it is taken. */
+    /** Writes text and a line end to standard output; completes when the stream has taken them. */
     readonly print: (text: string) => Effect.Effect<void>
-    /** Text to standard output as it is. */
+    /** Writes text to standard output as it is. */
     readonly write: (text: string) => Effect.Effect<void>
-    /** Text and a line end to standard error. */
+    /** Writes text and a line end to standard error. */
     readonly note: (text: string) => Effect.Effect<void>
-    /** Text in place of standard error's last line, for terminals. */
+    /** Replaces standard error's last line, for terminals. */
     readonly noteInPlace: (text: string) => Effect.Effect<void>
     /** Whether there is someone to ask. */
     readonly isInteractive: boolean
-    /** True for yes; anything else, the end of input too, is no. */
+    /** True for yes; anything else, also the end of input, is no. */
     readonly confirm: (question: string) => Effect.Effect<boolean>
     /** All of standard input. */
     readonly input: Effect.Effect<Uint8Array, InputUnreadable>
-    /** Ends when standard output can take no more: with 0 where its reader has gone, as `| head` does. */
+    /** Completes when standard output takes no more: with 0 if its reader has gone, as with `| head`. */
     readonly outputGone: Effect.Effect<ExitCode>
-    /** Whether that has happened. */
+    /** Whether `outputGone` has completed. */
     readonly isOutputGone: Effect.Effect<boolean>
   }
 >() {}
 
-/** Colours are for terminals that can show them, and not for those who set NO_COLOR. */
+/** The face of a stream: colours only for terminals that support them, and only without NO_COLOR. */
 export const faceOf = (
   stream: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
   env: Readonly<Record<string, string | undefined>>
@@ -62,7 +62,7 @@ export const faceOf = (
 }
 
 const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
-  // A failed write ends here too: what it means is for whoever listens to the stream's errors.
+  // A failed write completes too: the listener for the stream's errors handles it.
   Effect.async((resume) => {
     stream.write(text, () => resume(Effect.void))
   })
@@ -107,11 +107,11 @@ export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.
         if (error.code !== "EPIPE") stderr.write(`clew: standard output cannot be written: ${error.message}\n`)
         Deferred.unsafeDone(gone, Effect.succeed(error.code === "EPIPE" ? exitCode.done : exitCode.failed))
       })
-      // Nobody is left to tell.
+      // Nowhere left to report it.
       stderr.on("error", () => {})
       const out = faceOf(stdout, env)
       const err = faceOf(stderr, env)
-      // What goes into a file or a pipe goes as it is.
+      // Files and pipes get the text unchanged.
       const result = (text: string) => (out.isTerminal ? forTerminal(text, out.colors.isColorSupported) : text)
       const said = (text: string) => forTerminal(text, err.colors.isColorSupported)
       return {

@@ -21,7 +21,7 @@ import { withProgress } from "./progress.ts"
 import { Tally } from "./tally.ts"
 import { Terminal } from "./terminal.ts"
 
-/** What `update --json` prints: the paths that were run again, and what came of each collection. */
+/** What `update --json` prints: the paths that were indexed again, and the report of each collection. */
 export const UpdateReport = Schema.Struct({
   dry_run: Schema.Boolean,
   roots: Schema.Array(
@@ -30,22 +30,22 @@ export const UpdateReport = Schema.Struct({
       path: Schema.String,
       include: Schema.Array(Schema.String),
       exclude: Schema.Array(Schema.String),
-      missing: Schema.Boolean.annotations({ description: "Not there now; nothing of it was forgotten" })
+      missing: Schema.Boolean.annotations({ description: "It does not exist now; its documents were kept" })
     })
   ),
   reports: Schema.Array(IndexReport)
 }).annotations({ identifier: "UpdateReport" })
 
-/** Paths to which the same was said go through one run, so that what lies below two of them is met once. */
+/** Paths with the same globs share one run, so that a file below two of them is met once. */
 const alike = (roots: ReadonlyArray<IndexedRoot>) =>
   Object.values(Arr.groupBy(roots, ({ exclude, include }) => JSON.stringify([include, exclude])))
 
 export const update = define(
   {
     name: "update",
-    summary: "Run again what was indexed from files, from anywhere",
+    summary: "Repeat every earlier index run, from any directory",
     flags: {
-      collection: { ...options.collection, summary: "Update this collection alone (default: all of them)" },
+      collection: { ...options.collection, summary: "Update only this collection (default: all)" },
       prune: options.prune,
       rehash: options.rehash,
       dryRun: options.dryRun,
@@ -53,7 +53,7 @@ export const update = define(
     },
     examples: ["clew update", "clew update --collection notes --prune"],
     details: [
-      "Every path is run with the --include and --exclude that were given with it the last time. A path that is missing is reported, and nothing of it is forgotten; clew delete PATH forgets it."
+      "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept; clew delete PATH forgets it."
     ]
   },
   (flags) =>
@@ -62,7 +62,7 @@ export const update = define(
       const { cwd, globals } = yield* Place
       const { note } = yield* Terminal
 
-      /** Runs the paths of one collection. */
+      /** Indexes the paths of one collection. */
       const renew = Effect.fnUntraced(function* (collection: CollectionName, roots: ReadonlyArray<IndexedRoot>) {
         const files = yield* FileIndexer
         const tally = new Tally()
@@ -116,12 +116,12 @@ export const update = define(
           }
           for (const { path } of roots.filter(({ missing }) => missing)) {
             yield* note(
-              `Nothing of ${shown(cwd, path)} was forgotten; clew delete forgets it, should it be gone for good`
+              `The documents of ${shown(cwd, path)} were kept; if it is gone for good, clew delete forgets it`
             )
           }
         }
         if (roots.length === 0) {
-          yield* note("clew: nothing was indexed from files; clew index PATH does, and is remembered")
+          yield* note("clew: no path was indexed before; run clew index PATH first")
           return yield* stop(exitCode.nothingFound)
         }
         if (reports.some(({ failed }) => failed > 0)) yield* stop(exitCode.failed)

@@ -30,8 +30,8 @@ export const watch = define(
     },
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],
     details: [
-      "What is new, changed, moved, deleted or newly ignored is in the index about a second later. Nothing is forgotten of a folder that is missing, or has lost more than half of its files at once.",
-      "One process watches for an index; a second one waits until it ends. Ctrl-C stops at a safe point."
+      "The index reflects a new, changed, moved, deleted or newly ignored file about a second later. If a folder is missing or has lost more than half of its files at once, its documents are kept.",
+      "Only one process watches an index; a second one waits until it ends. Ctrl-C stops at a safe point."
     ]
   },
   (flags, named) =>
@@ -43,7 +43,7 @@ export const watch = define(
       const paths = named.length > 0 ? named.map((name) => path.resolve(cwd, name)) : configured.paths
       if (paths.length === 0) {
         return yield* new UsageError({
-          detail: "what is to be watched? Name a PATH, or set watch.paths in the configuration",
+          detail: "nothing to watch: name a PATH, or set watch.paths in the configuration",
           command: "clew watch"
         })
       }

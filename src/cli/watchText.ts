@@ -6,12 +6,12 @@ import { count, durationText, numberText, printLine } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
 
-/** What `watch --json` prints besides `DocumentLine`, an event a line. */
+/** What `watch --json` prints besides `DocumentLine`, one event a line. */
 export const WatchLine = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("waiting"),
-    pid: Schema.optional(Schema.Int.annotations({ description: "The process that watches for this index already" })),
-    paths: Schema.Array(Schema.String).annotations({ description: "What that one watches" })
+    pid: Schema.optional(Schema.Int.annotations({ description: "The process that already watches this index" })),
+    paths: Schema.Array(Schema.String).annotations({ description: "The paths that it watches" })
   }),
   Schema.Struct({ type: Schema.Literal("following"), paths: Schema.Array(Schema.String) }),
   Schema.Struct({
@@ -35,8 +35,8 @@ export const WatchLine = Schema.Union(
   Schema.Struct({
     type: Schema.Literal("held"),
     path: Schema.String,
-    files: Schema.Int.annotations({ description: "Files there were" }),
-    gone: Schema.Int.annotations({ description: "Files that are gone, of which none is forgotten" })
+    files: Schema.Int.annotations({ description: "Number of files before" }),
+    gone: Schema.Int.annotations({ description: "Number of files that are gone; their documents are kept" })
   }),
   Schema.Struct({
     type: Schema.Literal("scan"),
@@ -118,7 +118,7 @@ const toFileLine = (event: Extract<WatchEvent, { readonly _tag: "File" }>["event
   }
 }
 
-/** An event in a line for people, and whether it is a trouble; undefined: nothing to say. */
+/** An event as a line for people, and whether it is a problem; undefined: nothing to report. */
 export const describe = (
   event: WatchEvent,
   cwd: string
@@ -131,26 +131,24 @@ export const describe = (
   switch (line.type) {
     case "waiting":
       return trouble(
-        `${line.pid === undefined ? "Another process" : `Process ${line.pid}`} watches for this index already` +
+        `${line.pid === undefined ? "Another process" : `Process ${line.pid}`} already watches this index` +
           `${line.paths.length === 0 ? "" : ` (${line.paths.join(", ")})`}; waiting until it ends`
       )
     case "following":
       return news(`Following ${line.paths.map(at).join(", ")}`)
     case "polling":
       return trouble(
-        `Changes are looked for now and then, since ${line.reason}${line.advice === undefined ? "" : `. ${line.advice}`}`
+        `Scanning for changes now and then, because ${line.reason}${line.advice === undefined ? "" : `. ${line.advice}`}`
       )
     case "missing":
-      return trouble(
-        `${at(line.path)} is not there: nothing of it is forgotten, and it is waited for (--prune-all forgets)`
-      )
+      return trouble(`${at(line.path)} is missing: keeping its documents and waiting for it (--prune-all forgets them)`)
     case "held":
       return trouble(
         `${at(line.path)} has lost ${numberText(line.gone)} of its ${count(line.files, "file")} at once: ` +
-          `nothing of it is forgotten until they are back (--prune-all forgets)`
+          `keeping their documents until they are back (--prune-all forgets them)`
       )
     case "broken":
-      return trouble(`Indexing broke off and is tried again: ${line.reason}`)
+      return trouble(`Indexing failed and will be retried: ${line.reason}`)
     case "scan":
       return line.cause === "start"
         ? news(
@@ -169,7 +167,7 @@ export const describe = (
   }
 }
 
-/** Shows an event: as JSON with `--json`, else a line, troubles on standard error. */
+/** Shows an event: as JSON with `--json`, else a line, with problems on standard error. */
 export const show = Effect.fnUntraced(function* (event: WatchEvent) {
   const { cwd, globals } = yield* Place
   if (globals.json) {

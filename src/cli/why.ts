@@ -25,10 +25,10 @@ import { Terminal } from "./terminal.ts"
 import { limits } from "../model/Limits.ts"
 
 const Leg = Schema.Struct({
-  rank: Schema.optional(
-    Schema.Int.annotations({ description: `Among the first ${limits.topK.max}; absent: not there` })
-  ),
-  score: Schema.optional(Schema.Finite.annotations({ description: "Of its best passage; absent: the leg has none" }))
+  rank: Schema.optional(Schema.Int.annotations({ description: `Rank in the top ${limits.topK.max}; absent if lower` })),
+  score: Schema.optional(
+    Schema.Finite.annotations({ description: "Score of its best passage; absent if the leg has none" })
+  )
 })
 
 const placeOf = ({ locator, startLine }: Hit["passage"]): string =>
@@ -49,12 +49,12 @@ export const WhyReport = Schema.Struct({
   terms: Schema.optional(
     Schema.Array(Schema.Struct({ term: Schema.String, score: Schema.Finite })).annotations({
       description:
-        "BM25 of each word of the question by itself, of the document's best passage for it; 0: it is not there"
+        "BM25 of each word of the question by itself, for the document's best passage; 0: the word does not occur"
     })
   ),
   ahead: Schema.optional(
     Schema.Array(Schema.Struct({ place: Schema.String, score: Schema.Finite })).annotations({
-      description: "What came before it"
+      description: "The results ranked above it"
     })
   )
 }).annotations({ identifier: "WhyReport" })
@@ -63,7 +63,7 @@ type WhyReport = typeof WhyReport.Type
 const mostWords = 16
 const mostAhead = 3
 
-/** The question's words that are looked for. */
+/** The question's words that are searched for. */
 const wordsOf = (query: string): ReadonlyArray<string> => {
   const isFunction = new Set(splitQuery(query).function)
   const words = query.match(/[\p{L}\p{N}_]+(?:[-.'][\p{L}\p{N}_]+)*/gu) ?? []
@@ -72,7 +72,7 @@ const wordsOf = (query: string): ReadonlyArray<string> => {
     .slice(0, mostWords)
 }
 
-/** Why a file is not in the index, as far as runs have written down or the disk tells. */
+/** Why a file is not in the index, as far as recorded runs or the disk tell. */
 const notIndexed = Effect.fnUntraced(function* (source: string, collection: SearchRequest["collection"]) {
   const { cwd } = yield* Place
   const file = path.resolve(cwd, source)
@@ -81,15 +81,15 @@ const notIndexed = Effect.fnUntraced(function* (source: string, collection: Sear
     if (known !== undefined && known.outcome !== "indexed") {
       return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
     }
-    if (known !== undefined) return `read in collection ${name}, and nothing in it to index`
+    if (known !== undefined) return `read for collection ${name}, but it contains nothing to index`
   }
   const found = fs.statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return "there is neither such a document nor such a file"
+  if (found === undefined) return "there is no such document and no such file"
   if (found.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
   return yield* unmet(file, collection)
 })
 
-/** Why no run has met a file that is there. */
+/** Why no run has met a file that exists. */
 const unmet = Effect.fnUntraced(function* (file: string, collection: SearchRequest["collection"]) {
   const { cwd } = yield* Place
   const store = yield* Store
@@ -98,16 +98,16 @@ const unmet = Effect.fnUntraced(function* (file: string, collection: SearchReque
       if (!isBelow(file, [root])) continue
       const reason = yield* whyPassedOver(root, include)(file)
       return reason === undefined
-        ? `it was not there, or left out, when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
-        : `passed over below ${shown(cwd, root)}: ${reason}`
+        ? `it was missing or skipped when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
+        : `skipped below ${shown(cwd, root)}: ${reason}`
     }
   }
-  return `neither it nor a folder above it was indexed: clew index ${shown(cwd, file)} does that`
+  return `neither the file nor a folder above it was indexed: clew index ${shown(cwd, file)} indexes it`
 })
 
 type Wanted = Effect.Effect.Success<ReturnType<typeof theDocument>>
 
-/** Where a document stands for a question in one way of searching, and what stands before it. */
+/** A document's rank for a question in one way of searching, and the results above it. */
 const standing = Effect.fnUntraced(function* (request: SearchRequest, wanted: Wanted, source: string | undefined) {
   const search = yield* Search
   const all = yield* search.run({ ...request, topK: limits.topK.max })
@@ -131,13 +131,13 @@ const standing = Effect.fnUntraced(function* (request: SearchRequest, wanted: Wa
 export const why = define(
   {
     name: "why",
-    summary: "Say why a document ranks where it does for a question",
+    summary: "Explain a document's rank for a question, or why it is not indexed",
     positional: { name: '"QUESTION" SOURCE', summary: "A question in quotes, and a document", min: 2, max: 2 },
     flags: { filter: asking.flags.filter, collection: asking.flags.collection, fusion: asking.flags.fusion },
     examples: ['clew why "when is high tide" docs/tides.md'],
     details: [
-      "Says whether the document is indexed, and if not why; whether the filter leaves it; its rank and score in each leg and in both fused; what each word of the question scores by itself; and what came before it.",
-      "Exits with 3 where it is not indexed."
+      "Shows whether the document is indexed and, if not, why; whether the filter excludes it; its rank and score by meaning, by words and fused; the score of each word of the question by itself; and the results above it.",
+      "Exits with 3 if it is not indexed."
     ]
   },
   ({ collection, filter, fusion }, [question = "", given = ""]) =>
@@ -206,21 +206,26 @@ export const why = define(
           rank === undefined
             ? score === undefined
               ? "not found"
-              : `not among the first ${limits.topK.max}, score ${score.toFixed(3)}`
+              : `not in the top ${limits.topK.max}, score ${score.toFixed(3)}`
             : `#${rank}, score ${score?.toFixed(3)}`
         const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
         yield* print(
           [
             `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
-            ...(filteredOut ? [`The filter leaves it out${hint === undefined ? "" : `: ${hint}`}.`] : []),
+            ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
             row("fused", legText(report.hybrid!)),
-            row("meaning", report.degraded === undefined ? legText(report.vector!) : `not asked: ${report.degraded}`),
+            row(
+              "meaning",
+              report.degraded === undefined ? legText(report.vector!) : `not searched: ${report.degraded}`
+            ),
             row("words", legText(report.keyword!)),
-            ...terms.map(({ score, term }) => `  ${term}: ${score === 0 ? dim("not in it") : `+${score.toFixed(2)}`}`),
+            ...terms.map(
+              ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`
+            ),
             ...(report.ahead!.length === 0
               ? []
               : [
-                  "Before it:",
+                  "Ranked above it:",
                   ...hybrid.ahead.map(
                     (hit) =>
                       `  ${shown(cwd, hit.document.source)}${placeOf(hit.passage)}  ${hit.score.toFixed(3)}` +

@@ -11,7 +11,7 @@ export interface Given {
   readonly value: string | undefined
 }
 
-/** A command line taken apart. */
+/** A parsed command line. */
 export interface Words {
   /** The commands named, outermost first; the program itself is the first. */
   readonly path: readonly [Spec, ...Array<Spec>]
@@ -19,7 +19,7 @@ export interface Words {
   readonly positional: ReadonlyArray<string>
 }
 
-/** What is wrong with a command line, and in which command. */
+/** A mistake in a command line, and its command. */
 export interface Wrong {
   readonly path: ReadonlyArray<Spec>
   readonly detail: string
@@ -36,7 +36,7 @@ const byName = (flags: ReadonlyArray<FlagInfo>): Known =>
     )
   )
 
-/** `--name=value`, `-n5` and `-abc` taken apart; undefined for what is no flag. */
+/** `--name=value`, `-n5` and `-abc` split; undefined if the token is not a flag. */
 const split = (token: string, known: Known): readonly [name: string, attached: string | undefined] | undefined => {
   if (token.startsWith("--")) {
     const at = token.indexOf("=")
@@ -53,10 +53,10 @@ const unknownFlag = ([root, ...inner]: readonly [Spec, ...Array<Spec>], name: st
     return `${name} goes after the command's name: ${root.name} ${elsewhere.name} ${name}`
   }
   const hint = didYouMean(name, [...known.keys()])
-  return `unknown flag ${name}${hint === "" ? "; if it is no flag, put -- before it" : hint}`
+  return `unknown flag ${name}${hint === "" ? "; if it is not a flag, put -- before it" : hint}`
 }
 
-/** What is wrong with a flag's value, if anything is. */
+/** A mistake in a flag's value, if any. */
 const wrongValue = (name: string, { choices, value: meaning = "" }: FlagInfo, value: string | undefined) => {
   if (value === undefined || value === "") return `${name} needs a value: ${name} ${choices?.join("|") ?? meaning}`
   if (choices === undefined || choices.includes(value)) return undefined
@@ -64,8 +64,8 @@ const wrongValue = (name: string, { choices, value: meaning = "" }: FlagInfo, va
 }
 
 /**
- * Takes a command line apart. A flag may stand anywhere after the command that knows it; after `--` nothing is a flag.
- * With `lenient`, what is wrong with a flag is passed over.
+ * Parses a command line. A flag may be anywhere after the command that has it; after `--` nothing is a flag. With
+ * `lenient`, it ignores mistakes in flags.
  */
 export const takeApart = (root: Spec, argv: ReadonlyArray<string>, lenient: boolean): Either.Either<Words, Wrong> => {
   const path: [Spec, ...Array<Spec>] = [root]

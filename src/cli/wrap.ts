@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util"
 
 const wide = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text in terminal columns. */
 export const widthOf = (text: string): number => {
   let width = 0
   for (const character of stripVTControlCharacters(text)) {
@@ -12,11 +12,11 @@ export const widthOf = (text: string): number => {
   return width
 }
 
-/** Words with the blanks before them; a character of a script without blanks is a word. */
+/** Words with the blanks before them; in scripts without blanks, each character is a word. */
 const words =
   /\s*(?:[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+)|\s+$/gu
 
-/** For a terminal each line in lines of its width; elsewhere a text as it is. */
+/** Wraps each line to a terminal's width; elsewhere the text stays as it is. */
 export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: number }, text: string): string =>
   face.isTerminal
     ? text
@@ -25,7 +25,7 @@ export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: 
         .join("\n")
     : text
 
-/** A line in lines of a width, broken between words alone; a word that is wider stands by itself. */
+/** Wraps a line to a width, only between words; a longer word gets its own line. */
 export const wrapLine = (line: string, width: number): ReadonlyArray<string> => {
   if (widthOf(line) <= width) return [line]
   const lines: Array<string> = []

@@ -1,8 +1,8 @@
 import { widthOf } from "./wrap.ts"
 
-/** Breaks a text that comes in fragments into lines of a width. */
+/** Wraps a text that comes in fragments to a width. */
 export interface WrapStream {
-  /** What can be shown by now: all but the last word, which may go on. */
+  /** What can be shown so far: all but the last word, which may continue. */
   readonly push: (fragment: string) => string
   /** The rest. */
   readonly end: () => string
@@ -13,7 +13,7 @@ const unspaced = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}"
 const parts = new RegExp(`\\n|[^\\S\\n]+|[${unspaced}]|[^\\s${unspaced}]+`, "gu")
 const complete = new RegExp(`^(?:\\n|[${unspaced}])$`, "u")
 
-/** A word is shown with what follows it; one wider than a line stands by itself. Line ends of the text stay. */
+/** A word is shown once its end is known; one wider than a line gets its own line. Line ends of the text stay. */
 export const wrapStream = (width: number): WrapStream => {
   let pending = ""
   let blanks = ""

@@ -77,7 +77,7 @@ test("a file merely found sets no addresses; the same file named does", () =>
       otlp_endpoint = "http://there.example"
     `
     const refused = (key: string) =>
-      `./clew.toml: ${key} is an address, which a file that was only found in the working directory may not set; ` +
+      `./clew.toml: ${key} is an address; a file that was only found in the working directory may not set it; ` +
       "if you trust it, name it: --config ./clew.toml"
     assert.deepStrictEqual(
       yield* problems({ "./clew.toml": toml }),

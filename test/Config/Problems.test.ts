@@ -103,7 +103,7 @@ test("TOML that is none names file, line and column", () =>
     assert.include(shown.join("\n"), "top_k = = 3")
     assert.match((yield* fileProblem("[search]\n[search]\n"))[0] ?? "", /^\.\/clew\.toml:2:2: /)
     assert.deepStrictEqual(yield* problems({ "./clew.toml": Uint8Array.of(0x23, 0xff, 0xfe) }), [
-      "./clew.toml: not valid UTF-8, which TOML has to be"
+      "./clew.toml: not valid UTF-8, which TOML requires"
     ])
   }))
 

@@ -124,7 +124,7 @@ describe("read", () => {
     assert.strictEqual(refused("query", "x", "--topk", "3"), "clew query: unknown flag --topk (did you mean --top-k?)")
     assert.strictEqual(
       refused("query", "-5 degrees"),
-      "clew query: unknown flag -5 degrees; if it is no flag, put -- before it"
+      "clew query: unknown flag -5 degrees; if it is not a flag, put -- before it"
     )
     assert.strictEqual(
       refused("--explain", "query", "x"),

@@ -102,7 +102,7 @@ describe("clew mcp install", () => {
     assert.include(printed.stderr, join(home, ".codex", "config.toml"))
     assert.deepStrictEqual(readdirSync(home), [])
     await install(home, "--client", "cursor", "--db", "x.db")
-    assert.include((await install(home, "--client", "cursor", "--db", "x.db")).stdout, "set up already")
+    assert.include((await install(home, "--client", "cursor", "--db", "x.db")).stdout, "already set up")
     assert.deepStrictEqual(backups(join(home, ".cursor", "mcp.json")), [])
   })
 
@@ -245,7 +245,7 @@ describe("clew mcp install", () => {
       assert.deepInclude(JSON.parse(stdout), { client, file, scope: "user", written: true, removed: true })
       assert.strictEqual(readFileSync(file, "utf8"), text, client)
       const again = await install(home, "--client", client, "--uninstall")
-      assert.deepStrictEqual([again.status, again.stdout.includes("nothing to take out")], [0, true])
+      assert.deepStrictEqual([again.status, again.stdout.includes("nothing to remove")], [0, true])
     }
   })
 

@@ -2,9 +2,11 @@ import * as Effect from "effect/Effect"
 
 export type Table = Readonly<Record<string, unknown>>
 
-/** A kind of configuration file: how an entry is put into its text, taken out, and shown alone. Failures are in words. */
+/**
+ * A kind of configuration file: how to add an entry to its text, remove it, and show it alone. Failures are messages.
+ */
 export interface Format {
-  /** What a text says; a blank one says nothing. */
+  /** The content of a text; a blank text has none. */
   readonly read: (text: string) => Effect.Effect<Table, string>
   readonly set: (text: string, section: string, name: string, entry: Table) => Effect.Effect<string, string>
   readonly drop: (text: string, section: string, name: string) => Effect.Effect<string, string>
@@ -19,7 +21,7 @@ const sectionIn = (root: Table, section: string): Table => {
   return isTable(inner) ? inner : {}
 }
 
-/** What an entry says; nothing where there is none. */
+/** The content of an entry; empty if there is none. */
 export const entryIn = (root: Table, section: string, name: string): Table => {
   const entry = sectionIn(root, section)[name]
   return isTable(entry) ? entry : {}

@@ -2,7 +2,7 @@ import * as path from "node:path"
 import { type Format, isTable, type Table } from "./Format.ts"
 import { formats } from "./formats.ts"
 
-/** Where the program runs, as far as clients' files depend on it. */
+/** The machine, as far as the paths of clients' files depend on it. */
 export interface Machine {
   readonly platform: NodeJS.Platform
   readonly home: string
@@ -12,28 +12,28 @@ export interface Machine {
 
 /** How the server is started. */
 export interface Start {
-  /** What the server is called. */
+  /** The name of the server. */
   readonly name: string
   readonly command: string
   readonly args: ReadonlyArray<string>
 }
 
-/** Whom an entry holds for: you everywhere, or whoever works in this folder. */
+/** Where an entry applies: for the user everywhere, or for everyone in this folder. */
 export const scopes = ["user", "project"] as const
 export type Scope = (typeof scopes)[number]
 
-/** An MCP client: its configuration file, and how an entry in it looks. */
+/** An MCP client: its configuration file, and the form of an entry. */
 export interface Client {
   readonly title: string
-  /** The file of each scope that it has, the one that counts unless told otherwise first. */
+  /** The file of each scope that it has, the default first. */
   readonly files: Partial<Readonly<Record<Scope, (machine: Machine) => string>>>
   readonly format: Format
   /** The key that holds the servers. */
   readonly section: string
   readonly entry: (start: Start) => Readonly<Record<string, unknown>>
-  /** Where else its configuration switches a server off, and how that is written there. */
+  /** Where else its configuration can switch a server off, and how. */
   readonly offElsewhere?: (root: Table, name: string) => string | undefined
-  /** What to do for the client to notice. */
+  /** What to do so that the client notices. */
   readonly next: string
 }
 
@@ -50,7 +50,7 @@ const inProject =
   ({ cwd }: Machine) =>
     path.join(cwd, ...parts)
 
-/** The folder where the platform keeps programs' settings. */
+/** The platform's folder for programs' settings. */
 const settings = ({ env, home, platform }: Machine): string =>
   platform === "darwin"
     ? path.join(home, "Library", "Application Support")
@@ -68,7 +68,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: plain,
-    next: "Quit Claude Desktop and start it again."
+    next: "Quit and restart Claude Desktop."
   },
   "claude-code": {
     title: "Claude Code",
@@ -76,7 +76,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: typed("stdio"),
-    next: "Start claude anew; a server of this folder it asks once whether to trust."
+    next: "Restart claude; it asks once whether to trust a server of this folder."
   },
   cursor: {
     title: "Cursor",
@@ -128,7 +128,7 @@ export const clients = {
     format: formats.toml,
     section: "mcp_servers",
     entry: plain,
-    next: "Start codex anew; /mcp lists the server."
+    next: "Restart codex; /mcp lists the server."
   },
   gemini: {
     title: "Gemini CLI",
@@ -138,7 +138,7 @@ export const clients = {
     entry: plain,
     offElsewhere: ({ mcp }, name) =>
       isTable(mcp) && Array.isArray(mcp["excluded"]) && mcp["excluded"].includes(name) ? "mcp.excluded" : undefined,
-    next: "Start gemini anew; /mcp lists the server."
+    next: "Restart gemini; /mcp lists the server."
   },
   copilot: {
     title: "GitHub Copilot CLI",
@@ -148,7 +148,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: (start) => ({ ...typed("local")(start), tools: ["*"] }),
-    next: "Start copilot anew; /mcp show lists the server."
+    next: "Restart copilot; /mcp show lists the server."
   },
   opencode: {
     title: "opencode",
@@ -159,7 +159,7 @@ export const clients = {
     format: formats.jsonc,
     section: "mcp",
     entry: ({ args, command }) => ({ type: "local", command: [command, ...args], enabled: true }),
-    next: "Start opencode anew."
+    next: "Restart opencode."
   },
   goose: {
     title: "goose",
@@ -180,7 +180,7 @@ export const clients = {
       timeout: 300,
       envs: {}
     }),
-    next: "Start goose anew."
+    next: "Restart goose."
   },
   "lm-studio": {
     title: "LM Studio",
@@ -206,5 +206,5 @@ export const clients = {
 export type ClientName = keyof typeof clients
 export const clientNames = Object.keys(clients) as ReadonlyArray<ClientName>
 
-/** The scopes that a client has, the one that counts unless told otherwise first. */
+/** The scopes that a client has, the default first. */
 export const scopesOf = (client: Client): ReadonlyArray<Scope> => Object.keys(client.files) as ReadonlyArray<Scope>

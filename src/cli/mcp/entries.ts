@@ -12,17 +12,17 @@ const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const texts = (value: unknown): ReadonlyArray<string> =>
   (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string")
 
-/** The words of the command line that an entry starts, in whichever of the clients' ways it is written. */
+/** The words of an entry's command line, in any client's notation. */
 const wordsOf = (entry: unknown): ReadonlyArray<string> =>
   isTable(entry) ? [...texts(entry["command"] ?? entry["cmd"]), ...texts(entry["args"])] : []
 
 const isScript = (word: string): boolean => path.isAbsolute(word) && /\.[cm]?[jt]s$/.test(word)
 
-/** Whether it starts this program: by its name, or as `mcp install` writes it. */
+/** Whether it starts this program, by its name or as written by `mcp install`. */
 const isOurs = (name: string, words: ReadonlyArray<string>): boolean =>
   words.includes("mcp") && (name === "clew" || words.some((word) => /^clew(\.cmd|\.exe)?$/.test(path.basename(word))))
 
-/** Files that the command line names and that are not there. */
+/** Files in the command line that do not exist. */
 const missing = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   const [command] = words
   const after = (flag: string) => {
@@ -48,7 +48,7 @@ const places = (machine: Machine) =>
     }))
   })
 
-/** Of every MCP client whose file is there and names this program: whether what it starts is there. */
+/** For every MCP client whose file names this program: whether the program and index that it starts exist. */
 export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =>
   Effect.map(
     Effect.forEach(places(machine), ({ client, file, name }) =>
@@ -65,12 +65,12 @@ export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =
           const lost = missing(words)
           return [
             lost.length === 0
-              ? { name: "client", status: "ok", detail: `${client.title} starts what is there (${file})` }
+              ? { name: "client", status: "ok", detail: `${client.title} starts a program that exists (${file})` }
               : {
                   name: "client",
                   status: "warn",
-                  detail: `${client.title} starts what is not there: ${lost.join(", ")} (${server} in ${file})`,
-                  next: `run \`clew mcp install --client ${name}\`, with the --db that you mean`
+                  detail: `${client.title} names files that do not exist: ${lost.join(", ")} (${server} in ${file})`,
+                  next: `run \`clew mcp install --client ${name}\`, with the right --db`
                 }
           ]
         })

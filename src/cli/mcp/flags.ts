@@ -13,12 +13,12 @@ const short = (most: number) => (text: string) =>
 
 export const name = Flag.text("name", {
   value: "NAME",
-  summary: "What the index is called, as the client and its model see it",
+  summary: "Name of the index, as the client and its model see it",
   decode: short(100)
 })
 
 export const description = Flag.text("description", {
   value: "TEXT",
-  summary: "What the index is about, for the model to know when to search it",
+  summary: "What the index is about, so that the model knows when to search it",
   decode: short(1000)
 })

@@ -5,12 +5,12 @@ import { toml } from "./toml.ts"
 import { attempt, entryIn, type Format, isTable, type Table, withEntry, withoutEntry } from "./Format.ts"
 import { Unwritable } from "./Unwritable.ts"
 
-/** Holds an edit against what it was to do: nothing else may have changed. */
+/** Checks that an edit changed only what it was meant to change. */
 const checked = (format: Format, after: string, wanted: Table, section: string) =>
   Effect.gen(function* () {
     const cannot = `${section} is written in a way that cannot be edited`
     const read = yield* Effect.mapError(format.read(after), () => cannot)
-    // An empty section is as good as none.
+    // An empty section counts as none.
     const rest = (root: Table) => {
       const { [section]: inner, ...others } = root
       return isTable(inner) && Object.keys(inner).length > 0 ? root : others
@@ -18,7 +18,7 @@ const checked = (format: Format, after: string, wanted: Table, section: string) 
     return isDeepStrictEqual(rest(read), rest(wanted)) ? after : yield* Effect.fail(cannot)
   })
 
-/** The text with `section.name` saying what the entry says, beside what it said; fails with what is wrong, in words. */
+/** The text with the entry merged into `section.name`; fails with a message. */
 export const setEntry = (format: Format, text: string, section: string, name: string, entry: Table) =>
   Effect.gen(function* () {
     const before = yield* format.read(text)
@@ -27,7 +27,7 @@ export const setEntry = (format: Format, text: string, section: string, name: st
     return yield* checked(format, after, withEntry(before, section, name, whole), section)
   })
 
-/** The text without `section.name`; fails with what is wrong, in words. */
+/** The text without `section.name`; fails with a message. */
 export const dropEntry = (format: Format, text: string, section: string, name: string) =>
   Effect.gen(function* () {
     const before = yield* format.read(text)
@@ -46,7 +46,7 @@ const json = (strict: boolean): Format => {
   return {
     read: (text) =>
       Effect.flatMap(
-        // What the client itself will not read is for its owner to mend.
+        // A file that the client itself cannot read is its owner's to fix.
         attempt(() => (text.trim() === "" ? {} : ((strict ? JSON.parse : jsonc.parse)(withoutMark(text)) as unknown))),
         (root) => (isTable(root) ? Effect.succeed(root) : Effect.fail("the file must hold an object"))
       ),
@@ -95,4 +95,4 @@ const yaml: Format = {
 export const formats = { json: json(true), jsonc: json(false), toml, yaml }
 
 export const unreadable = (file: string, why: string, hand: string): Unwritable =>
-  new Unwritable({ message: `${file} was left untouched: ${why}. Mend it and try again, or ${hand}` })
+  new Unwritable({ message: `${file} was left untouched: ${why}. Fix it and try again, or ${hand}` })

@@ -40,7 +40,7 @@ const options = {
     summary: "For you everywhere, or for this folder (default: user; claude-code: project)",
     choices: scopes
   }),
-  uninstall: Flag.toggle("uninstall", { summary: "Take the entry out again" }),
+  uninstall: Flag.toggle("uninstall", { summary: "Remove the entry" }),
   print: Flag.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
   filter: flags.filter,
   readOnly: flags.readOnly,
@@ -48,7 +48,7 @@ const options = {
   watch: watched
 }
 
-/** What holds here and now, and will not where the client starts the server. */
+/** Settings that apply now, but not when the client starts the server. */
 const leftBehind = (
   env: Readonly<Record<string, string | undefined>>,
   file: Option.Option<string>,
@@ -58,15 +58,15 @@ const leftBehind = (
     onNone: () => [],
     onSome: (found) =>
       path.dirname(found) === cwd
-        ? [`${found} counts only in this folder; say --config ${found} for the client to use it too`]
+        ? [`${found} applies only in this folder; give --config ${found} so that the client uses it too`]
         : []
   }),
   ...Object.keys(env)
     .filter((name) => name.startsWith("CLEW_") && name !== "CLEW_CONFIG" && env[name] !== "")
-    .map((name) => `${name} is set here; the client starts the server without it, unless its own settings say so`)
+    .map((name) => `${name} is set here; the client starts the server without it, unless its own settings set it`)
 ]
 
-/** The command, given what says whether `--filter` and `--read-only` name tools that there are. */
+/** The command, given a function that checks `--filter` and `--read-only`. */
 export const install = (
   checkTools: (filter: string | undefined, readOnly: boolean) => Either.Either<unknown, string>
 ) =>
@@ -81,8 +81,8 @@ export const install = (
         "clew mcp install --client cursor --scope project --uninstall"
       ],
       details: [
-        "Adds one entry to the client's own configuration file: everything else in it stays, and a copy of the file as it was is kept beside it. A file that cannot be read is left untouched.",
-        "The entry starts this very program by its full path with the index that is configured now, or --db."
+        "Adds one entry to the client's own configuration file. Everything else in it stays, and a copy of the old file is kept beside it. A file that cannot be read is left untouched.",
+        "The entry starts this program by its full path, with the index configured now or --db."
       ]
     },
     (given) =>
@@ -110,7 +110,7 @@ export const install = (
           })
           if (needless !== undefined)
             return yield* wrong(
-              `--${needless === "readOnly" ? "read-only" : needless} says how a server is set up; --uninstall takes it out`
+              `--${needless === "readOnly" ? "read-only" : needless} is for setting up a server, and --uninstall removes one`
             )
           return yield* uninstall(given.client, scope, file, name, given.print)
         }
@@ -141,11 +141,11 @@ export const install = (
           ]
         }
         if (given.watch.length === 0 && !(yield* engine.exists)) {
-          yield* note(`There is no index at ${store.path} yet: clew index PATH --db ${store.path} makes it`)
+          yield* note(`There is no index at ${store.path} yet: clew index PATH --db ${store.path} creates it`)
         }
         const report = { client: given.client, scope, file }
         const old = entryIn(root, client.section, name)
-        // Whoever switched it off meant it.
+        // If the user switched it off, it stays off.
         const entry = { ...client.entry(start), ...(old["enabled"] === false ? { enabled: false } : {}) }
         const shown = yield* client.format.alone(client.section, name, entry)
         const disabled = switchedOff(client, root, name)
@@ -153,7 +153,7 @@ export const install = (
         const sayOff =
           disabled === undefined
             ? Effect.void
-            : note(`${name} is switched off there (${disabled}), which stays as it is: switch it on in ${client.title}`)
+            : note(`${name} is switched off there (${disabled}) and stays so: switch it on in ${client.title}`)
 
         if (given.print) {
           if (globals.json) return yield* printJson(InstallReport, { ...off, written: false })
@@ -169,7 +169,7 @@ export const install = (
         if (after === before) {
           yield* sayOff
           if (globals.json) return yield* printJson(InstallReport, { ...off, written: false })
-          return yield* print(`${client.title} is set up already, in ${file}`)
+          return yield* print(`${client.title} is already set up, in ${file}`)
         }
         const backup = yield* replace(file, after, yield* Clock.currentTimeMillis)
         yield* sayOff

@@ -25,7 +25,7 @@ const treeOf = (text: string) => {
   return root
 }
 
-/** A text of JSON with comments and trailing commas, read whole. Throws what is wrong with it, and where. */
+/** Parses JSON with comments and trailing commas. Throws the mistake and its place. */
 export const parse = (text: string): unknown => {
   treeOf(text)
   return parseLoosely(text, [], { allowTrailingComma: true })
@@ -44,7 +44,7 @@ const written = (text: string, value: unknown, indent: string): string =>
 
 const endOf = ({ length, offset }: Node): number => offset + length
 
-/** Where the comma stands that follows, comments aside; none where something else does. */
+/** The offset of the next comma, ignoring comments; none if something else follows. */
 const commaAfter = (text: string, offset: number): number | undefined => {
   const scanner = createScanner(text, true)
   scanner.setPosition(offset)
@@ -52,11 +52,11 @@ const commaAfter = (text: string, offset: number): number | undefined => {
   return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined
 }
 
-/** The end of the line where nothing but a comment is left of it, so that the comment stays with what it stands behind. */
+/** The end of the line if only a comment follows, so that the comment stays with what precedes it. */
 const pastComment = (text: string, offset: number): number =>
   offset + (/^[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n)/.exec(text.slice(offset))?.[0].length ?? 0)
 
-/** Adds a member behind the others, which stay as they are written. */
+/** Adds a member after the others, which stay as they are written. */
 const added = (text: string, object: Node, key: string, value: unknown): ReadonlyArray<Edit> => {
   const newline = newlineOf(text)
   const outer = indentAt(text, object.offset)
@@ -78,14 +78,14 @@ const added = (text: string, object: Node, key: string, value: unknown): Readonl
   ]
 }
 
-/** Takes a member out, with the comma that parted it from its neighbour. */
+/** Removes a member, with the comma that separated it from its neighbour. */
 const dropped = (text: string, object: Node, member: Node): ReadonlyArray<Edit> => {
   const members = object.children ?? []
   const previous = members[members.indexOf(member) - 1]
   const comma = commaAfter(text, endOf(member))
   const end = comma === undefined ? endOf(member) : comma + 1
   const start = text.slice(0, member.offset).trimEnd().length
-  // White space before goes too, but for the end of a comment's line.
+  // Removes the white space before too, except the end of a comment's line.
   const edits = [{ offset: start, length: end - start, content: "" }]
   const before = comma === undefined && previous !== undefined ? commaAfter(text, endOf(previous)) : undefined
   if (before === undefined) return edits
@@ -106,8 +106,8 @@ const set = (text: string, object: Node, key: string, value: unknown): string =>
 }
 
 /**
- * The text with `section.name` set: what the entry says already stays as it is written, comments too. Throws where the
- * text is no JSON, or the section no object.
+ * The text with `section.name` set: equal values keep their notation and comments. Throws if the text is not JSON, or
+ * the section not an object.
  */
 export const setEntry = (
   text: string,
@@ -129,7 +129,7 @@ export const setEntry = (
   }, text)
 }
 
-/** The text without `section.name`. Throws where the text is no JSON. */
+/** The text without `section.name`. Throws if the text is not JSON. */
 export const dropEntry = (text: string, section: string, name: string): string => {
   const root = treeOf(text)
   const inner = root === undefined ? undefined : findNodeAtLocation(root, [section])

@@ -1,16 +1,16 @@
 import * as Effect from "effect/Effect"
 import { attempt, type Format, isTable, type Table } from "./Format.ts"
 
-/** A bare key where TOML allows one. */
+/** A bare key if TOML allows it, else a quoted one. */
 const key = (name: string): string => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name))
 
 const headerOf = (section: string, name: string) => `[${section}.${key(name)}]`
 
-/** The table that a line opens, quotes and comments aside; none where it opens none. */
+/** The table that a line opens, without quotes and comments, if any. */
 const opened = (line: string): string | undefined =>
   /^\s*\[/.test(line) ? line.replace(/["'\s]/g, "").split("#")[0] : undefined
 
-/** Where a table's own lines begin and end; -1 where there is no such table. */
+/** The first and last of a table's own lines; -1 if there is no such table. */
 const linesOf = (lines: ReadonlyArray<string>, header: string): readonly [first: number, next: number] => {
   const bare = header.replace(/["'\s]/g, "")
   const first = lines.findIndex((line) => opened(line) === bare)
@@ -21,7 +21,7 @@ const linesOf = (lines: ReadonlyArray<string>, header: string): readonly [first:
 const library = Effect.promise(() => import("smol-toml"))
 
 export const toml: Format = {
-  // Its dates and tables become what JSON has, which compares.
+  // Dates and tables become JSON values, so that they compare.
   read: (text) =>
     Effect.flatMap(library, ({ parse }) => attempt(() => JSON.parse(JSON.stringify(parse(text))) as Table)),
   set: (text, section, name, entry) =>

@@ -9,13 +9,13 @@ import { dropEntry, unreadable } from "./formats.ts"
 import { asItWas, InstallReport } from "./report.ts"
 import { read, replace } from "./write.ts"
 
-/** Takes an entry out of a client's file and leaves everything else in it; where there is none, says so. */
+/** Removes an entry from a client's file and leaves everything else; if there is none, says so. */
 export const uninstall = (clientName: ClientName, scope: Scope, file: string, name: string, onlyPrint: boolean) =>
   Effect.gen(function* () {
     const client: Client = clients[clientName]
     const { globals } = yield* Place
     const { note, print } = yield* Terminal
-    const refused = (why: string) => unreadable(file, why, `take ${client.section}.${name} out by hand`)
+    const refused = (why: string) => unreadable(file, why, `remove ${client.section}.${name} by hand`)
     const before = (yield* read(file)) ?? ""
     const root = yield* Effect.mapError(client.format.read(before), refused)
     const there = hasEntry(root, client.section, name)
@@ -26,7 +26,7 @@ export const uninstall = (clientName: ClientName, scope: Scope, file: string, na
       const others = scopesOf(client).filter((other) => other !== scope)
       return yield* print(
         [
-          `${client.title} has no server ${name} in ${file}: there is nothing to take out`,
+          `${client.title} has no server ${name} in ${file}: there is nothing to remove`,
           ...others.map((other) => `--scope ${other} looks in its other file`)
         ].join("\n")
       )

@@ -9,13 +9,13 @@ const attempt = <A>(file: string, doing: string, run: () => A): Effect.Effect<A,
     catch: (error) => new Unwritable({ message: `${file} cannot be ${doing}: ${(error as Error).message}` })
   })
 
-/** The file's text; none where there is no file. */
+/** The file's text; undefined if there is no file. */
 export const read = (file: string): Effect.Effect<string | undefined, Unwritable> =>
   attempt(file, "read", () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined))
 
 const stamp = (now: number): string => new Date(now).toISOString().replace(/[-:]|\.\d+/g, "")
 
-/** Replaces a file at once, keeping its mode and the link that leads to it; gives the path of the copy of what was there. */
+/** Replaces a file atomically, keeping its mode and the link to it; gives the path of a copy of the old file. */
 export const replace = (file: string, text: string, now: number): Effect.Effect<string | undefined, Unwritable> =>
   attempt(file, "written", () => {
     fs.mkdirSync(path.dirname(file), { recursive: true })

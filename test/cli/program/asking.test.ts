@@ -61,15 +61,15 @@ describe("ask", () => {
     })
   )
 
-  it.scopedLive("says so where an answer cites nothing, and why no model answers", () =>
+  it.scopedLive("says so if an answer cites nothing, and why no model answers", () =>
     Effect.gen(function* () {
       const ollama = yield* startOllama(["<think>The tide?</think>", "It is high."])
       const { stderr, stdout } = yield* Effect.promise(() => box.run(tide, { env: llmAt(ollama.url) }))
       assert.isTrue(stdout.startsWith("It is high."), stdout)
-      assert.include(stderr, "cites none of the passages")
+      assert.include(stderr, "cites no passage")
       const auto = { CLEW_LLM_BACKEND: "auto", CLEW_LLM_URL: ollama.url, CLEW_LLM_MODEL: "absent" }
       const quoted = yield* Effect.promise(() => box.run(tide, { env: auto }))
-      assert.match(quoted.stderr, /answered by no language model: .*`ollama pull absent`/)
+      assert.match(quoted.stderr, /answered by quoting the passages, without a language model .*`ollama pull absent`/)
     })
   )
 
@@ -153,7 +153,7 @@ describe("prompt", () => {
     assert.strictEqual(sources.length + (omitted ?? 0), 5)
     assert.include(prompt, "left out for length")
     const { stderr } = await box.run(["prompt", "tide", "-k", "5", "--max-tokens", "160"])
-    assert.include(stderr, "left out to keep to --max-tokens")
+    assert.include(stderr, "left out to fit --max-tokens")
     const refused = await box.run(["prompt", "tide", "--max-tokens", "20"])
     assert.strictEqual(refused.code, 2)
     assert.match(refused.stderr, /--max-tokens is 20, but .* give at least \d+/s)
@@ -162,51 +162,46 @@ describe("prompt", () => {
 })
 
 describe("reindex", () => {
-  it.scopedLive(
-    "changes the collection over to the configured embedder, and says so where there is nothing to do",
-    () =>
-      Effect.gen(function* () {
-        const own = new Sandbox(library)
-        yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
-        const ollama = yield* startOllama()
-        const env = {
-          CLEW_EMBEDDING_BACKEND: "ollama",
-          CLEW_EMBEDDING_MODEL: "all-minilm",
-          CLEW_EMBEDDING_URL: ollama.url
-        }
-        yield* Effect.promise(() => own.run(["index", "docs"]))
-        const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
-        // The packaged model asks nobody, so its collections are opened as recorded whatever is configured.
-        assert.strictEqual(other.code, 0, other.stderr)
+  it.scopedLive("switches the collection to the configured embedder, and says so if there is nothing to do", () =>
+    Effect.gen(function* () {
+      const own = new Sandbox(library)
+      yield* Effect.addFinalizer(() => Effect.sync(() => own.remove()))
+      const ollama = yield* startOllama()
+      const env = {
+        CLEW_EMBEDDING_BACKEND: "ollama",
+        CLEW_EMBEDDING_MODEL: "all-minilm",
+        CLEW_EMBEDDING_URL: ollama.url
+      }
+      yield* Effect.promise(() => own.run(["index", "docs"]))
+      const other = yield* Effect.promise(() => own.run(["query", "tide", "--no-hybrid"], { env }))
+      // The packaged model asks nobody, so its collections are opened as recorded whatever is configured.
+      assert.strictEqual(other.code, 0, other.stderr)
 
-        const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
-        assert.strictEqual(text.code, 0, text.stderr)
-        assert.match(text.stdout, /^Collection default now has ollama all-minilm \(32 dimensions\): \d+ passages in /)
-        assert.include(text.stderr, "builtin clew-static-en-v1 (256 dimensions) → ollama all-minilm (32 dimensions)")
-        const again = yield* Effect.promise(() => own.json(ReindexReport, ["reindex"], { env }))
-        assert.isFalse(again.changed)
-        const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
-        assert.include(found.stdout, "tides.md")
+      const text = yield* Effect.promise(() => own.run(["reindex"], { env }))
+      assert.strictEqual(text.code, 0, text.stderr)
+      assert.match(text.stdout, /^Collection default now has ollama all-minilm \(32 dimensions\): \d+ passages in /)
+      assert.include(text.stderr, "builtin clew-static-en-v1 (256 dimensions) → ollama all-minilm (32 dimensions)")
+      const again = yield* Effect.promise(() => own.json(ReindexReport, ["reindex"], { env }))
+      assert.isFalse(again.changed)
+      const found = yield* Effect.promise(() => own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env }))
+      assert.include(found.stdout, "tides.md")
 
-        // By default no embedder is insisted on, so that one which is down does not lose its collection.
-        yield* ollama.stop
-        const auto = yield* Effect.promise(() =>
-          own.run(["reindex"], { env: { ...env, CLEW_EMBEDDING_BACKEND: "auto" } })
-        )
-        assert.strictEqual(auto.code, 0, auto.stderr)
-        assert.match(
-          auto.stdout,
-          /^Collection default keeps ollama all-minilm \(32 dimensions\).*set embedding\.backend/
-        )
-        yield* ollama.start
+      // By default no embedder is insisted on, so that one which is down does not lose its collection.
+      yield* ollama.stop
+      const auto = yield* Effect.promise(() =>
+        own.run(["reindex"], { env: { ...env, CLEW_EMBEDDING_BACKEND: "auto" } })
+      )
+      assert.strictEqual(auto.code, 0, auto.stderr)
+      assert.match(auto.stdout, /^Collection default keeps ollama all-minilm \(32 dimensions\).*set embedding\.backend/)
+      yield* ollama.start
 
-        // Ollama gone: the keyword leg answers, and says so.
-        yield* ollama.stop
-        const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
-        assert.strictEqual(degraded.code, 0)
-        assert.include(degraded.stdout, "tides.md")
-        assert.include(degraded.stderr, "embedder unavailable")
-      })
+      // Ollama gone: the keyword leg answers, and says so.
+      yield* ollama.stop
+      const degraded = yield* Effect.promise(() => own.run(["query", "spring tide", "-k1"], { env }))
+      assert.strictEqual(degraded.code, 0)
+      assert.include(degraded.stdout, "tides.md")
+      assert.include(degraded.stderr, "embedder unavailable")
+    })
   )
 
   it.scopedLive("killed in the middle, goes on where it was, and is searched by the old vectors meanwhile", () =>
@@ -271,7 +266,7 @@ describe("reindex", () => {
       const earlier = yield* Effect.promise(() => end)
       assert.strictEqual(earlier.code, 1)
       assert.include(earlier.stderr, "took over collection default")
-      assert.notInclude(earlier.stderr, "fault of Clew")
+      assert.notInclude(earlier.stderr, "bug in Clew")
       const found = yield* Effect.promise(() =>
         own.run(["query", "spring tide", "--no-hybrid", "-k1"], { env: envOf("all-minilm-l12") })
       )

@@ -98,7 +98,7 @@ describe("benchmark of one's own index", () => {
 
     const { code, stderr, stdout } = await box.run([...db, "benchmark", "--queries", "3"])
     assert.strictEqual(code, 0, stderr)
-    assert.match(stdout, /^default: 5 documents, 5 passages, 3 queries taken from them$/m)
+    assert.match(stdout, /^default: 5 documents, 5 passages, 3 queries sampled from them$/m)
     assert.match(stdout, /^search +p50 ms +p95 ms +p99 ms$/m)
     for (const leg of ["keyword", "vector", "hybrid"])
       assert.match(stdout, new RegExp(`^${leg} +\\d+\\.\\d +\\d+\\.\\d`, "m"))

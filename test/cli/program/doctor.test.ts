@@ -19,7 +19,7 @@ const damage = (statement: string) => {
 }
 
 describe("doctor", () => {
-  it("says what is wrong, mends it, and has the next index replace what it cannot mend", async () => {
+  it("says what is wrong, repairs it, and has the next index replace what it cannot repair", async () => {
     const run = (...args: ReadonlyArray<string>) => box.run([...args, "--db", "index.db"])
     assert.match((await run("doctor")).stdout, /there is no index at .*\n.*make one with `clew index PATH`/)
     assert.strictEqual((await run("index", "docs")).code, 0)
@@ -51,7 +51,7 @@ describe("doctor", () => {
     assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
   }, 300_000)
 
-  it("puts what can be read of a damaged file into a new one, and has the next index bring back the rest", async () => {
+  it("salvages a damaged file into a new one, and has the next index restore the rest", async () => {
     const run = (...args: ReadonlyArray<string>) => box.run([...args, "--db", "index.db"])
     mkdirSync(box.path("many"))
     for (let n = 0; n < 60; n++) {
@@ -69,10 +69,10 @@ describe("doctor", () => {
     assert.match(found.stdout, /^fail pages: /m)
     const fixed = await run("doctor", "--fix")
     assert.strictEqual(fixed.code, 0, fixed.stdout)
-    assert.match(fixed.stdout, /^As it was: .*index\.db\.\d+\.before-fix$/m)
+    assert.match(fixed.stdout, /^Copy of the index before: .*index\.db\.\d+\.before-fix$/m)
     assert.match(fixed.stdout.replaceAll(/\s+/g, " "), /Mended: \d\d documents could be read and are in a new file/)
     assert.match(fixed.stdout, /documents are lost: .*41\.md/)
-    assert.deepStrictEqual(readFileSync(/^As it was: (.*)$/m.exec(fixed.stdout)![1]!), bytes)
+    assert.deepStrictEqual(readFileSync(/^Copy of the index before: (.*)$/m.exec(fixed.stdout)![1]!), bytes)
     assert.notMatch((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
     const again = await run("index", "many")
     assert.strictEqual(again.code, 0, again.stderr)
@@ -81,7 +81,7 @@ describe("doctor", () => {
     assert.strictEqual(well.code, 0, well.stdout)
   }, 300_000)
 
-  it("names what around the index is not as it should be, whatever it is", async () => {
+  it("reports every problem around the index", async () => {
     const run = (...args: ReadonlyArray<string>) => box.run(["doctor", "--db", "index.db", ...args])
     // A file that was changed less than two seconds before it was read is not known by its times.
     await new Promise((resolve) => setTimeout(resolve, 2500))
@@ -100,7 +100,7 @@ describe("doctor", () => {
     }
 
     appendFileSync(box.path("docs/notes.jsonl"), "\n")
-    assert.match((await run()).stdout, /^warn origins: 1 file of \d+ look other than when they were indexed/m)
+    assert.match((await run()).stdout, /^warn origins: 1 file of \d+ have changed since they were indexed/m)
 
     const entry = { command: "/nowhere/node", args: ["/nowhere/bin.js", "mcp", "--db", "/nowhere/index.db"] }
     writeFileSync(
@@ -109,7 +109,7 @@ describe("doctor", () => {
     )
     assert.match(
       (await run()).stdout,
-      /^warn client: Claude Code starts what is not there: \/nowhere\/node, \/nowhere\/bin\.js, \/nowhere\/index\.db/m
+      /^warn client: Claude Code names files that do not exist: \/nowhere\/node, \/nowhere\/bin\.js, \/nowhere\/index\.db/m
     )
 
     writeFileSync(box.path("other.toml"), '[llm]\nbackend = "ollama"\nmodel = "none"\nurl = "http://127.0.0.1:9"\n')

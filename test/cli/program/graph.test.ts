@@ -103,7 +103,7 @@ it.scopedLive("has a language model read the passages: says how often before it 
     yield* run("index", "docs")
     const first = yield* run("graph", "build", "--llm")
     assert.strictEqual(first.code, 0, first.stderr)
-    assert.match(first.stderr, /^clew: small will be asked 3 times at most/)
+    assert.match(first.stderr, /^clew: small will be called at most 3 times/)
     assert.match(first.stdout, /Asked small 3 times: \d names, 1 relation\./)
     const chats = ollama.asked.filter(({ path }) => path === "/api/chat")
     assert.lengthOf(chats, 3)

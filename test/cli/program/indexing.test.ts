@@ -156,14 +156,14 @@ describe("index", () => {
     assert.strictEqual(await documents(), 5)
   })
 
-  it("says what is gone or ignored by now, and forgets both with --prune", async () => {
+  it("says what is gone or now ignored, and forgets both with --prune", async () => {
     await index("docs")
     box.write({ "docs/.gitignore": "bread*\n" })
     rmSync(box.path("docs", "tides.md"))
     const { files_gone, files_ignored } = await index("docs")
     assert.deepStrictEqual([files_gone, files_ignored], [1, 1])
     const { stdout } = await box.run(["index", "docs"])
-    assert.include(stdout, "1 file indexed before is gone, 1 file indexed before is ignored by now: --prune forgets")
+    assert.include(stdout, "1 indexed file is gone, 1 indexed file is now ignored: --prune forgets")
     assert.strictEqual((await index("docs", "--prune", "--dry-run")).deleted_documents, 2)
     assert.strictEqual((await index("docs", "--prune")).deleted_documents, 2)
     assert.strictEqual(await documents(), 3)

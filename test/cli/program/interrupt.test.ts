@@ -26,7 +26,7 @@ describe("Ctrl-C", () => {
       child.kill(signal)
       const first = await end
       assert.strictEqual(first.code, code)
-      assert.match(first.stderr, /interrupted; [\d,]+ documents done, the same command goes on from there/)
+      assert.match(first.stderr, /interrupted; [\d,]+ documents done; the same command resumes from there/)
 
       const kept = (await box.json(Stats, ["info", ...db])).documents
       assert.isAbove(kept, 0)

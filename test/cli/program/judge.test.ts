@@ -129,10 +129,10 @@ describe("benchmark --judgements", () => {
       [["--judgements", "bad.jsonl"], 1, "bad.jsonl: line 1 is no judgement (source)"],
       [["--judgements", "none.jsonl"], 1, "has no question with a grade above 0"],
       [["--judgements", "missing.jsonl"], 1, "there is no such file"],
-      [["--judgements", file, "--dataset", "toy"], 2, "--dataset does not go with --judgements"],
+      [["--judgements", file, "--dataset", "toy"], 2, "--dataset cannot be combined with --judgements"],
       [["--baseline", "quality.json"], 2, "--baseline wants --judgements"],
-      [["--judgements", file, "--save"], 2, "--save wants --baseline"],
-      [["--judgements", file, "--baseline", file], 1, "is no baseline"]
+      [["--judgements", file, "--save"], 2, "--save requires --baseline"],
+      [["--judgements", file, "--baseline", file], 1, "is not a baseline"]
     ] as const
     for (const [args, code, message] of cases) {
       const ended = await box.run(["benchmark", ...args])

@@ -114,7 +114,7 @@ describe("show on a terminal", () => {
 })
 
 describe("why", () => {
-  it("tells where a document ranks in each leg, what the words add, and what came before it", async () => {
+  it("shows a document's rank in each leg, what the words add, and what ranks above it", async () => {
     const report = await box.json(WhyReport, ["why", "when is the spring tide highest", "docs/bread.md"])
     assert.isTrue(report.indexed)
     assert.isAbove(report.vector!.rank!, 1)
@@ -126,10 +126,11 @@ describe("why", () => {
       ["spring", "tide", "highest"]
     )
     const { stdout } = await box.run(["why", "spring tide", "docs/bread.md"])
-    for (const part of ["meaning", "words     not found", "tide: not in it", "Before it:"]) assert.include(stdout, part)
+    for (const part of ["meaning", "words     not found", "tide: does not occur", "Ranked above it:"])
+      assert.include(stdout, part)
   })
 
-  it("says that the filter leaves it out, or why it is not indexed", async () => {
+  it("says that the filter excludes it, or why it is not indexed", async () => {
     const filtered = await box.json(WhyReport, ["why", "tide", "docs/tides.md", "--filter", "lang=de"])
     assert.isTrue(filtered.filtered_out)
     const mistyped = await box.run(["why", "tide", "docs/tides.md", "--filter", "sorce=de"])
@@ -137,12 +138,12 @@ describe("why", () => {
     const { code, stderr } = await box.run(["why", "tide", "docs/empty.bin"])
     assert.strictEqual(code, 3)
     assert.match(stderr, /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/)
-    assert.match((await box.run(["why", "tide", "none.md"])).stderr, /neither such a document nor such a file/)
+    assert.match((await box.run(["why", "tide", "none.md"])).stderr, /no such document and no such file/)
     box.write({ "docs/.hidden.md": "# Tide\n", "docs/later.md": "# Tide\n", "other/tide.md": "# Tide\n" })
     const reasonOf = async (file: string) => (await box.run(["why", "tide", file])).stderr
-    assert.include(await reasonOf("docs/.hidden.md"), "passed over below docs: hidden")
+    assert.include(await reasonOf("docs/.hidden.md"), "skipped below docs: hidden")
     assert.include(await reasonOf("docs/later.md"), "clew index docs/later.md indexes it")
-    assert.include(await reasonOf("other/tide.md"), "neither it nor a folder above it was indexed")
+    assert.include(await reasonOf("other/tide.md"), "neither the file nor a folder above it was indexed")
     assert.include(await reasonOf("docs"), "it is a folder; clew list docs")
   })
 })

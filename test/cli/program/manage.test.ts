@@ -95,7 +95,7 @@ describe("delete", () => {
   it("deletes nothing where there is nobody to ask", async () => {
     const { code, stderr } = await box.run(["delete", "docs/tides.md"])
     assert.strictEqual(code, 2)
-    assert.include(stderr, "Give --yes to go on")
+    assert.include(stderr, "Use --yes to agree")
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 5)
   })
 })

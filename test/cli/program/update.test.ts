@@ -18,7 +18,7 @@ const update = (...args: ReadonlyArray<string>) =>
 const documents = async () => (await box.json(Stats, ["info"])).documents
 
 describe("update", () => {
-  it("runs again what was indexed, from anywhere, with what was said of each path", async () => {
+  it("repeats earlier runs, from anywhere, with the flags of each path", async () => {
     assert.strictEqual((await box.run(["index", "docs"])).code, 0)
     assert.strictEqual((await box.run(["index", "notes", "--include", "*.md", "-c", "mine"])).code, 0)
     box.write({
@@ -49,7 +49,7 @@ describe("update", () => {
     )
   })
 
-  it("forgets what is gone with --prune, and nothing of a path that is missing", async () => {
+  it("forgets what is gone with --prune, but nothing of a missing path", async () => {
     assert.strictEqual((await box.run(["index", "docs", "notes"])).code, 0)
     rmSync(box.path("docs", "brot.md"))
     renameSync(box.path("notes"), box.path("unmounted"))
@@ -65,7 +65,7 @@ describe("update", () => {
     assert.strictEqual(await documents(), 6)
     const said = await box.run(["update"])
     assert.match(said.stderr, /notes: no such file or folder/)
-    assert.match(said.stderr, /Nothing of notes was forgotten/)
+    assert.match(said.stderr, /The documents of notes were kept/)
 
     assert.strictEqual((await box.run(["delete", "notes", "--yes"])).code, 0)
     const rest = await update()
@@ -75,7 +75,7 @@ describe("update", () => {
     )
   })
 
-  it("says that nothing was indexed from files", async () => {
+  it("says that no path was indexed", async () => {
     assert.strictEqual((await box.run(["index", "-"], { input: "A text of no file" })).code, 0)
     const { code, stderr } = await box.run(["update"])
     assert.strictEqual(code, 3)

@@ -67,10 +67,10 @@ describe("wrong usage", () => {
     [["query", "x", "--alpha", "nan"], 'clew query: --alpha must be a number from 0 to 1, got "nan"'],
     [["query", "x", "--collection", "a b"], "clew query: --collection must be 1 to 64 letters"],
     [["query", "x", "--filter", "lang"], 'clew query: --filter "lang": write KEY=VALUE'],
-    [["query", "x", "--no-hybrid", "--alpha", "0.5"], "clew query: --alpha and --fusion are about hybrid search"],
+    [["query", "x", "--no-hybrid", "--alpha", "0.5"], "clew query: --alpha and --fusion apply to hybrid search"],
     [["index", "docs", "--source", "x"], "clew index: --source names the document on standard input"],
     [["delete"], "clew delete: SOURCE or --id is missing"],
-    [["collections", "drop", "default", "--yes"], "clew collections drop: collection default is always there"],
+    [["collections", "drop", "default", "--yes"], "clew collections drop: collection default always exists"],
     [["collections", "create", "a/b"], "clew collections create: NAME must be 1 to 64 letters"],
     [["query", "x", "--config", "missing.toml"], "missing.toml"]
   ]
