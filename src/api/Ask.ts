@@ -27,7 +27,7 @@ export const Temperature = Schema.Finite.pipe(
   Schema.between(limits.temperature.min, limits.temperature.max),
   Schema.annotations({
     identifier: "Temperature",
-    description: "0 is nearly the same answer each time, higher is freer; llm.temperature (0.2) unless given",
+    description: "Randomness of the answer; 0 gives nearly the same answer each time; default llm.temperature (0.2)",
     message: mustBeWithin("temperature", limits.temperature, "number")
   })
 )
@@ -36,7 +36,7 @@ export const AskRequest = Schema.Struct({
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Search by words and by meaning, fused; else by meaning only; true unless given"
+      description: "Fuse search by words and by meaning; if false, search by meaning only; default true"
     }),
     { default: () => true }
   ),
@@ -44,7 +44,7 @@ export const AskRequest = Schema.Struct({
   temperature: Schema.optional(Temperature),
   verify: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Check every [n] of the answer; a citations event before done says which hold; false unless given"
+      description: "Check every [n] of the answer; a citations event before done says which hold; default false"
     }),
     { default: () => false }
   )
@@ -52,23 +52,23 @@ export const AskRequest = Schema.Struct({
   ...strict,
   identifier: "AskRequest",
   title: "Ask",
-  description: "The question, where to search for its answer, and how to write it",
+  description: "The question, where to search, and how to write the answer",
   examples: [{ query: "how are documents chunked?", topK: 5, hybrid: true, temperature: 0.2, verify: true }]
 })
 export type AskRequest = typeof AskRequest.Type
 
 /** Data of a `source` event. */
 export const SourceEvent = Schema.Struct({
-  index: Schema.Int.annotations({ description: "The number that the answer cites it by, from 1" }),
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+  index: Schema.Int.annotations({ description: "The number by which the answer cites it, from 1" }),
+  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
   text: Schema.String.annotations({ description: "The passage" }),
   collection: Schema.optional(
-    Schema.String.annotations({ description: "The collection it was found in, if another than `default`" })
+    Schema.String.annotations({ description: "The collection it was found in, unless `default`" })
   ),
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
-      description: "The way by which the knowledge graph led to it; absent where the ranking did"
+      description: "The path by which the knowledge graph led to it; absent if the ranking found it"
     })
   )
 }).annotations({
@@ -84,48 +84,48 @@ export const CitationsEvent = Schema.Struct({
       index: Schema.Int.annotations({ description: "The passage's number, as in [1]" }),
       start: Schema.Int.annotations({ description: "UTF-16 offset of the mark in the answer" }),
       end: Schema.Int.annotations({ description: "UTF-16 offset after the mark" }),
-      sentence: Schema.String.annotations({ description: "The sentence that the mark stands at" }),
-      exists: Schema.Boolean.annotations({ description: "Whether the answer was made from a passage of this number" }),
-      support: Schema.Finite.annotations({ description: "How far the passage says what the sentence says, 0 to 1" }),
+      sentence: Schema.String.annotations({ description: "The sentence with the mark" }),
+      exists: Schema.Boolean.annotations({ description: "Whether the answer was given a passage with this number" }),
+      support: Schema.Finite.annotations({ description: "How well the passage supports the sentence, 0 to 1" }),
       verdict: Verdict.annotations({
         description:
-          "supported; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not tell"
+          "supported; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
       }),
       supported: Schema.Boolean.annotations({ description: "Whether the verdict is supported" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
   ).annotations({ description: "Every mark of the answer, in order" }),
   mode: Mode,
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
+  degraded: Schema.optional(Schema.String.annotations({ description: "What the search lacked, and why" })),
   also_searched: Schema.optional(AlsoSearched),
   read_as: Schema.optional(ReadAs),
   hint: Schema.optional(Hint),
   omitted: Schema.optional(
-    Schema.Int.annotations({ description: "Passages found for which the model's window had no room" })
+    Schema.Int.annotations({ description: "Passages that did not fit into the model's window" })
   ),
   llm: Schema.Struct({
     backend: Schema.Literal("ollama", "openai", "extractive"),
     model: Schema.optional(Schema.String),
     why: Schema.optional(
-      Schema.String.annotations({ description: "Why no model answered, where one would if it could" })
+      Schema.String.annotations({ description: "Why no model answered, although auto would prefer one" })
     )
   }).annotations({ description: "What answered" }),
   cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" }),
   prompt_cut: Schema.optional(
-    Schema.Boolean.annotations({ description: "True where the model's server cut the prompt to its window" })
+    Schema.Boolean.annotations({ description: "True if the model's server cut the prompt to its window" })
   )
-}).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: what became of the check" })
+}).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: the result of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
 
 /** Data of an `error` event. */
 export const ErrorEvent = Schema.Struct({
-  message: Schema.String.annotations({ description: "What went wrong, and what to do about it" })
+  message: Schema.String.annotations({ description: "What went wrong, and what to do" })
 }).annotations({ identifier: "ErrorEvent", description: "Data of an error event, which ends the stream" })
 export type ErrorEvent = typeof ErrorEvent.Type
 
 const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotations({
   description:
-    "Server-sent events: every source (SourceEvent), those passages found that the model's window has room for, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. When the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so where the answer was cut at llm.max_tokens, or the prompt by the model's server. The headers x-clew-llm (what answers), x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found, which words were searched for besides, and what may be why nothing was."
+    "Server-sent events: every source (SourceEvent), that is, the passages found that fit into the model's window, then token (a fragment of the answer as plain text), then done ({}). With verify a citations event (CitationsEvent) comes before done. If the model fails, error (ErrorEvent) ends the stream. A comment line every 15 s keeps it open, and one says so if the answer was cut at llm.max_tokens, or the prompt by the model's server. The headers x-clew-llm (what answers), x-clew-mode and x-clew-fusion (as mode and fusion of POST /query), x-clew-degraded (what the search did without) and x-clew-omitted (how many passages the model's window had no room for), and comments before the first source, say how the passages were found, which words were searched for besides, and what may be why nothing was."
 })
 
 const header = (description: string, type = "string") => ({ description, schema: { type } })
@@ -133,9 +133,9 @@ const header = (description: string, type = "string") => ({ description, schema:
 const provenance = {
   "X-Clew-Mode": header("As mode of POST /query"),
   "X-Clew-Fusion": header("As fusion of POST /query"),
-  "X-Clew-Llm": header("What answers: the backend and the model, or why none does"),
-  "X-Clew-Degraded": header("What the search did without, and why"),
-  "X-Clew-Omitted": header("How many passages the model's window had no room for", "integer")
+  "X-Clew-Llm": header("The backend and the model that answer, or why none does"),
+  "X-Clew-Degraded": header("What the search lacked, and why"),
+  "X-Clew-Omitted": header("How many passages did not fit into the model's window", "integer")
 }
 
 const withHeaders = (responses: Record<string, object>) => ({

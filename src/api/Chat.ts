@@ -7,18 +7,20 @@ import { Temperature } from "./Ask.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 
-/** The model's name where a client names none of its own. */
+/** The model's name for clients. */
 export const ownModel = "clew"
 
 const TextPart = Schema.Struct({
-  type: Schema.Literal("text").annotations({ description: "Nothing but text is taken" }),
+  type: Schema.Literal("text").annotations({ description: "Only text is accepted" }),
   text: Schema.String.annotations({ description: "The text" })
 }).annotations({ identifier: "ChatTextPart", description: "A part of a message" })
 
 export const ChatMessage = Schema.Struct({
-  role: Schema.Literal("system", "developer", "user", "assistant").annotations({ description: "Who says it" }),
+  role: Schema.Literal("system", "developer", "user", "assistant").annotations({
+    description: "The author of the message"
+  }),
   content: Schema.NullOr(Schema.Union(Schema.String, Schema.Array(TextPart))).annotations({
-    description: "What is said: a text, or parts that are texts"
+    description: "The content: a text, or parts that are texts"
   })
 }).annotations({ identifier: "ChatMessage", description: "A message of the conversation" })
 export type ChatMessage = typeof ChatMessage.Type
@@ -36,7 +38,7 @@ export const ChatRequest = Schema.Struct({
     Schema.maxItems(1000),
     Schema.annotations({
       description:
-        "The last of the user's is the question; system messages and what was said before are kept, the newest first where the model's window is short"
+        "The last user message is the question. System messages and earlier messages are kept, the newest first if the model's window is short"
     })
   ),
   stream: Schema.optional(
@@ -47,7 +49,7 @@ export const ChatRequest = Schema.Struct({
     Schema.NullOr(
       Schema.Literal(1).annotations({
         description: "One answer",
-        message: () => ({ message: "n must be 1: there is one answer to a question", override: true })
+        message: () => ({ message: "n must be 1: a question gets one answer", override: true })
       })
     )
   ),
@@ -55,9 +57,9 @@ export const ChatRequest = Schema.Struct({
     Schema.NullOr(
       Schema.Struct({
         includeUsage: Schema.optional(
-          Schema.Boolean.annotations({ description: "A last chunk with what the model's server counted" })
+          Schema.Boolean.annotations({ description: "Add a last chunk with the token counts of the model's server" })
         ).pipe(Schema.fromKey("include_usage"))
-      }).annotations({ description: "What a stream says besides" })
+      }).annotations({ description: "Further chunks of a stream" })
     )
   ).pipe(Schema.fromKey("stream_options")),
   topK,
@@ -68,44 +70,44 @@ export const ChatRequest = Schema.Struct({
   identifier: "ChatRequest",
   title: "Chat",
   description:
-    "A conversation as OpenAI's API has it, and beside it top_k, collection, filter and fusion as POST /query takes them. Other fields are not read.",
+    "A conversation in the form of OpenAI's API, with top_k, collection, filter and fusion as in POST /query. Other fields are ignored.",
   parseOptions: { onExcessProperty: "ignore", errors: "all" }
 })
 export type ChatRequest = typeof ChatRequest.Type
 
-/** A passage that the answer is made from. */
+/** A passage behind the answer. */
 export const ChatAnnotation = Schema.Struct({
   type: Schema.Literal("file_citation").annotations({ description: "Always file_citation" }),
-  index: Schema.Int.annotations({ description: "The number that the answer cites it by, as in [1]" }),
+  index: Schema.Int.annotations({ description: "The number by which the answer cites it, as in [1]" }),
   file_id: Schema.String.annotations({ description: "The document's id in its collection" }),
   filename: Schema.String.annotations({ description: "The same as source" }),
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
   collection: Schema.String.annotations({ description: "The collection it was found in" }),
   start_line: Schema.Int.annotations({ description: "First line, from 1" }),
   end_line: Schema.Int.annotations({ description: "Last line, from 1" }),
   locator: Schema.optional(
-    Schema.String.annotations({ description: "Where the passage begins in a file that is no text: #page=3" })
+    Schema.String.annotations({ description: "Where the passage begins in a file that is not text: #page=3" })
   ),
   score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
-  text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" })
-}).annotations({ identifier: "ChatAnnotation", description: "A passage that the answer is made from" })
+  text: Schema.String.annotations({ description: "The passage, exactly as in the original" })
+}).annotations({ identifier: "ChatAnnotation", description: "A passage behind the answer" })
 export type ChatAnnotation = typeof ChatAnnotation.Type
 
 const FinishReason = Schema.Literal("stop", "length").annotations({
   description: "length: the answer was cut at llm.max_tokens"
 })
 
-/** As the model's server counts them. */
+/** Token counts of the model's server. */
 const Usage = Schema.Struct({
-  prompt_tokens: Schema.Int.annotations({ description: "Tokens of what the model was sent" }),
+  prompt_tokens: Schema.Int.annotations({ description: "Tokens of the prompt" }),
   completion_tokens: Schema.Int.annotations({ description: "Tokens of the answer" }),
   total_tokens: Schema.Int.annotations({ description: "Both" })
-}).annotations({ identifier: "ChatUsage", description: "What the model's server counted" })
+}).annotations({ identifier: "ChatUsage", description: "Token counts of the model's server" })
 
 const completion = {
-  id: Schema.String.annotations({ description: "Names the answer" }),
-  created: Schema.Int.annotations({ description: "When it was begun, in seconds since 1970" }),
-  model: Schema.String.annotations({ description: "What answers: the model's name, or clew where none writes" })
+  id: Schema.String.annotations({ description: "Identifies the answer" }),
+  created: Schema.Int.annotations({ description: "When the answer began, in seconds since 1970" }),
+  model: Schema.String.annotations({ description: "The name of the model that answers, or clew if none does" })
 }
 
 export const ChatCompletion = Schema.Struct({
@@ -153,18 +155,18 @@ export const ModelList = Schema.Struct({
   object: Schema.Literal("list").annotations({ description: "Always list" }),
   data: Schema.Array(
     Schema.Struct({
-      id: Schema.String.annotations({ description: "The name to ask for" }),
+      id: Schema.String.annotations({ description: "The name for requests" }),
       object: Schema.Literal("model").annotations({ description: "Always model" }),
       created: Schema.Int.annotations({ description: "Always 0" }),
       owned_by: Schema.String.annotations({ description: "clew, or the backend of the model" })
-    }).annotations({ identifier: "ChatModel", description: "A name to ask for" })
-  ).annotations({ description: "clew, and the configured model where there is one" })
-}).annotations({ identifier: "ModelList", description: "Names to ask for" })
+    }).annotations({ identifier: "ChatModel", description: "A name for requests" })
+  ).annotations({ description: "clew, and the configured model if there is one" })
+}).annotations({ identifier: "ModelList", description: "Names for requests" })
 export type ModelList = typeof ModelList.Type
 
 const streamed = {
   "text/event-stream": {
-    schema: { type: "string", description: "With stream: events of which each data is a ChatChunk, and [DONE]" }
+    schema: { type: "string", description: "With stream: events whose data is a ChatChunk each, then [DONE]" }
   }
 }
 
@@ -205,7 +207,7 @@ export class ChatGroup extends HttpApiGroup.make("chat")
     HttpApiEndpoint.get("models", "/v1/models")
       .addSuccess(ModelList)
       .annotateContext(
-        OpenApi.annotations({ summary: "Models", description: "The names that a request to chat may give its model." })
+        OpenApi.annotations({ summary: "Models", description: "The names that a chat request may use for its model." })
       )
   )
   .middlewareEndpoints(Authorization)

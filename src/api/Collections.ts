@@ -13,7 +13,7 @@ import { strict } from "./strict.ts"
 const Created = Schema.Struct(CollectionInfo.fields).annotations({
   ...HttpApiSchema.annotations({ status: 201 }),
   identifier: "CreatedCollection",
-  description: "The collection that was made"
+  description: "The created collection"
 })
 
 export const CollectionsResponse = Schema.Struct({
@@ -24,7 +24,7 @@ export const CreateCollection = Schema.Struct({ name: CollectionName }).annotati
   ...strict,
   identifier: "CreateCollection",
   title: "Create a collection",
-  description: "The collection to make",
+  description: "The collection to create",
   examples: [{ name: CollectionName.make("papers") }]
 })
 
@@ -38,7 +38,7 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
       .annotateContext(
         OpenApi.annotations({
           summary: "List collections",
-          description: "Every collection with its size and the embedder that makes its vectors."
+          description: "Every collection with its size and its embedder."
         })
       )
   )
@@ -57,7 +57,7 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
       .annotateContext(
         OpenApi.annotations({
           summary: "Create a collection",
-          description: "Makes an empty collection with the configured embedder, which it keeps."
+          description: "Creates an empty collection with the configured embedder, which it keeps."
         })
       )
   )
@@ -72,7 +72,8 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
       .annotateContext(
         OpenApi.annotations({
           summary: "Drop a collection",
-          description: "Deletes a collection with all its documents. The default one can only be emptied."
+          description:
+            "Deletes a collection with all its documents. The default collection cannot be dropped, only emptied."
         })
       )
   )

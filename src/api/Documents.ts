@@ -14,7 +14,7 @@ import { strict } from "./strict.ts"
 
 export const IndexRequest = Schema.Struct({
   documents: Schema.NonEmptyArray(DocumentInput).annotations({
-    description: "1 to limits.max_batch (1000) documents; one whose source or doc_id is there already is replaced",
+    description: "1 to limits.max_batch (1000) documents; each replaces the one with the same source or doc_id",
     message: ({ actual }) => ({
       message: `documents must be a list of 1 to limits.max_batch (1000) documents, ${Array.isArray(actual) ? "got none" : `not ${kindOf(actual)}`}`,
       override: !Array.isArray(actual) || actual.length === 0
@@ -25,7 +25,7 @@ export const IndexRequest = Schema.Struct({
   ...strict,
   identifier: "IndexRequest",
   title: "Index",
-  description: "Documents to index, and the collection they go into",
+  description: "Documents to index, and their collection",
   examples: [
     {
       documents: [
@@ -39,18 +39,18 @@ export type IndexRequest = typeof IndexRequest.Type
 const count = (description: string) => Schema.Int.annotations({ description })
 
 export const IndexResponse = Schema.Struct({
-  indexed: count("Documents that were new or changed"),
-  unchanged: count("Documents that were there already, as they are"),
-  chunks: count("Passages of the documents that were new or changed"),
+  indexed: count("New or changed documents"),
+  unchanged: count("Unchanged documents"),
+  chunks: count("Passages of the new or changed documents"),
   documents: Schema.Array(
     Schema.Struct({
       doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
       source: Schema.optional(Schema.String.annotations({ description: "The document's source, if it has one" })),
-      status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What became of it" }),
+      status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What happened to it" }),
       chunks: count("Its passages")
-    }).annotations({ identifier: "IndexedDocument", description: "What became of one document" })
-  ).annotations({ description: "What became of each document, in the request's order" }),
-  index_time_ms: count("How long indexing took")
+    }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
+  ).annotations({ description: "What happened to each document, in the request's order" }),
+  index_time_ms: count("The duration of indexing")
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
 
@@ -61,7 +61,7 @@ interface Outcome {
   readonly passages: number
 }
 
-/** What came of a batch, in its order, as the wire has it. */
+/** The outcomes of a batch, in its order, in their JSON form. */
 export const toIndexResponse = (outcomes: ReadonlyArray<Outcome>, ms: number): IndexResponse => {
   const changed = outcomes.filter(({ status }) => status !== "unchanged")
   return {
@@ -93,13 +93,13 @@ const bySource = {
 export const DeleteBody = Schema.Struct({
   ...bySource,
   filter: Schema.optional(
-    Filter.annotations({ description: "Deletes every document that matches, in place of source; not empty" })
+    Filter.annotations({ description: "Deletes every matching document, instead of source; must not be empty" })
   )
 }).annotations({
   ...strict,
   identifier: "DeleteRequest",
   title: "Delete by source or filter",
-  description: "Which documents to delete; either here or in the query string",
+  description: "The documents to delete, either here or in the query string",
   examples: [{ source: "docs/old.md" }]
 })
 
@@ -109,7 +109,7 @@ const Limit = Schema.NumberFromString.pipe(
   Schema.int(),
   Schema.between(1, 1000),
   Schema.annotations({
-    jsonSchema: { type: "integer", minimum: 1, maximum: 1000, description: "Documents on a page; 100 unless given" },
+    jsonSchema: { type: "integer", minimum: 1, maximum: 1000, description: "Documents per page; default 100" },
     message: ({ actual }) => ({
       message: `limit must be an integer from 1 to 1000, got ${shown(actual)}`,
       override: true
@@ -120,12 +120,12 @@ const Limit = Schema.NumberFromString.pipe(
 export const ListParams = Schema.Struct({
   filter: Schema.optional(
     Schema.parseJson(Filter).annotations({
-      jsonSchema: { type: "string", description: "A filter as POST /query takes it, as JSON" }
+      jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
     })
   ),
   limit: Schema.optional(Limit),
   cursor: Schema.optional(
-    Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the page before" })
+    Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the previous page" })
   ),
   collection: Schema.optional(CollectionName)
 }).annotations(strict)
@@ -140,7 +140,7 @@ export const ListResponse = Schema.Struct({
     }).annotations({ identifier: "ListedDocument", description: "A document without its text" })
   ).annotations({ description: "By source, else doc_id" }),
   next_cursor: Schema.optional(
-    Schema.String.annotations({ description: "There is more: the next page's cursor, which means nothing else" })
+    Schema.String.annotations({ description: "Present if there is another page: its cursor, an opaque string" })
   ),
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "ListResponse", description: "A page of documents" })
@@ -162,7 +162,7 @@ const InCollection = Schema.Struct({ collection: Schema.optional(CollectionName)
 
 export const PassageSpan = Schema.Struct(place).annotations({
   identifier: "PassageSpan",
-  description: "Where a passage stands in its document"
+  description: "The position of a passage in its document"
 })
 
 export const DocumentResponse = Schema.Struct({
@@ -173,7 +173,7 @@ export const DocumentResponse = Schema.Struct({
   }),
   passages: Schema.Array(PassageSpan).annotations({ description: "Its passages, in order" }),
   indexed_at: count("When it was indexed, in milliseconds since 1970")
-}).annotations({ identifier: "DocumentResponse", description: "A document with its passages' places" })
+}).annotations({ identifier: "DocumentResponse", description: "A document with its passages' positions" })
 export type DocumentResponse = typeof DocumentResponse.Type
 
 export class DocumentsGroup extends HttpApiGroup.make("documents")
@@ -194,7 +194,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
         OpenApi.annotations({
           summary: "Index documents",
           description:
-            "Adds documents, or replaces those whose source or doc_id is there already. Each document is replaced at once: a search sees its old passages or its new ones. What did not change is not embedded again. A collection that is not there is made, also where its name is mistyped: GET /collections lists those there are."
+            "Adds documents, or replaces those with the same source or doc_id. Each document is replaced atomically: a search sees its old passages or its new ones. Unchanged text is not embedded again. A collection that does not exist is created, even if its name is a typo: GET /collections lists all."
         })
       )
   )
@@ -206,7 +206,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .annotateContext(
         OpenApi.annotations({
           summary: "List documents",
-          description: "The documents of a collection, a page at a time, all or those that a filter matches."
+          description: "The documents of a collection, page by page, all or those that a filter matches."
         })
       )
   )
@@ -224,7 +224,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
         OpenApi.annotations({
           summary: "Delete documents by source or filter",
           description:
-            "Deletes what came from a source, named in the body or in the query string, or what a filter in the body matches, some hundred documents at once. Deleting nothing is not an error.",
+            "Deletes the documents of a source, named in the body or in the query string, or those that a filter in the body matches, a few hundred at a time. Deleting nothing is not an error.",
           transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
         })
       )
@@ -238,7 +238,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .annotateContext(
         OpenApi.annotations({
           summary: "Get a document",
-          description: "The document with its metadata and its passages' places, so that a citation can be opened."
+          description: "The document with its metadata and its passages' positions, so that a citation can be opened."
         })
       )
   )

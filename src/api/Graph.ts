@@ -11,7 +11,7 @@ import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
 
 const EntityName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
-  description: "A name, a title, a symbol; case, accents and punctuation do not count"
+  description: "A name, a title, a symbol; case, accents and punctuation are ignored"
 })
 
 const wholeNumber = (name: string, min: number, max: number, description: string) =>
@@ -31,17 +31,17 @@ const ListParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
   prefix: Schema.optional(
     Schema.String.pipe(Schema.maxLength(1000)).annotations({
-      description: "Only entities whose names begin so; case, accents and punctuation do not count"
+      description: "Only entities whose names begin with this; case, accents and punctuation are ignored"
     })
   ),
-  limit: Schema.optional(wholeNumber("limit", 1, 1000, "Entities on a page; 100 unless given")),
+  limit: Schema.optional(wholeNumber("limit", 1, 1000, "Entities per page; default 100")),
   cursor: Schema.optional(
     Schema.NumberFromString.pipe(
       Schema.int(),
       Schema.between(0, 1_000_000_000),
       Schema.annotations({
-        jsonSchema: { type: "string", description: "next_cursor of the page before" },
-        message: () => ({ message: "cursor must be the next_cursor of a page before", override: true })
+        jsonSchema: { type: "string", description: "next_cursor of the previous page" },
+        message: () => ({ message: "cursor must be the next_cursor of a previous page", override: true })
       })
     )
   )
@@ -49,9 +49,9 @@ const ListParams = Schema.Struct({
 
 const EntityParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
-  hops: Schema.optional(wholeNumber("hops", 1, 3, "Neighbours at most so many passages away; 1 unless given")),
+  hops: Schema.optional(wholeNumber("hops", 1, 3, "Most steps to a neighbour, each through one passage; default 1")),
   kind: Schema.optional(Relation),
-  limit: Schema.optional(wholeNumber("limit", 1, 200, "Neighbours at most; 20 unless given"))
+  limit: Schema.optional(wholeNumber("limit", 1, 200, "Most neighbours; default 20"))
 }).annotations(strict)
 
 const PathParams = Schema.Struct({
@@ -68,7 +68,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .annotateContext(
         OpenApi.annotations({
           summary: "List entities",
-          description: "The names that join at least two documents, a page at a time, by PageRank."
+          description: "The names that join at least two documents, page by page, by PageRank."
         })
       )
   )
@@ -80,7 +80,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .annotateContext(
         OpenApi.annotations({
           summary: "Get an entity",
-          description: "What the knowledge graph knows of a name: where it stands, and what it leads to."
+          description: "What the knowledge graph knows about a name: where it occurs, and its neighbours."
         })
       )
   )
@@ -91,8 +91,8 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .addError(failures.EntityNotFound)
       .annotateContext(
         OpenApi.annotations({
-          summary: "Find a way between two entities",
-          description: "A shortest way of at most six passages, each with its text; no steps where there is none."
+          summary: "Find a path between two entities",
+          description: "A shortest path of at most six passages, each with its text; no steps if there is none."
         })
       )
   )
@@ -100,4 +100,4 @@ export class GraphGroup extends HttpApiGroup.make("graph")
   .addError(failures.CollectionNotFound)
   .addError(failures.StoreUnavailable)
   .middleware(Authorization)
-  .annotateContext(OpenApi.annotations({ title: "Graph", description: "Ask the knowledge graph." })) {}
+  .annotateContext(OpenApi.annotations({ title: "Graph", description: "Query the knowledge graph." })) {}

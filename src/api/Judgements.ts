@@ -15,7 +15,7 @@ export const JudgementsRequest = Schema.Struct({
       Schema.minItems(1, { message: () => "judgements must be a list of at least one judgement, got none" }),
       Schema.maxItems(most, { message: () => `judgements must be at most ${most}` })
     )
-    .annotations({ description: "A later judgement of the same place for the same question counts instead" })
+    .annotations({ description: "A later judgement of the same place for the same question replaces an earlier one" })
 }).annotations({
   ...strict,
   identifier: "JudgementsRequest",
@@ -33,8 +33,8 @@ export const JudgementsResponse = Schema.Struct({
 }).annotations({ identifier: "JudgementsResponse", description: "What was saved" })
 
 export const JudgementsList = Schema.Struct({
-  judgements: Schema.Array(Judgement).annotations({ description: "Each place once, as it was judged last" })
-}).annotations({ identifier: "JudgementsList", description: "What was judged for a question" })
+  judgements: Schema.Array(Judgement).annotations({ description: "The latest judgement of each place" })
+}).annotations({ identifier: "JudgementsList", description: "The judgements of a question" })
 
 export class JudgementsGroup extends HttpApiGroup.make("judgements")
   .add(
@@ -49,7 +49,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
         OpenApi.annotations({
           summary: "Judge results",
           description:
-            "Adds judgements to the file store.judgements, by which clew benchmark --judgements measures searches."
+            "Adds judgements to the file store.judgements; clew benchmark --judgements measures searches by them."
         })
       )
   )
@@ -58,7 +58,7 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
       .setUrlParams(Schema.Struct({ query: Judgement.from.fields.query }))
       .addSuccess(JudgementsList)
       .annotateContext(
-        OpenApi.annotations({ summary: "What was judged", description: "The judgements of one question." })
+        OpenApi.annotations({ summary: "List judgements", description: "The judgements of one question." })
       )
   )
   .addError(failures.InvalidRequest)

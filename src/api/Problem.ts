@@ -1,52 +1,52 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 
-/** One field that is wrong; `path` as in `documents.0.content`, empty for the body itself. */
+/** An invalid field; `path` such as `documents.0.content`, empty for the body itself. */
 export const FieldError = Schema.Struct({
-  path: Schema.String.annotations({ description: "Where the field stands, as in documents.0.content" }),
+  path: Schema.String.annotations({ description: "The path of the field, such as documents.0.content" }),
   message: Schema.String.annotations({ description: "What is wrong with it" })
-}).annotations({ identifier: "FieldError", description: "One field that is wrong" })
+}).annotations({ identifier: "FieldError", description: "An invalid field" })
 export type FieldError = typeof FieldError.Type
 
 export const problemType = "application/problem+json"
 
 const about = {
-  type: Schema.String.annotations({ description: "Always about:blank: the status and _tag say what it is" }),
+  type: Schema.String.annotations({ description: "Always about:blank: the status and _tag identify the error" }),
   title: Schema.String.annotations({ description: "The status in words" }),
-  detail: Schema.String.annotations({ description: "What went wrong, and how to put it right where that is known" })
+  detail: Schema.String.annotations({ description: "What went wrong, and how to fix it if that is known" })
 }
 
-/** Every error on the wire, as RFC 9457 has it, with the typed error's name. */
+/** Every error on the wire, a problem object of RFC 9457 with the typed error's name. */
 export const ProblemBody = Schema.Struct({
   ...about,
   status: Schema.Int.annotations({ description: "The HTTP status" }),
   _tag: Schema.String.annotations({ description: "The error's name" }),
   errors: Schema.optional(
-    Schema.Array(FieldError).annotations({ description: "The fields that are wrong, for an invalid request" })
+    Schema.Array(FieldError).annotations({ description: "The invalid fields, for an invalid request" })
   )
-}).annotations({ identifier: "Problem", description: "An error, as RFC 9457 has it" })
+}).annotations({ identifier: "Problem", description: "A problem object of RFC 9457" })
 export type ProblemBody = typeof ProblemBody.Type
 
-/** An error as OpenAI's API has it, at the addresses that speak like it. */
+/** An error in the form of OpenAI's API, for the routes under /v1. */
 export const OpenAiError = Schema.Struct({
   error: Schema.Struct({
-    message: Schema.String.annotations({ description: "What went wrong, and how to put it right where that is known" }),
-    type: Schema.String.annotations({ description: "The kind of error, as invalid_request_error" }),
-    code: Schema.String.annotations({ description: "The error's name, as model_not_found" }),
-    param: Schema.NullOr(Schema.String).annotations({ description: "The first field that is wrong" })
+    message: Schema.String.annotations({ description: "What went wrong, and how to fix it if that is known" }),
+    type: Schema.String.annotations({ description: "The kind of error, such as invalid_request_error" }),
+    code: Schema.String.annotations({ description: "The error's name, such as model_not_found" }),
+    param: Schema.NullOr(Schema.String).annotations({ description: "The first invalid field" })
   }).annotations({ description: "The error" })
-}).annotations({ identifier: "OpenAiError", description: "An error, as OpenAI's API has it" })
+}).annotations({ identifier: "OpenAiError", description: "An error in the form of OpenAI's API" })
 export type OpenAiError = typeof OpenAiError.Type
 
 type Wire<Tag extends string> = Omit<ProblemBody, "_tag"> & { readonly _tag: Tag }
 
-/** What a handler fails with and a client catches: any error with this name. */
+/** Any error with this name: handlers fail with it, clients catch it. */
 export interface Failure<Tag extends string> {
   readonly _tag: Tag
   readonly message: string
 }
 
-/** A problem as a client gets it, made from the answer's body. */
+/** A problem as a client gets it, decoded from the response's body. */
 export class Problem<Tag extends string = string> extends Error implements Failure<Tag> {
   readonly _tag: Tag
   readonly status: number
@@ -82,7 +82,7 @@ const titles: Readonly<Record<number, string>> = {
   503: "Service Unavailable"
 }
 
-/** The one place where an error becomes its wire form. */
+/** The only place where an error becomes its wire form. */
 export const problemBody = (error: {
   readonly _tag: string
   readonly status: number
@@ -97,7 +97,7 @@ export const problemBody = (error: {
   ...(error.errors === undefined ? {} : { errors: error.errors })
 })
 
-/** The errors that say which fields of the request they are about. */
+/** The errors that name fields of the request. */
 const located: ReadonlySet<string> = new Set(["InvalidRequest", "DocumentConflict"])
 
 /**

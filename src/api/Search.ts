@@ -8,12 +8,12 @@ import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
 import { strict } from "./strict.ts"
 
-/** Over HTTP and WebSocket a search is hybrid only where the caller says so. */
+/** Over HTTP and WebSocket a search is hybrid only if the caller says so. */
 const fields = {
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Search by words and by meaning, fused; else by meaning only; false unless given"
+      description: "Fuse search by words and by meaning; if false, search by meaning only; default false"
     }),
     { default: () => false }
   )
@@ -24,7 +24,7 @@ export const QueryRequest = Schema.Struct({ ...fields, offset: Schema.optional(O
     ...strict,
     identifier: "QueryRequest",
     title: "Query",
-    description: "What to search for; top_k is search.top_k (5) unless given",
+    description: "What to search for; top_k defaults to search.top_k (5)",
     examples: [{ query: "how are documents chunked?", topK: 3, hybrid: true, filter: { source: "*/docs/*" } }]
   }
 )
@@ -35,7 +35,7 @@ export const PromptRequest = Schema.Struct({
   maxTokens: Schema.optional(
     MaxTokens.annotations({
       description:
-        "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to keep to it, and one must fit"
+        "Longest prompt, in tokens of the built-in tokenizer; the last passages are left out to fit, but one must fit"
     })
   ).pipe(Schema.fromKey("max_tokens"))
 }).annotations({
@@ -55,7 +55,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
       .annotateContext(
         OpenApi.annotations({
           summary: "Search",
-          description: "Finds the passages that answer best, each with its score and where it stands in its document."
+          description: "Finds the passages that answer best, each with its score and its position in the document."
         })
       )
   )
@@ -66,8 +66,8 @@ export class SearchGroup extends HttpApiGroup.make("search")
       .addError(failures.BudgetTooSmall)
       .annotateContext(
         OpenApi.annotations({
-          summary: "Search and write a prompt",
-          description: "Writes what was found as a prompt for a language model, its entries numbered to be cited."
+          summary: "Search and build a prompt",
+          description: "Builds a prompt for a language model from the passages found, numbered for citation."
         })
       )
   )

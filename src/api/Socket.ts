@@ -12,7 +12,7 @@ import { SearchExplanation } from "../model/Explain.ts"
 import { PromptRequest, QueryRequest } from "./Search.ts"
 import { strict } from "./strict.ts"
 
-/** What a client calls a message by, to tell the answers apart. */
+/** A client's identifier of a message, which relates answers to it. */
 export const MessageId = Schema.Union(Schema.String.pipe(Schema.maxLength(200)), Schema.Finite).annotations({
   identifier: "MessageId",
   description: "Echoed with every answer to the message",
@@ -31,7 +31,7 @@ export const clientMessages = {
   prompt: message(
     "prompt",
     PromptRequest.fields,
-    "Searches and writes a prompt; answered by prompt messages, then done"
+    "Searches and builds a prompt; answered by prompt messages, then done"
   ),
   ping: message("ping", {}, "Answered by pong")
 }
@@ -56,16 +56,16 @@ export const ServerMessage = Schema.Union(
     "done",
     {
       count: Schema.Int.annotations({ description: "Results sent, or passages in the prompt" }),
-      query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+      query_time_ms: Schema.Int.annotations({ description: "The duration of the search" }),
       mode: Mode,
       fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-      degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
+      degraded: Schema.optional(Schema.String.annotations({ description: "What the search lacked, and why" })),
       also_searched: Schema.optional(AlsoSearched),
       read_as: Schema.optional(ReadAs),
       weak: Schema.optional(Weak),
       hint: Schema.optional(Hint),
       explain: Schema.optional(SearchExplanation),
-      omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to keep to max_tokens" }))
+      omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to fit max_tokens" }))
     },
     "The end of an answer"
   ),
@@ -91,4 +91,4 @@ export class SocketGroup extends HttpApiGroup.make("socket")
         })
       )
   )
-  .annotateContext(OpenApi.annotations({ title: "WebSocket", description: "Search with one connection." })) {}
+  .annotateContext(OpenApi.annotations({ title: "WebSocket", description: "Searches over one connection." })) {}

@@ -20,10 +20,10 @@ const Check = Schema.Union(
     status: Schema.Literal("failed"),
     reason: Schema.String.annotations({ description: "What is wrong" })
   })
-).annotations({ identifier: "Check", description: "How one part is doing" })
+).annotations({ identifier: "Check", description: "The state of one part" })
 export type Check = typeof Check.Type
 
-const checks = Schema.Struct({ store: Check, embedder: Check }).annotations({ description: "How each part is doing" })
+const checks = Schema.Struct({ store: Check, embedder: Check }).annotations({ description: "The state of each part" })
 
 export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks }).annotations({
   identifier: "Ready",
@@ -45,7 +45,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .annotateContext(
         OpenApi.annotations({
           summary: "Is the process alive?",
-          description: "Answers as long as the process does; touches nothing. Never needs the key, never rate-limited."
+          description: "Answers as long as the process runs; touches nothing. Never needs the key, never rate-limited."
         })
       )
   )
@@ -75,7 +75,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .annotateContext(
         OpenApi.annotations({
           summary: "Index statistics",
-          description: "What the index holds, in all or in one collection. Open to everybody with public_stats."
+          description: "What the whole index or one collection holds. Open to everyone with public_stats."
         })
       )
   )
@@ -88,8 +88,8 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .annotateContext(
         OpenApi.annotations({
           summary: "Prometheus metrics",
-          description: "Metrics in Prometheus text format. Open to everybody with public_stats."
+          description: "Metrics in Prometheus text format. Open to everyone with public_stats."
         })
       )
   )
-  .annotateContext(OpenApi.annotations({ title: "System", description: "How the server is doing." })) {}
+  .annotateContext(OpenApi.annotations({ title: "System", description: "The state of the server." })) {}

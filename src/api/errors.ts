@@ -25,7 +25,7 @@ export class MalformedBody extends Schema.TaggedError<MalformedBody>()(
   }
 }
 
-/** HTTP's own rules are not kept. */
+/** The request violates HTTP itself. */
 export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()(
   "MalformedRequest",
   { reason: Schema.String },
@@ -42,7 +42,7 @@ export class ExpectationFailed extends Schema.TaggedError<ExpectationFailed>()(
   HttpApiSchema.annotations({ status: 417 })
 ) {
   override get message() {
-    return "The only Expect that is known here is 100-continue"
+    return "The only supported Expect is 100-continue"
   }
 }
 
@@ -69,7 +69,7 @@ export class ReadOnly extends Schema.TaggedError<ReadOnly>()(
   }
 }
 
-/** The request's Host or Origin is not one that may ask. */
+/** The request's Host or Origin is not allowed. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()(
   "Forbidden",
   { reason: Schema.String },
@@ -86,7 +86,7 @@ export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()(
   HttpApiSchema.annotations({ status: 404 })
 ) {
   override get message() {
-    return "There is nothing at this address; GET /openapi.json lists what there is"
+    return "There is nothing at this address; GET /openapi.json lists all"
   }
 }
 
@@ -99,18 +99,18 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()(
     return { allow: this.allowed.join(", ") }
   }
   override get message() {
-    return `This address answers ${this.allowed.join(", ")}`
+    return `This address accepts ${this.allowed.join(", ")}`
   }
 }
 
-/** A request names a model that is not the configured one. */
+/** The request names a model that is not the configured one. */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()(
   "ModelNotFound",
   { model: Schema.String, known: Schema.Array(Schema.String) },
   HttpApiSchema.annotations({ status: 404 })
 ) {
   override get message() {
-    return `There is no model ${JSON.stringify(this.model)} here; there is ${this.known.join(", ")}`
+    return `There is no model ${JSON.stringify(this.model)} here; available: ${this.known.join(", ")}`
   }
 }
 
@@ -156,14 +156,14 @@ export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
   }
 }
 
-/** A defect of ours; the log has the cause under the same id. */
+/** A bug in Clew; the log has the cause under the same id. */
 export class InternalError extends Schema.TaggedError<InternalError>()(
   "InternalError",
   { id: Schema.String },
   HttpApiSchema.annotations({ status: 500 })
 ) {
   override get message() {
-    return `Something went wrong in the server; its log says more under ${this.id}`
+    return `Something went wrong in the server; see id ${this.id} in its log`
   }
 }
 
@@ -174,6 +174,6 @@ export class TooManySockets extends Schema.TaggedError<TooManySockets>()(
 ) {
   readonly headers = { "retry-after": "5" }
   override get message() {
-    return `${this.limit} WebSocket connections are open already (server.max_sockets)`
+    return `${this.limit} WebSocket connections are already open (server.max_sockets)`
   }
 }

@@ -1,31 +1,33 @@
 import { failure } from "./Problem.ts"
 
-/** The errors that endpoints declare, by the name they have on the wire. A test holds the statuses to the errors' own. */
+/**
+ * The errors that endpoints declare, by their name on the wire. A test checks that the statuses match the errors' own.
+ */
 export const InvalidRequest = failure("InvalidRequest", 400, "A field is missing, unknown or out of range")
 export const MalformedBody = failure("MalformedBody", 400, "The body is not JSON in UTF-8")
 export const BudgetTooSmall = failure("BudgetTooSmall", 400, "max_tokens has no room for the question and one passage")
 export const DocumentConflict = failure(
   "DocumentConflict",
   400,
-  "A doc_id and a source name two different documents, or one document stands twice in the batch"
+  "A doc_id and a source name two different documents, or the batch contains a document twice"
 )
 export const Unauthorized = failure("Unauthorized", 401, "The bearer token is missing or wrong")
 export const ReadOnly = failure("ReadOnly", 403, "The server is read-only")
-export const Forbidden = failure("Forbidden", 403, "The request's Host or Origin may not ask")
+export const Forbidden = failure("Forbidden", 403, "The request's Host or Origin is not allowed")
 export const CollectionNotFound = failure("CollectionNotFound", 404, "There is no such collection")
 export const ModelNotFound = failure("ModelNotFound", 404, "There is no such model")
 export const DocumentNotFound = failure("DocumentNotFound", 404, "There is no such document")
-export const EntityNotFound = failure("EntityNotFound", 404, "The graph knows no entity of this name")
+export const EntityNotFound = failure("EntityNotFound", 404, "The graph has no entity of this name")
 export const RouteNotFound = failure("RouteNotFound", 404, "There is nothing at this address")
-export const MethodNotAllowed = failure("MethodNotAllowed", 405, "This address does not answer this method")
-export const EmbedderMismatch = failure("EmbedderMismatch", 409, "The collection was made with another embedder")
-export const CollectionExists = failure("CollectionExists", 409, "The collection exists already")
+export const MethodNotAllowed = failure("MethodNotAllowed", 405, "This address does not accept this method")
+export const EmbedderMismatch = failure("EmbedderMismatch", 409, "The collection was created with another embedder")
+export const CollectionExists = failure("CollectionExists", 409, "The collection already exists")
 export const CollectionProtected = failure("CollectionProtected", 409, "The default collection cannot be dropped")
 export const PayloadTooLarge = failure("PayloadTooLarge", 413, "The body is over server.max_body_bytes")
 export const UnsupportedMediaType = failure("UnsupportedMediaType", 415, "The body is not JSON")
 export const UpgradeRequired = failure("UpgradeRequired", 426, "This address speaks WebSocket only")
 export const TooManyRequests = failure("TooManyRequests", 429, "Over the rate limit; Retry-After says how long to wait")
-export const InternalError = failure("InternalError", 500, "A defect of the server, with an id that its log carries")
+export const InternalError = failure("InternalError", 500, "A bug in the server, with an id that is also in its log")
 export const EmbedderUnavailable = failure("EmbedderUnavailable", 503, "The embedder cannot answer now")
 export const LlmUnavailable = failure("LlmUnavailable", 503, "The model cannot answer now")
 export const StoreUnavailable = failure("StoreUnavailable", 503, "The index cannot be used now")
@@ -35,4 +37,4 @@ export const IndexingBusy = failure(
   503,
   "Too many batches wait to be indexed; Retry-After says when to try again"
 )
-export const TooManySockets = failure("TooManySockets", 503, "server.max_sockets are open already")
+export const TooManySockets = failure("TooManySockets", 503, "server.max_sockets are already open")

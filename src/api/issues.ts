@@ -10,7 +10,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** What a schema found wrong, one line a path; that a field might also be left out is not worth one. */
+/** The faults that a schema found, one line per path, without the alternative that a field could be absent. */
 export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
   const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
   const errors = new Map<string, FieldError>()

@@ -7,14 +7,14 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 const mapValues = (value: Json, f: (inner: any, key: string) => unknown): Json =>
   Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, f(inner, key)]))
 
-/** What 3.0 has no word for and what says nothing without its companion. */
+/** Keywords that 3.0 lacks, and keywords that mean nothing without them. */
 const dropped = new Set(["$schema", "$id", "$comment", "$defs", "contentMediaType", "contentSchema", "propertyNames"])
 
 const isNull = (schema: Json): boolean =>
   schema["type"] === "null" ||
   (Array.isArray(schema["enum"]) && schema["enum"].length === 1 && schema["enum"][0] === null)
 
-/** In 3.0 a bound is exclusive by a flag beside it. */
+/** In 3.0 a separate flag makes a bound exclusive. */
 const bound = (schema: Json, out: Json, plain: "minimum" | "maximum", exclusive: string): void => {
   if (typeof schema[exclusive] !== "number") return
   out[plain] = schema[exclusive]
@@ -29,7 +29,7 @@ const alternatives = (key: "anyOf" | "oneOf", members: ReadonlyArray<Json>): Jso
   return { [key]: rest, ...nullable }
 }
 
-/** Refinements of one type in one schema, which generators of code and of data understand. */
+/** Refinements of one type merged into one schema, which code and data generators understand. */
 const together = (members: ReadonlyArray<Json>): Json =>
   members.some((member) => "$ref" in member || "allOf" in member || "anyOf" in member)
     ? { allOf: members }
@@ -47,21 +47,21 @@ const types = (type: unknown): Json => {
 
 const ref = (name: string): string => `#/components/schemas/${name}`
 
-/** Components of Effect's own that are better read where they stand. */
+/** Effect's own components, which are clearer inline. */
 const plainTypes: Readonly<Record<string, Json>> = {
   [ref("Int")]: { type: "integer" },
   [ref("Finite")]: { type: "number" },
   [ref("NonEmptyString")]: { type: "string", minLength: 1 }
 }
 
-/** A JSON Schema of draft 2020-12, as far as Effect writes it, in the words of OpenAPI 3.0.3. */
+/** Translates a JSON Schema of draft 2020-12, as far as Effect uses it, to OpenAPI 3.0.3. */
 export const schema30 = (schema: any): Json => {
   if (!isObject(schema)) return schema
   const { $ref, ...beside } = schema
   if (typeof $ref === "string") {
     const plain = plainTypes[$ref]
     if (plain !== undefined) return { ...plain, ...schema30(beside) }
-    // Beside a $ref, 3.0 reads nothing.
+    // 3.0 ignores everything beside a $ref.
     const rest = schema30(beside)
     return Object.keys(rest).length === 0 ? { $ref } : { allOf: [{ $ref }], ...rest }
   }
@@ -111,17 +111,17 @@ const headers: Readonly<Record<string, Json>> = {
   "503": { "Retry-After": retryAfter }
 }
 
-/** What every answer carries. */
-const everywhere = { "X-Request-Id": text("Names the request in the server's log; a request may bring its own") }
+/** Headers of every response. */
+const everywhere = { "X-Request-Id": text("Identifies the request in the server's log; a request may set its own") }
 
-/** What HTTP itself can go wrong with, whatever is asked. */
+/** Errors of HTTP itself, possible at every route. */
 const otherwise = {
   description:
     "Any other error: MalformedRequest (400), RouteNotFound (404), MethodNotAllowed (405), RequestTimeout (408), ExpectationFailed (417), HeadersTooLarge (431)",
   content: { [problemType]: { schema: { $ref: ref("Problem") } } }
 }
 
-/** Allows a client's schema what a later server may add to its answers. */
+/** Allows further properties in responses, which a later server may add. */
 const opened = (schema: any): any =>
   Array.isArray(schema)
     ? schema.map(opened)
@@ -134,7 +134,7 @@ const opened = (schema: any): any =>
         )
       : schema
 
-/** Names of the schemas that a part of the document needs. */
+/** Names of the schemas that a part of the document uses. */
 const neededBy = (part: unknown, schemas: Json, found: Set<string> = new Set()): Set<string> => {
   for (const [, name] of JSON.stringify(part ?? null).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
     if (name === undefined || found.has(name)) continue
@@ -173,7 +173,7 @@ const parameter30 = (parameter: Json, schemas: Json): Json => {
   return { ...parameter, description: parameter["description"] ?? named?.description, schema }
 }
 
-/** The same errors in OpenAI's form, at the addresses that speak like it. */
+/** The same errors in OpenAI's form, for the routes under /v1. */
 const likeOpenAi = (responses: Json): Json =>
   mapValues(responses, (response: Json, status) =>
     Number(status) >= 400
@@ -184,7 +184,7 @@ const likeOpenAi = (responses: Json): Json =>
 const operation30 = (operation: Json, schemas: Json, path: string): Json => {
   const { operationId, parameters, requestBody, responses, security, ...rest } = operation
   const answers = Object.entries<Json>(responses).filter(
-    // Declared for the whole API by HttpApi; an endpoint that decodes nothing cannot answer it.
+    // HttpApi declares this for the whole API; an endpoint that decodes nothing cannot return it.
     ([status, response]) =>
       status !== "400" || (problem(response)["content"][problemType].schema.anyOf ?? [1]).length > 0
   )
@@ -205,7 +205,7 @@ const operation30 = (operation: Json, schemas: Json, path: string): Json => {
   }
 }
 
-/** The OpenAPI 3.1 document that @effect/platform writes, as 3.0.3 that says the same. */
+/** Converts the OpenAPI 3.1 document of @effect/platform to an equivalent 3.0.3 document. */
 export const toOpenApi30 = (spec: Json): Json => {
   const { summary: _, ...info } = spec["info"]
   const { security: __, ...rest } = spec

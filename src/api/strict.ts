@@ -1,6 +1,6 @@
 import { mustBeObject } from "../model/kinds.ts"
 
-/** What a request brings has to be known, and everything that is wrong with it is told at once. */
+/** Unknown fields are errors, and all faults of a request are reported at once. */
 export const strict = {
   parseOptions: { onExcessProperty: "error", errors: "all" },
   message: mustBeObject("the body")

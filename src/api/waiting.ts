@@ -2,10 +2,10 @@ import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** The longest wait that a server is granted, in seconds. */
+/** The longest Retry-After that a client follows, in seconds. */
 const mostPatience = 60
 
-/** Sends a request again that came at a bad time. */
+/** Retries a request that the server was too busy to answer. */
 export const retrying =
   (retries: number) =>
   <E, R>(sending: Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>, path: string) => {

@@ -13,21 +13,21 @@ import { isLoopback, isLoopbackName, nameOf } from "./loopback.ts"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Who may come in: the API key, and without one what a browser says of where a request comes from. */
+/** Access control: the API key or, without one, the Host and Origin that a browser sends. */
 export class Access extends Effect.Service<Access>()("clew/http/Access", {
   effect: Effect.gen(function* () {
     const { apiKey, corsOrigins, host, publicStats, readOnly } = yield* ServerConfig
     const key = Option.map(apiKey, (value) => digest(Redacted.value(value)))
     const guarded = Option.isNone(key) && isLoopback(host)
 
-    /** Digests are of one length, so that the comparison takes the same time whatever was sent. */
+    /** Digests have one length, so that the comparison takes the same time for any token. */
     const isKey = (token: string): boolean => Option.isNone(key) || timingSafeEqual(digest(token), key.value)
     const refused = Effect.zipRight(metrics.unauthorized, new Unauthorized())
 
     const fromHeader = (headers: Headers.Headers): string | undefined =>
       /^bearer +(\S.*)$/i.exec(headers["authorization"] ?? "")?.[1]
 
-    /** The key as the value of the header, which HttpApi takes from any scheme. */
+    /** Checks the header itself, since HttpApi accepts a key from any scheme. */
     const authorize = Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
       if (Option.isNone(key)) return Effect.void
       const token = fromHeader(headers)
@@ -45,7 +45,7 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
       readOnly,
       isKeyless: Option.isNone(key),
       authorize,
-      /** The key of a WebSocket: in the header, or as a browser can send it, in a subprotocol. */
+      /** The key of a WebSocket: in the header, or in a subprotocol, which is all that a browser can set. */
       authorizeSocket: Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
         if (Option.isNone(key)) return Effect.void
         const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim())
@@ -53,21 +53,20 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
         const token = fromHeader(headers) ?? (carried && Buffer.from(carried, "base64url").toString("utf8"))
         return token !== undefined && isKey(token) ? Effect.void : refused
       }),
-      /** A name that leads here from outside may have been pointed here by a web page (DNS rebinding). */
+      /** A web page may have pointed another name at this server (DNS rebinding). */
       checkHost: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> => {
         const name = nameOf(request.headers["host"] ?? "")
         return !guarded || isLoopbackName(name) || name === host
           ? Effect.void
           : new Forbidden({
-              reason: "Without an API key this server answers only to localhost; use that name, or set a key"
+              reason: "Without an API key this server only accepts the host localhost; use that name, or set a key"
             })
       },
-      /** Without a key, no other site's page may change or follow the index. */
+      /** Without a key, no page of another site may change or follow the index. */
       checkOrigin: (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, Forbidden> =>
         Option.isNone(key) && isForeign(request)
           ? new Forbidden({
-              reason:
-                "A page of another site may not do this without an API key; list its origin in server.cors_origins"
+              reason: "A page of another site may not do this without an API key; add its origin to server.cors_origins"
             })
           : Effect.void
     }
@@ -93,5 +92,5 @@ const writing = Layer.effect(
   )
 )
 
-/** The middleware that the contract names. */
+/** The middleware of the contract. */
 export const layerMiddleware = Layer.mergeAll(authorization, statsAuthorization, writing)

@@ -16,30 +16,30 @@ import { isLoopback } from "./loopback.ts"
 import { makeRefuse } from "./notHttp.ts"
 import { adopt, isWebSocket, toOriginForm, type Upgrade, withoutUpgrade } from "./upgrade.ts"
 
-/** The server cannot listen where it should; the message says why and what to do. */
+/** The server cannot listen on its address; the message says why and what to do. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
 
-/** The listening server's own affairs. */
+/** The lifecycle of the listening server. */
 export class Listener extends Context.Tag("clew/http/Listener")<
   Listener,
   {
     readonly upgradeOf: (request: HttpServerRequest.HttpServerRequest) => Upgrade | undefined
-    /** How long requests may go on once the server shuts down, before their connections are cut. */
+    /** How long requests may continue at shutdown before their connections are closed. */
     readonly grace: Duration.Duration
-    /** Done when the server shuts down: what goes on without an end should come to one. */
+    /** Completes at shutdown: endless streams should end then. */
     readonly closing: Deferred.Deferred<void>
   }
 >() {}
 
 const reasons: Readonly<Record<string, (host: string, port: number) => string>> = {
-  EADDRINUSE: (host, port) => `Port ${port} on ${host} is in use; name another with --port`,
+  EADDRINUSE: (host, port) => `Port ${port} on ${host} is in use; choose another with --port`,
   EACCES: (host, port) =>
-    `No permission to listen on port ${port} of ${host}; ports below 1024 belong to root, name another with --port`,
+    `No permission to listen on port ${port} of ${host}; ports below 1024 need root, choose another with --port`,
   EADDRNOTAVAIL: (host) => `${host} is not an address of this machine; name one with --host`,
-  ENOTFOUND: (host) => `${host} is not known as a name of this machine; name an address with --host`
+  ENOTFOUND: (host) => `${host} is not a known name of this machine; name an address with --host`
 }
 
-/** What an error of `listen` means to who started the server. */
+/** Explains an error of `listen` to the user. */
 export const refusal = (error: NodeJS.ErrnoException, host: string, port: number) =>
   new CannotListen({
     message: reasons[error.code ?? ""]?.(host, port) ?? `Cannot listen on ${host}:${port}: ${error.message}`
@@ -55,7 +55,7 @@ const listen = (server: Net.Server, host: string, port: number) =>
     })
   })
 
-/** Stops accepting, lets what is running finish, then cuts what is left. */
+/** Stops accepting, lets running requests finish, then closes the remaining connections. */
 const drain = (server: Http.Server, closing: Deferred.Deferred<void>, grace: Duration.Duration) =>
   Effect.zipRight(
     Deferred.succeed(closing, undefined),
@@ -71,7 +71,7 @@ const drain = (server: Http.Server, closing: Deferred.Deferred<void>, grace: Dur
     })
   )
 
-/** Nobody can be answered: cut off, or ended by its client. */
+/** Whether the client has gone: cut off, or ended by itself. */
 const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean => destroyed || socket.writableEnded
 
 interface Options {
@@ -87,13 +87,13 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
     const closing = yield* Deferred.make<void>()
     const upgrades = new WeakMap<Http.IncomingMessage, Upgrade>()
     const server = new Http.Server({
-      // As long as a source may be that stands in the query string.
+      // Room for the longest source in a query string.
       maxHeaderSize: 65_536,
       requestTimeout: arrival.whole,
       headersTimeout: arrival.head,
       connectionsCheckingInterval: arrival.checked,
       keepAliveTimeout: 10_000,
-      // A request without it is refused as all others are.
+      // The edge refuses a request without Host, like all others.
       requireHostHeader: false
     })
     server.on("clientError", yield* makeRefuse)
@@ -104,12 +104,12 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
         if (!request.url!.startsWith("/")) toOriginForm(request)
         const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
         response.writeHead = (...args: ReadonlyArray<unknown>) => {
-          // While draining, a connection is good for no answer more.
+          // While draining, a connection gets no further response.
           if (!server.listening) response.setHeader("connection", "close")
           if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }
-        // What has come of a client is read by the next turn, its end too: nothing is begun for one that has gone.
+        // By the next turn, everything from the client is read, also its end: start no work for a client that has gone.
         setImmediate(() => isGone(request) || handler(request, response))
       }
       const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) => {
@@ -118,7 +118,7 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
         onRequest(request, response)
       }
       server.on("request", onRequest)
-      // The routes decide, and ask for the body only when they read it.
+      // The routes decide: they ask for the body only when they read it.
       server.on("checkContinue", onRequest)
       server.on("checkExpectation", onRequest)
       server.on("connect", onHandover)
@@ -139,20 +139,20 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
     return Context.make(HttpServer.HttpServer, http).pipe(Context.add(Listener, listener))
   })
 
-/** How long requests may go on once the server shuts down. */
+/** How long requests may continue at shutdown. */
 const grace = Duration.seconds(10)
 
-/** Where the configuration says; only to this machine where there is no key, unless that is asked for by name. */
+/** Listens as configured; without a key only on loopback, unless `allowUnauthenticated`. */
 export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig | LogConfig> =
   Layer.scopedContext(Effect.flatMap(ServerConfig, ({ host, port }) => make({ host, port, grace })))
 
-/** Fails as `layer` would, before anything else is opened or made. */
+/** Fails as `layer` would, before anything is opened or created. */
 export const check = (options: { readonly allowUnauthenticated: boolean }) =>
   Effect.gen(function* () {
     const { apiKey, host, port } = yield* ServerConfig
     if (apiKey._tag === "None" && !isLoopback(host) && !options.allowUnauthenticated) {
       return yield* new CannotListen({
-        message: `${host} can be reached by others, and without SERVICE_API_KEY they all could read and change the index; set it, or say --allow-unauthenticated`
+        message: `${host} is reachable from other machines, and without SERVICE_API_KEY everyone could read and change the index; set it, or use --allow-unauthenticated`
       })
     }
     const server = new Net.Server()

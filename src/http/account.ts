@@ -7,14 +7,14 @@ const methods = new Set(["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
 export interface Answered {
   readonly id: string
   readonly method: string
-  /** The route's template; none where no route fits. */
+  /** The route's template; undefined if no route matches. */
   readonly route: string | undefined
   readonly status: number
   /** Milliseconds from the request's head to the end of the answer. */
   readonly took: number
 }
 
-/** Counts an answered request, and writes its line in the log: one to read, or one with fields for programs. */
+/** Counts an answered request and logs it: as readable text, or with fields for programs. */
 export const makeAccount = Effect.map(LogConfig, ({ format }) => (answered: Answered): Effect.Effect<void> => {
   const { id, route = "unmatched", status, took } = answered
   const method = methods.has(answered.method) ? answered.method : "other"

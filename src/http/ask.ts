@@ -32,7 +32,7 @@ const source = ({ collection, document, passage, score, via }: Hit, position: nu
     } satisfies SourceEvent)
   )
 
-/** How the passages were found, which the contract's events do not tell. */
+/** How the passages were found; the contract's events have no place for it. */
 interface Provenance {
   readonly mode: Mode
   readonly fusion?: Fusion
@@ -82,7 +82,7 @@ export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Provenance):
   ...(omitted === undefined ? {} : { "x-clew-omitted": String(omitted) })
 })
 
-/** The same as comments, only where something is less than was asked for. */
+/** The same as comments, if something is less than requested. */
 const commentsOf = ({
   also_searched: alsoSearched,
   degraded,
@@ -94,8 +94,8 @@ const commentsOf = ({
   (hint === undefined ? "" : sse.comment(`nothing found: ${hint}`)) +
   (alsoSearched === undefined ? "" : sse.comment(besides({ alsoSearched })!)) +
   (readAs === undefined ? "" : sse.comment(asRead({ readAs })!)) +
-  (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search alone: ${degraded}`)) +
-  (omitted === undefined ? "" : sse.comment(`${omitted} more found, for which llm.context_tokens has no room`))
+  (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search only: ${degraded}`)) +
+  (omitted === undefined ? "" : sse.comment(`${omitted} more found that do not fit into llm.context_tokens`))
 
 const citations = (
   verdicts: ReadonlyArray<Verdict>,
@@ -119,11 +119,11 @@ const citations = (
   )
 
 const promptCut =
-  "the model's server cut the prompt to its window: the model may not have seen its instruction, or all passages"
+  "the model's server cut the prompt to its window: the model may not have seen its instruction or all passages"
 
 const done = sse.event("done", "{}")
 
-/** What failed as the event that ends the stream, logged once. */
+/** The failure as the event that ends the stream, logged once. */
 const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> =>
   Option.match(errorOf(cause), {
     // Interrupted: the client has gone.
@@ -138,11 +138,11 @@ const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> 
     }
   })
 
-/** Fails a little before connections are cut, so that a stream's end gets through. */
+/** Fails shortly before connections are closed, so that the stream's end still gets through. */
 export const endOf = Effect.map(Listener, ({ closing, grace }) =>
   Deferred.await(closing).pipe(
     Effect.zipRight(Effect.sleep(Duration.times(grace, 0.8))),
-    Effect.zipRight(new LlmUnavailable({ reason: "The server shuts down; the answer is not whole" }))
+    Effect.zipRight(new LlmUnavailable({ reason: "The server is shutting down; the answer is incomplete" }))
   )
 )
 
@@ -174,7 +174,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
         }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause, id), emit)))
 
     return handlers.handle("ask", ({ payload, request }) =>
-      // What fails before anything is sent is answered as by POST /query.
+      // A failure before the first event is answered like one of POST /query.
       Effect.map(answer.ask({ ...payload, ...byContract }), (answering) =>
         sse.respond(write(answering, payload, idOf(request)), headersOf(provenance(answering)))
       )

@@ -5,7 +5,7 @@ import { limits } from "../model/Limits.ts"
 
 const known = ["content", "metadata", "doc_id"]
 
-/** What is plainly wrong with a document, one error a place. */
+/** Obvious faults of a document, one error per place. */
 const faultsOf = function* (document: unknown): Generator<readonly [name: string, message: string]> {
   if (!isObject(document)) return yield ["", `a document must be a JSON object, not ${kindOf(document)}`]
   for (const key of Object.keys(document)) {
@@ -20,12 +20,12 @@ const faultsOf = function* (document: unknown): Generator<readonly [name: string
   if (id !== undefined && typeof id !== "string") yield [".doc_id", `doc_id must be a string, not ${kindOf(id)}`]
 }
 
-/** Too many documents, or such as are plainly wrong: told before decoding, which would look at each with more care. */
+/** Reports too many documents, or obvious faults, before the expensive decoding. */
 export const batchFault = (body: unknown, maxBatch: number): InvalidRequest | undefined => {
   const documents = isObject(body) ? body["documents"] : undefined
   if (!Array.isArray(documents)) return undefined
   if (documents.length > maxBatch) {
-    const message = `at most ${maxBatch} documents at once (limits.max_batch), got ${documents.length}`
+    const message = `a batch may have at most ${maxBatch} documents (limits.max_batch), got ${documents.length}`
     return new InvalidRequest({ errors: [{ path: "documents", message }] })
   }
   const errors: Array<FieldError> = []

@@ -9,11 +9,11 @@ type BodyError = InvalidRequest | MalformedBody | PayloadTooLarge | UnsupportedM
 export interface BodyRules {
   /** Bytes. */
   readonly limit: number
-  /** A POST has to say that it is JSON, which no web page can of another site's without asking first. */
+  /** A POST must declare JSON, which another site's page cannot do without a preflight. */
   readonly typed: boolean
-  /** Hears how many bytes there were. */
+  /** Gets the number of bytes. */
   readonly taken?: (bytes: number) => void
-  /** What may be told of a body before it is decoded, at little cost. */
+  /** Cheap checks of a body before it is decoded. */
   readonly check?: ((body: unknown) => InvalidRequest | undefined) | undefined
 }
 
@@ -21,7 +21,7 @@ const checkType = (headers: HttpServerRequest.HttpServerRequest["headers"]) => {
   const refuse = (reason: string) => new UnsupportedMediaType({ reason })
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && encoding !== "identity")
-    return refuse(`Bodies are not taken as ${encoding}; send plain JSON`)
+    return refuse(`Bodies encoded with ${encoding} are not supported; send plain JSON`)
   const [type = "", ...parameters] = (headers["content-type"] ?? "application/json").toLowerCase().split(";")
   if (type.trim() !== "application/json")
     return refuse(`The body must be application/json, not ${type.trim() || "nothing"}`)
@@ -30,7 +30,7 @@ const checkType = (headers: HttpServerRequest.HttpServerRequest["headers"]) => {
   return undefined
 }
 
-/** The whole body, at most `limit` bytes; from there on it is left unread. */
+/** The whole body, at most `limit` bytes; the rest stays unread. */
 const readAll = (request: HttpServerRequest.HttpServerRequest, limit: number): Effect.Effect<Buffer, PayloadTooLarge> =>
   Effect.async((resume) => {
     const source = NodeHttpServerRequest.toIncomingMessage(request)
@@ -78,8 +78,8 @@ const bytesOf = (
 }
 
 /**
- * The request with a body that is JSON, UTF-8 and of bounded size, or an error that says which it is not. It is read
- * only when a handler asks for it: who may not come in has nothing read. A DELETE may leave it out.
+ * The request with a body that is JSON, UTF-8 and within the limit, or an error that says what is wrong. The body is
+ * read only when a handler asks for it, so an unauthorized request's body stays unread. A DELETE may have no body.
  */
 export const withJsonBody = (
   request: HttpServerRequest.HttpServerRequest,
@@ -87,7 +87,7 @@ export const withJsonBody = (
 ): HttpServerRequest.HttpServerRequest => {
   const body = bytesOf(request, rules)
   return Object.create(request, {
-    // HttpApi would read other types in other ways; the true type is checked above.
+    // HttpApi would parse other types differently; the real type is checked above.
     headers: { value: { ...request.headers, "content-type": "application/json" } },
     json: {
       value: Effect.flatMap(body, (content) => {

@@ -46,15 +46,15 @@ const textOf = ({ content }: ChatMessage): string =>
 
 const decodeQuery = Schema.decodeEither(QueryText)
 
-/** The question, and what was said before it. */
+/** The question, and the messages before it. */
 const conversation = (messages: ReadonlyArray<ChatMessage>) => {
   const at = messages.findLastIndex(({ role }) => role === "user")
   const wrong = (path: string, message: string) => new InvalidRequest({ errors: [{ path, message }] })
-  if (at === -1) return Effect.fail(wrong("messages", "messages must hold one of the user's: the question"))
+  if (at === -1) return Effect.fail(wrong("messages", "messages must contain a user message: the question"))
   const query = decodeQuery(textOf(messages[at]!))
   if (Either.isLeft(query)) {
     const [issue] = ParseResult.ArrayFormatter.formatErrorSync(query.left)
-    return Effect.fail(wrong(`messages.${at}.content`, issue?.message ?? "is no question"))
+    return Effect.fail(wrong(`messages.${at}.content`, issue?.message ?? "is not a question"))
   }
   const history = messages.slice(0, at).map((message): Turn => ({
     role: message.role === "developer" ? "system" : message.role,
@@ -65,7 +65,7 @@ const conversation = (messages: ReadonlyArray<ChatMessage>) => {
 
 const finishReason = (isCut: boolean) => (isCut ? "length" : "stop")
 
-/** None where the model's server counts nothing, and where no model answers. */
+/** Empty if the model's server counts no tokens, or no model answers. */
 const usageOf = ({ usage }: Generation): Effect.Effect<Pick<ChatCompletion, "usage">> =>
   Effect.map(usage, ({ answerTokens = 0, promptTokens }) =>
     promptTokens === undefined
@@ -159,7 +159,7 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
           })
         )
 
-    /** None for the configured model. */
+    /** Undefined for the configured model. */
     const modelOf = Effect.fnUntraced(function* ({ model = ownModel }: ChatRequest) {
       if (model === ownModel) return undefined
       const { configured, used } = yield* answer.models

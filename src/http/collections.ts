@@ -10,7 +10,7 @@ import { toDeleteResponse } from "./documents.ts"
 import * as metrics from "./metrics.ts"
 import { withoutPaths } from "./respond.ts"
 
-/** A model that is a folder goes by its name. */
+/** A model folder is shown by its name only. */
 export const named = (embedder: EmbedderIdentity): EmbedderIdentity => ({
   ...embedder,
   model: withoutPaths(embedder.model)

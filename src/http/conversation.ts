@@ -15,7 +15,7 @@ import * as metrics from "./metrics.ts"
 import { errorOf, render } from "./respond.ts"
 import { byContract, provenance } from "./search.ts"
 
-/** A message as it came: a string, or bytes that no message consists of. */
+/** A message as received: a string; bytes are never a valid message. */
 export type Incoming = string | Uint8Array
 
 const fail = (path: string, message: string) => new InvalidRequest({ errors: [{ path, message }] })
@@ -45,7 +45,7 @@ const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | Invali
       )
     : new MalformedBody({ reason: "The message is not JSON in a text frame" })
 
-/** Parts of a text that together are the whole, each at most about a thousand characters and broken at lines. */
+/** Splits a text into parts of at most about a thousand characters, at line ends if possible. */
 const fragments = function* (text: string, size = 1000): Iterable<string> {
   for (let at = 0; at < text.length;) {
     const line = text.lastIndexOf("\n", at + size)
@@ -57,13 +57,16 @@ const fragments = function* (text: string, size = 1000): Iterable<string> {
   }
 }
 
-/** Who sends a message: to the rate limit, and in the log, by the request that opened the connection. */
+/**
+ * The sender of a message: its key for the rate limit, and the id of the request that opened the connection, for the
+ * log.
+ */
 export interface Caller {
   readonly client: string
   readonly requestId: string
 }
 
-/** Answers one client's messages, each wholly before the next; `send` waits until the client takes more. */
+/** Answers one client's messages, each completely before the next; `send` waits until the client takes more. */
 export const makeAnswer = Effect.gen(function* () {
   const search = yield* Search
   const prompt = yield* Prompt

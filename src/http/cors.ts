@@ -3,10 +3,10 @@ import type * as Headers from "@effect/platform/Headers"
 const exposed =
   "x-request-id, retry-after, www-authenticate, allow, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
 
-/** Whether any page may call. */
+/** Whether pages of any origin may call. */
 export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")
 
-/** What a browser has to read on every answer; nothing for a page that may not call. */
+/** The CORS headers of every response; empty for an origin that may not call. */
 export const corsHeaders = (
   origins: ReadonlyArray<string>,
   request: Headers.Headers
@@ -17,7 +17,7 @@ export const corsHeaders = (
   return { vary: "Origin", "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
 }
 
-/** The answer's headers to a browser that asks whether it may. */
+/** The headers of the response to a preflight request. */
 export const preflightHeaders = (
   origins: ReadonlyArray<string>,
   request: Headers.Headers,

@@ -8,11 +8,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { Api } from "../api/Api.ts"
 
-/** All the page needs is in the page; it talks to this server alone. */
+/** The page contains everything it needs, and talks only to this server. */
 const policy =
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-/** The page as @effect/platform writes it, which is two megabytes of script: loaded when it is first asked for. */
+/** The page of @effect/platform, two megabytes of script: loaded at the first request. */
 const page = Effect.gen(function* () {
   const { layer } = yield* Effect.promise(() => import("@effect/platform/HttpApiSwagger"))
   const api = Layer.succeed(HttpApi.Api, { api: Api as never, context: {} as never })
@@ -28,11 +28,11 @@ const page = Effect.gen(function* () {
   })
 })
 
-/** GET /openapi.json and GET /docs, which nobody needs a key for. */
+/** GET /openapi.json and GET /docs, which need no key. */
 export const layer = HttpApiBuilder.Router.use((router) =>
   Effect.gen(function* () {
     const document = yield* Effect.cached(
-      // One caller that goes away must not leave an interruption as the answer to all.
+      // A caller that goes away must not leave its interruption as the result for all.
       Effect.uninterruptible(
         Effect.sync(() =>
           HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
@@ -41,7 +41,7 @@ export const layer = HttpApiBuilder.Router.use((router) =>
     )
     yield* router.get("/openapi.json", document)
     let loading: Fiber.RuntimeFiber<HttpServerResponse.HttpServerResponse, unknown> | undefined
-    // In a fiber of its own, which goes on when who asked first goes away.
+    // In a separate fiber, which continues when the first caller goes away.
     const load = Effect.suspend(() =>
       loading === undefined
         ? Effect.tap(Effect.forkDaemon(page), (fiber) => Effect.sync(() => (loading = fiber)))

@@ -54,7 +54,7 @@ const step = 200
 
 const defaultLimit = 100
 
-/** A page's end, as the next page is asked for by it. */
+/** The cursor of a page: the id of its last document. */
 const cursorOf = (docId: DocumentId): string => Buffer.from(JSON.stringify([docId])).toString("base64url")
 
 const decodeCursor = Schema.decodeUnknownOption(Schema.parseJson(Schema.Tuple(DocumentId)))
@@ -63,11 +63,11 @@ const badField = (path: string, message: string) => new InvalidRequest({ errors:
 
 const docIdOf = (cursor: string): Effect.Effect<DocumentId, InvalidRequest> =>
   Option.match(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), {
-    onNone: () => badField("cursor", "is none that this server gave; start again without it"),
+    onNone: () => badField("cursor", "is not from this server; start again without it"),
     onSome: ([docId]) => Effect.succeed(docId)
   })
 
-/** What body and query string say together; each thing once, or the same twice. */
+/** Merges body and query string; a parameter in both must be the same. */
 const merge = (
   body: BySource,
   params: BySource
@@ -77,20 +77,20 @@ const merge = (
 > => {
   const errors: Array<FieldError> = (["source", "collection"] as const)
     .filter((key) => body[key] !== undefined && params[key] !== undefined && body[key] !== params[key])
-    .map((path) => ({ path, message: "the body and the query string say different things" }))
+    .map((path) => ({ path, message: "the body and the query string differ" }))
   const source = body.source ?? params.source
   const { filter } = body
   if (source === undefined && filter === undefined) {
     errors.push({
       path: "source",
-      message: "which source to delete is missing, in the body as well as in the query string; or give a filter"
+      message: "no source to delete, neither in the body nor in the query string; give one, or a filter"
     })
   }
   if (source !== undefined && filter !== undefined) {
     errors.push({ path: "filter", message: "give source or filter, not both" })
   }
   if (filter !== undefined && isEmptyFilter(filter)) {
-    errors.push({ path: "filter", message: "must not be empty, which would delete everything" })
+    errors.push({ path: "filter", message: "must not be empty: that would delete everything" })
   }
   return errors.length > 0
     ? new InvalidRequest({ errors })
@@ -100,7 +100,7 @@ const merge = (
 const counted = <E>(deleting: Effect.Effect<Deleted, E>): Effect.Effect<Deleted, E> =>
   Effect.tap(deleting, ({ documents }) => metrics.deleted(documents))
 
-/** In a default collection that is not made yet, a document is missing. */
+/** If the default collection does not exist yet, a document is not found. */
 const orMissing = <A, E>(
   docId: DocumentId,
   collection: CollectionName = defaultCollection,
@@ -117,7 +117,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       if (documents.length > maxBatch) {
         return yield* badField(
           "documents",
-          `at most ${maxBatch} documents at once (limits.max_batch), got ${documents.length}`
+          `a batch may have at most ${maxBatch} documents (limits.max_batch), got ${documents.length}`
         )
       }
       const [took, outcomes] = yield* Effect.timed(indexer.index(documents, collection))
@@ -126,7 +126,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       return response
     })
 
-    /** Step by step, so that others can write meanwhile; what comes in meanwhile and matches goes as well. */
+    /** Deletes in steps, so that others can write meanwhile; matching documents added meanwhile are deleted too. */
     const deleteMatching = Effect.fnUntraced(function* (collection: CollectionName, filter: Filter) {
       let all: Deleted = { documents: 0, passages: 0 }
       for (;;) {
@@ -136,7 +136,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       }
     })
 
-    /** What about a filter may be why nothing matches it. */
+    /** A hint why nothing matches a filter. */
     const hinted = Effect.fnUntraced(function* (filter: Filter | undefined) {
       const hint = filter === undefined ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
       return hint === undefined ? {} : { hint }
@@ -152,7 +152,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
       if (after !== undefined) {
         const [known] = yield* store.lookup(collection, [{ docId: after, derivedId: after }])
         if (known === undefined || Option.isNone(known)) {
-          return yield* badField("cursor", "stands at a document that is gone; start again without it")
+          return yield* badField("cursor", "refers to a document that is gone; start again without it")
         }
       }
       const found = yield* store.list(collection, { limit: limit + 1, after, filter })

@@ -28,7 +28,7 @@ import { isOpenAi, respondOpenAi } from "./openAi.ts"
 import { errorOf, render, respond } from "./respond.ts"
 import { makeRouteOf, malformedParameter, type Route } from "./routes.ts"
 
-/** What monitors ask for however often they like. */
+/** Routes that monitors may call at any rate. */
 const unlimited = new Set(["/health", "/ready"])
 
 const bodied = new Set(["POST", "DELETE"])
@@ -38,13 +38,13 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** Who asks, as far as the rate limit is concerned. A trusted proxy adds who asked it at the end of the list. */
+/** The client's key for the rate limit. A trusted proxy appends its client to the end of the list. */
 export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
   const forwarded = trustProxy ? addressOf(request.headers["x-forwarded-for"]?.split(",").at(-1) ?? "") : undefined
   return clientOf(forwarded ?? Option.getOrElse(request.remoteAddress, () => ""))
 }
 
-/** What HTTP itself asks of a request, and Node leaves to us. */
+/** Checks of HTTP itself that Node leaves to us. */
 const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
   const { expect, host } = request.headers
   if (host !== undefined && expect === undefined) return undefined
@@ -53,7 +53,7 @@ const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedReque
   return /^100-continue$/i.test(expect ?? "") ? undefined : new ExpectationFailed()
 }
 
-/** What every request goes through: guards before the routes; the error's form, the log and the metrics after them. */
+/** What every request passes: guards before the routes; rendering of errors, log and metrics after them. */
 const make = Effect.gen(function* () {
   const access = yield* Access
   const limiter = yield* RateLimiter
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
   const reclaim = yield* reclaiming
   const router = yield* HttpApiBuilder.Router
   let routeOf: ReturnType<typeof makeRouteOf> | undefined
-  /** Of what is mounted by the time of the first request, which is everything. */
+  /** Built at the first request, when everything is mounted. */
   const findRoute = (url: string) => Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes))(url))
   const plain = { limit: maxBodyBytes, typed: access.isKeyless }
   const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const started = performance.now()
       const id = requestId(request)
-      // For who logs under it later on.
+      // Later log lines use this id.
       NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
       const route = yield* findRoute(request.url)
       const cors = corsHeaders(corsOrigins, request.headers)
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
         if (body._tag !== "Stream") {
           return Effect.zipRight(finished(response.status), encode(whole, request.headers["accept-encoding"]))
         }
-        // A stream is answered when it ends, or when nobody reads it any more.
+        // A stream counts as answered when it ends or its reader goes away.
         const stream = Stream.ensuringWith(body.stream, (exit) =>
           finished(Exit.isInterrupted(exit) ? 499 : response.status)
         )
@@ -147,11 +147,11 @@ const make = Effect.gen(function* () {
 
       const failed = (cause: Cause.Cause<unknown>) => {
         const error = errorOf(cause)
-        // The client has gone, which nginx calls 499: there is nobody to answer.
+        // The client has gone (nginx's 499): nobody is left to answer.
         if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
           return Effect.zipRight(finished(499), Effect.failCause(cause) as Effect.Effect<never>)
         }
-        // Something was interrupted, but not this request: as bad as any defect.
+        // Something else than this request was interrupted: a defect.
         const rendered = render(
           Option.getOrElse(error, () => cause),
           id

@@ -5,10 +5,10 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 
 type Encoding = "br" | "gzip"
 
-/** Bytes below which an encoding saves nothing that counts. */
+/** Below this many bytes, compression saves too little. */
 const worthwhile = 1024
 
-/** The encoding that a client likes best of those there are; brotli where it likes both alike. */
+/** The supported encoding that a client prefers; brotli if it prefers both equally. */
 export const preferred = (accepted: string | undefined): Encoding | undefined => {
   const weights = new Map<string, number>()
   for (const part of (accepted ?? "").slice(0, 500).toLowerCase().split(",")) {
@@ -28,7 +28,7 @@ const compress = (encoding: Encoding, bytes: Uint8Array): Effect.Effect<Uint8Arr
     else brotliCompress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }, done)
   })
 
-/** An answer in an encoding that the client accepts, off the event loop; streams go out as they are. */
+/** Compresses a response if the client accepts it, off the event loop; streams stay uncompressed. */
 export const encode = (
   response: HttpServerResponse.HttpServerResponse,
   accepted: string | undefined

@@ -5,11 +5,13 @@ import { type WebSocket, WebSocketServer } from "ws"
 import { InvalidRequest } from "../api/errors.ts"
 import type { Upgrade } from "./upgrade.ts"
 
-/** A browser that offers subprotocols wants one of them back; the one that carries the key only where there is no other. */
+/** A browser that offers subprotocols expects one of them back; the one with the key only if there is no other. */
 const choose = (offered: Set<string>): string | false =>
   offered.has("clew") ? "clew" : ([...offered].find((name) => name.startsWith("bearer.")) ?? false)
 
-/** Makes WebSockets of upgrade requests; a message of more than `maxPayload` bytes closes its connection with 1009. */
+/**
+ * Turns upgrade requests into WebSockets; a message of more than `maxPayload` bytes closes its connection with 1009.
+ */
 export const makeHandshake = (maxPayload: number) =>
   Effect.sync(() => {
     const server = new WebSocketServer({
@@ -22,7 +24,7 @@ export const makeHandshake = (maxPayload: number) =>
     const refused = new WeakMap<object, (error: Error) => void>()
     server.on("wsClientError", (error, socket) => refused.get(socket)?.(error))
 
-    /** `listen` has to be at once: what came together with the handshake is read before anything else is done. */
+    /** `listen` must run synchronously: frames that came with the handshake are read before anything else happens. */
     return <A>(
       request: HttpServerRequest.HttpServerRequest,
       { head, release, socket }: Upgrade,

@@ -8,7 +8,7 @@ const toError = (what: string, { path, reason }: JsonFault): MalformedBody | Inv
     ? new MalformedBody({ reason: `${what} ${reason}` })
     : new InvalidRequest({ errors: [{ path: path.join("."), message: reason }] })
 
-/** JSON as a caller may send it, read while others have their turns; `what` names it in the error. */
+/** Parses a caller's JSON, yielding to others meanwhile; `what` names it in errors. */
 export const parseJson = (what: string, bytes: Buffer): Effect.Effect<unknown, MalformedBody | InvalidRequest> =>
   Effect.suspend(() => {
     const reading = readJson(bytes)

@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
 
-/** The name in a Host header or an address, without its port, its brackets and a dot at its end; empty if it is none. */
+/** The name in a Host header or address, without port, brackets and trailing dot; empty if invalid. */
 export const nameOf = (host: string): string => {
   const lower = host.toLowerCase()
   if (lower.startsWith("[")) return /^\[([^[\]]*)\](?::\d*)?$/.exec(lower)?.[1] ?? ""
@@ -9,7 +9,7 @@ export const nameOf = (host: string): string => {
   return name.endsWith(".") ? name.slice(0, -1) : name
 }
 
-/** The IP address in an entry of X-Forwarded-For, with which some proxies write a port; none where there is none. */
+/** The IP address in an entry of X-Forwarded-For, which may have a port; undefined if there is none. */
 export const addressOf = (entry: string): string | undefined => {
   const text = entry.trim()
   if (isIP(text) !== 0) return text
@@ -17,16 +17,16 @@ export const addressOf = (entry: string): string | undefined => {
   return isIP(name) === 0 ? undefined : name
 }
 
-/** An address that only this machine reaches. */
+/** Whether only this machine can reach an address. */
 export const isLoopback = (host: string): boolean => {
   const name = nameOf(host)
   return name === "localhost" || name === "::1" || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(name)
 }
 
-/** A name that a browser takes for this machine without asking a name server. */
+/** Whether a browser resolves a name to this machine without a name server. */
 export const isLoopbackName = (name: string): boolean => isLoopback(name) || name.endsWith(".localhost")
 
-/** Who a request counts for: an IPv4 address, or the /64 that one IPv6 host commonly has to itself. */
+/** The client of a request: an IPv4 address, or the /64 network that an IPv6 host usually has for itself. */
 export const clientOf = (address: string): string => {
   const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1]
   if (v4 !== undefined) return v4

@@ -12,19 +12,19 @@ const seconds = MetricBoundaries.fromIterable([
 
 const counter = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 
-/** Coarser, since there is a series for each bound, route, method and class of status. */
+/** Coarser, since each bound adds a series per route, method and status class. */
 const answerSeconds = MetricBoundaries.fromIterable([0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
 
 const requests = counter("clew_http_requests_total", "HTTP requests answered, by route, method and status")
 const durations = Metric.histogram(
   "clew_http_request_duration_seconds",
   answerSeconds,
-  "Time to answer HTTP requests, by route, method and class of status"
+  "Time to answer HTTP requests, by route, method and status class"
 )
 
 const known = new Map<string, (tookSeconds: number) => void>()
 
-/** Counts an answered request. Every label comes from a fixed set: callers can make up no series. */
+/** Counts an answered request. Every label comes from a fixed set, so callers cannot create series. */
 export const answered = (route: string, method: string, status: number, tookSeconds: number): void => {
   const key = `${route} ${method} ${status}`
   let update = known.get(key)
@@ -49,21 +49,18 @@ export const unauthorized = Metric.increment(unauthorizedTotal)
 export const rateLimited = Metric.increment(rateLimitedTotal)
 
 const messagesTotal = counter("clew_websocket_messages_total", "WebSocket messages received, by type")
-const socketsOpen = Metric.gauge("clew_websocket_connections", { description: "WebSocket connections open" })
+const socketsOpen = Metric.gauge("clew_websocket_connections", { description: "Open WebSocket connections" })
 
 export const socketMessage = (type: "search" | "prompt" | "ping" | "invalid") =>
   Metric.increment(Metric.tagged(messagesTotal, "type", type))
 export const socketOpened = Metric.incrementBy(socketsOpen, 1)
 export const socketClosed = Metric.incrementBy(socketsOpen, -1)
 
-const indexedDocuments = counter(
-  "clew_indexed_documents_total",
-  "Documents handed to POST /index, by what became of them"
-)
+const indexedDocuments = counter("clew_indexed_documents_total", "Documents sent to POST /index, by outcome")
 const indexedPassages = counter("clew_indexed_passages_total", "Passages stored by POST /index")
 const deletedDocuments = counter("clew_deleted_documents_total", "Documents deleted over HTTP")
 
-/** Counts what came of a batch. */
+/** Counts the outcomes of a batch. */
 export const indexed = ({ chunks, documents }: Pick<IndexResponse, "chunks" | "documents">) =>
   Effect.all(
     [
@@ -80,7 +77,7 @@ export const indexed = ({ chunks, documents }: Pick<IndexResponse, "chunks" | "d
 
 export const deleted = (documents: number) => Metric.incrementBy(deletedDocuments, documents)
 
-/** Every counter is there from the start, so that a first increase shows as one. */
+/** Initializes every counter, so that the first increase is visible. */
 export const begin = Effect.all(
   [
     ...[unauthorizedTotal, rateLimitedTotal, indexedPassages, deletedDocuments].map((it) => Metric.incrementBy(it, 0)),
@@ -96,7 +93,7 @@ export const begin = Effect.all(
 const stageDurations = Metric.histogram("clew_query_stage_duration_seconds", seconds, "Time queries spend, by stage")
 const stage = (name: string) => Metric.tagged(stageDurations, "stage", name)
 
-/** The spans that are stages of a query. */
+/** Spans that count as stages of a query. */
 const stages = new Map([
   ["Search.embed", stage("embed")],
   ["Store.find", stage("rank")],
@@ -105,7 +102,7 @@ const stages = new Map([
   ["Store.fuse", stage("fuse")]
 ])
 
-/** The same tracer, with the time that each stage of a query took going into a histogram. */
+/** The same tracer, which also records the time of each stage of a query in a histogram. */
 export const measured = (tracer: Tracer.Tracer): Tracer.Tracer => {
   const collected = namesOf(tracer)
   const made = Tracer.make({

@@ -12,11 +12,11 @@ const refusals: Readonly<Record<string, readonly [status: number, tag: string, d
 }
 const malformed = [400, "MalformedRequest", "This is not HTTP"] as const
 
-/** Whether an answer is on its way already, into which no other one may be written. */
+/** Whether a response has already started, so that no other may be written. */
 const isAnswering = (socket: Socket): boolean =>
   (socket as { _httpMessage?: { readonly headersSent: boolean } | null })._httpMessage?.headersSent === true
 
-/** Answers what Node could not make a request of as every other error is answered, logged and counted. */
+/** Answers input that Node could not parse as HTTP like every other error, logged and counted. */
 export const makeRefuse = Effect.gen(function* () {
   const account = yield* makeAccount
   const runFork = Runtime.runFork(yield* Effect.runtime())

@@ -8,7 +8,7 @@ const kinds: Readonly<Record<number, string>> = {
   429: "rate_limit_error"
 }
 
-/** Codes that clients of OpenAI's know; else the error's own name. */
+/** Codes that OpenAI clients know; otherwise the error's own name. */
 const codes: Readonly<Record<string, string>> = {
   Unauthorized: "invalid_api_key",
   TooManyRequests: "rate_limit_exceeded"

@@ -6,12 +6,12 @@ import type { Sample } from "./prometheus.ts"
 
 const resolution = 50
 
-/** The lag is measured until nobody has asked for so long, since the measuring itself wakes the process twenty times a second. */
+/** Measuring the lag wakes the process twenty times a second, so it stops after this time without a scrape. */
 const attention = Duration.minutes(5)
 
 const gauge = (name: string, help: string, value: number): Sample => ({ name, type: "gauge", help, value })
 
-/** Figures of this process, the names those that Prometheus's client libraries agreed on; the lag from the first call on. */
+/** Metrics of this process under the usual Prometheus names; event-loop lag is measured from the first call on. */
 export const processSamples = Effect.gen(function* () {
   const delay = yield* Effect.acquireRelease(
     Effect.sync(() => monitorEventLoopDelay({ resolution })),
@@ -21,7 +21,7 @@ export const processSamples = Effect.gen(function* () {
   const samples = Effect.sync((): ReadonlyArray<Sample> => {
     const memory = process.memoryUsage()
     const cpu = process.cpuUsage()
-    // The monitor measures a timer of `resolution`; what is beyond it is the lag.
+    // The monitor measures a timer of `resolution`; the excess is the lag.
     const lag = (nanoseconds: number) =>
       Math.max(0, (Number.isFinite(nanoseconds) ? nanoseconds : 0) / 1e9 - resolution / 1000)
     const samples = [
@@ -37,7 +37,7 @@ export const processSamples = Effect.gen(function* () {
       ),
       gauge("nodejs_eventloop_lag_max_seconds", "Event-loop lag since the last scrape, longest", lag(delay.max)),
       gauge("nodejs_heap_size_used_bytes", "JavaScript heap in use", memory.heapUsed),
-      gauge("nodejs_external_memory_bytes", "Memory of objects outside of the heap", memory.external),
+      gauge("nodejs_external_memory_bytes", "Memory of objects outside the heap", memory.external),
       gauge("process_resident_memory_bytes", "Resident memory", memory.rss),
       gauge(
         "process_start_time_seconds",

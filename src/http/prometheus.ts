@@ -3,7 +3,7 @@ import * as Metric from "effect/Metric"
 import * as MetricState from "effect/MetricState"
 import * as Option from "effect/Option"
 
-/** One metric with its series; lines are whole, in order. */
+/** One metric with its series, as complete lines in order. */
 interface Family {
   readonly type: "counter" | "gauge" | "histogram"
   readonly help: string
@@ -35,7 +35,7 @@ const histogram = (name: string, labels: Labels, state: MetricState.MetricState.
   ]
 }
 
-/** A figure that is taken when it is asked for. */
+/** A value sampled at each scrape. */
 export interface Sample {
   readonly name: string
   readonly type: "counter" | "gauge"

@@ -1,26 +1,26 @@
-/** What shows whether there is anybody at the other end of a connection. */
+/** Signs of life of a connection's client. */
 export interface Signs {
-  /** The client was heard since the last beat: a message, or the answer to a ping. */
+  /** The client sent something since the last beat: a message or a pong. */
   readonly heard: boolean
-  /** Bytes that the network took of all that was written. */
+  /** Bytes written that the network has taken. */
   readonly taken: number
-  /** Bytes written that it did not take yet. */
+  /** Bytes written that it has not taken yet. */
   readonly pending: number
-  /** Nothing is read from the client until it takes what is written, so that it cannot be heard. */
+  /** Reading is paused until the client takes what is written, so it cannot be heard. */
   readonly paused: boolean
 }
 
-/** Beats in a row without a sign that make a client count as gone: it had from one to the next to answer a ping. */
+/** Beats without a sign after which a client counts as gone: it had one interval to answer a ping. */
 const silent = 1
-/** The same for one that has an answer to read before the ping. */
+/** The same for a client that must first read a response. */
 const stalled = 10
 
-/** Tells, once for each beat, whether a client is still there. A slow reader is, as long as it takes anything. */
+/** Tells at each beat whether a client is still there. A slow reader counts as there while it takes anything. */
 export const makePulse = (): ((signs: Signs) => boolean) => {
   let missed = 0
   let before: Signs = { heard: true, taken: 0, pending: 0, paused: false }
   return (signs) => {
-    // Where nothing was pending, it is our own ping that the network took.
+    // If nothing was pending, the network only took our own ping.
     const progress = before.pending > 0 && signs.taken > before.taken
     missed = signs.heard || progress ? 0 : missed + 1
     before = signs

@@ -9,7 +9,7 @@ import { InternalError, RouteNotFound } from "../api/errors.ts"
 import { fromIssues, type Issue } from "../api/issues.ts"
 import { type FieldError, type ProblemBody, problemBody, problemType } from "../api/Problem.ts"
 
-/** An error whose class says which status it goes out with. */
+/** An error whose class declares its HTTP status. */
 interface StatusError {
   readonly _tag: string
   readonly message: string
@@ -19,7 +19,7 @@ interface StatusError {
 
 const statuses = new WeakMap<object, number>()
 
-/** The status annotated on the error's class; 0 where there is none. */
+/** The status annotated on the error's class; 0 if there is none. */
 const statusOf = (error: object): number => {
   const known = statuses.get(error.constructor)
   if (known !== undefined) return known
@@ -31,11 +31,11 @@ const statusOf = (error: object): number => {
 const isStatusError = (error: unknown): error is StatusError =>
   Predicate.hasProperty(error, "_tag") && error instanceof Error && statusOf(error) > 0
 
-/** Where the server keeps its files is nobody's business: of an absolute path only the last part goes out. */
+/** Clients must not learn where the server keeps files: only the last part of an absolute path goes out. */
 export const withoutPaths = (text: string): string =>
   text.replace(/(?<![\w:/.])(?:\/[^\s/'"`,;:()]+)+\/([^\s/'"`,;:()]+)/g, "$1")
 
-/** An address in plain words, as errors of the network name it: URL, numbers, or a name behind what went wrong with it. */
+/** Addresses as network errors name them: a URL, numbers, or a name after the error. */
 const addresses = [
   /\b[a-z][a-z+.-]{1,20}:\/\/[^\s'"`<>;,)]+/gi,
   /(?<=\b(?:getaddrinfo|connect) [A-Z_]{1,30} )[^\s'"`;,)]+/g,
@@ -44,23 +44,23 @@ const addresses = [
   /\b(?:localhost|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}):\d{2,5}\b/gi
 ]
 
-/** As `withoutPaths`, for what fails inside: nor does where other servers listen concern anybody. The log keeps it. */
+/** As `withoutPaths`, for internal failures: also hides the addresses of other servers. The log keeps them. */
 export const withoutInside = (text: string): string =>
   withoutPaths(addresses.reduce((left, address) => left.replace(address, "[address]"), text))
 
-/** What a request is known by in the log and in its answer; it has had one since it came in. */
+/** The request's id in the log and in the response; the edge has set it. */
 export const idOf = ({ headers }: HttpServerRequest.HttpServerRequest): string => headers["x-request-id"] ?? ""
 
 export interface Rendered {
   readonly body: ProblemBody
   readonly headers: Readonly<Record<string, string>>
-  /** Set when it is a defect, which the log should have. */
+  /** Set for a defect, which must be logged. */
   readonly defect?: string
-  /** What failed inside, with what the body keeps to itself. */
+  /** The internal failure with the details that the body hides. */
   readonly inside?: string
 }
 
-/** The platform's own errors as ours. */
+/** Maps the platform's errors to ours. */
 const ownOf = (error: unknown): unknown => {
   if (Predicate.isTagged(error, "HttpApiDecodeError")) {
     return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
@@ -68,7 +68,7 @@ const ownOf = (error: unknown): unknown => {
   return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error) ? new RouteNotFound() : error
 }
 
-/** Any error as the problem it is on the wire; what is not one of ours is a defect, known by the given id. */
+/** Renders any error as a problem object; an unknown error is a defect, identified by the given id. */
 export const render = (error: unknown, id: string): Rendered => {
   const known = ownOf(error)
   const ours: StatusError = isStatusError(known) ? known : new InternalError({ id })
@@ -83,7 +83,7 @@ export const render = (error: unknown, id: string): Rendered => {
   return body.status < 500 ? shown : { ...shown, inside: ours.message }
 }
 
-/** The first failure, else the first defect; none where the request was only interrupted. */
+/** The first failure, else the first defect; none if the request was only interrupted. */
 export const errorOf = (cause: Cause.Cause<unknown>): Option.Option<unknown> =>
   Option.orElse(Cause.failureOption(cause), () => Cause.dieOption(cause))
 

@@ -1,4 +1,4 @@
-/** An address as the metrics and the log know it, and the methods it answers. */
+/** A route's template, for metrics and log, and its methods. */
 export interface Route {
   readonly template: string
   readonly methods: ReadonlyArray<string>
@@ -15,7 +15,7 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Finds the route of a URL's path, whatever the method, among those of a router. */
+/** Finds a router's route for a URL's path, for any method. */
 export const makeRouteOf = (mounted: Iterable<{ readonly path: string; readonly method: string }>) => {
   const methods = new Map<string, Set<string>>()
   for (const { method, path } of mounted) methods.set(path, (methods.get(path) ?? new Set()).add(method))
@@ -33,7 +33,7 @@ export const makeRouteOf = (mounted: Iterable<{ readonly path: string; readonly 
   }
 }
 
-/** The route's parameter, where what stands in its place is not percent-encoded UTF-8. */
+/** The route's parameter whose value is not percent-encoded UTF-8, if any. */
 export const malformedParameter = (url: string, { template }: Route): string | undefined => {
   const path = pathOf(url)
   if (!path.includes("%")) return undefined

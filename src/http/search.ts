@@ -6,10 +6,10 @@ import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
 import { withoutInside } from "./respond.ts"
 
-/** The contract names reciprocal ranks for these doors. */
+/** The contract demands reciprocal rank fusion for HTTP and WebSocket. */
 export const byContract = { usualFusion: "rrf" } as const
 
-/** How an answer came about, as every door over HTTP says it. */
+/** How a response was found, as every HTTP endpoint reports it. */
 export const provenance = ({
   alsoSearched,
   degraded,

@@ -15,16 +15,16 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 
 export interface Options<E, E2> {
   readonly allowUnauthenticated: boolean
-  /** What answers; closed when the last request is done. */
+  /** The engine; closed after the last request. */
   readonly engine: Layer.Layer<OpenIndex, E>
   readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
 }
 
-/** What should be said at the start of a server that needs no key. */
+/** A warning at the start of a server without a key. */
 const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host }) => {
   if (Option.isSome(apiKey)) return Effect.void
   if (!isLoopback(host)) {
-    return Effect.logWarning(`No SERVICE_API_KEY: everybody who reaches ${host} can read and change the index`)
+    return Effect.logWarning(`No SERVICE_API_KEY: everyone who can reach ${host} can read and change the index`)
   }
   return isPermissive(corsOrigins)
     ? Effect.logWarning(
@@ -50,7 +50,7 @@ const traced = Layer.unwrapEffect(
   )
 )
 
-/** Serves until it is interrupted; then lets what is running finish before the engine closes. */
+/** Serves until interrupted; then running requests finish before the engine closes. */
 export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) => {
   const app = Layer.merge(announce, Layer.scopedDiscard(logUnhandled())).pipe(
     Layer.provideMerge(traced),
@@ -58,8 +58,8 @@ export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<
     Layer.provide(engine)
   )
   return Layer.launch(
-    // A server that cannot listen leaves no index behind.
+    // A server that cannot listen must not create an index.
     Layer.unwrapEffect(Effect.as(Listener.check({ allowUnauthenticated }), app)).pipe(Layer.provide(serving))
-    // A browser's WebSocket carries the key in its subprotocol, which must not get into a trace.
+    // A browser's WebSocket has the key in its subprotocol, which must not appear in traces.
   ).pipe(Effect.locallyWith(Headers.currentRedactedNames, (names) => [...names, "sec-websocket-protocol"]))
 }

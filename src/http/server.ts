@@ -34,12 +34,12 @@ const groups = Layer.mergeAll(
 
 const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitive: true, ignoreTrailingSlash: false })
 
-/** The tracer in force, made to measure the stages of queries too. */
+/** The current tracer, extended to measure the stages of queries. */
 const stages = Layer.unwrapEffect(Effect.map(Effect.tracer, (tracer) => Layer.setTracer(measured(tracer))))
 
 /**
- * The production routes with everything around them, on whatever server is provided. `traced` makes a span of each
- * request, which costs time that is well spent only where somebody collects them.
+ * The production routes and middleware, on the provided server. `traced` makes a span for each request, which is worth
+ * its cost only if traces are collected.
  */
 export const layer = (options: { readonly traced: boolean }) => {
   const served = HttpApiBuilder.serve().pipe(

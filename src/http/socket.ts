@@ -24,18 +24,18 @@ import { idOf } from "./respond.ts"
 
 const mebibyte = 1024 * 1024
 
-/** Messages that wait for an answer before the client is kept from sending more. */
+/** How many messages may wait before reading pauses. */
 const waiting = 16
 
-/** How often a client is asked whether it is there; one that stands still before a full pipe has ten times as long. */
+/** The interval of pings; a client with a full pipe has ten times as long to answer. */
 const heartbeat = Duration.seconds(30)
 
-/** How long a message may be worked on, and a closing handshake may take, once the server shuts down. */
+/** How long a message may take, and a closing handshake, at shutdown. */
 const patience = { answer: Duration.seconds(10), goodbye: Duration.seconds(1) }
 
 /**
- * Waits until the network took the message, so that a slow reader slows down who writes to it. What can no longer be sent
- * waits for good: the connection is closing, which ends everything else.
+ * Waits until the network takes the message, so that a slow reader slows down its writer. If it can no longer be sent,
+ * this waits forever: the connection is closing, which interrupts everything.
  */
 const sendTo =
   (webSocket: WebSocket) =>
@@ -53,7 +53,7 @@ interface Connection {
   readonly closed: Effect.Effect<void>
 }
 
-/** Listens to a WebSocket from the moment on that it is called: frames may have come together with the handshake. */
+/** Listens to a WebSocket synchronously: frames may have come with the handshake. */
 const makeListen = Effect.fnUntraced(function* (socket: Socket) {
   const inbox = yield* Queue.unbounded<Incoming>()
   const closed = yield* Deferred.make<void>()
@@ -64,7 +64,7 @@ const makeListen = Effect.fnUntraced(function* (socket: Socket) {
     const onMessage = (data: RawData, isBinary: boolean) => {
       heard = true
       inbox.unsafeOffer(isBinary ? new Uint8Array() : String(data))
-      // What was read already, 64 KiB at most, still comes.
+      // Data already read, at most 64 KiB, still arrives.
       if (size() >= waiting) webSocket.pause()
     }
     const pulse = setInterval(() => {
@@ -76,7 +76,7 @@ const makeListen = Effect.fnUntraced(function* (socket: Socket) {
     }, Duration.toMillis(heartbeat))
     webSocket.on("message", onMessage)
     webSocket.on("pong", () => (heard = true))
-    // What went wrong is followed by close.
+    // A close event follows every error.
     webSocket.on("error", () => {})
     webSocket.on("close", () => {
       clearInterval(pulse)
@@ -98,7 +98,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
     const handshake = yield* makeHandshake(Math.min(maxBodyBytes, mebibyte))
     let open = 0
 
-    /** Until the client goes or the server shuts down, which lets the message in hand be answered. */
+    /** Runs until the client goes or the server shuts down; at shutdown the current message is still answered. */
     const converse = Effect.fnUntraced(function* ({ closed, take, webSocket }: Connection, caller: Caller) {
       const send = sendTo(webSocket)
       const shutdown = Effect.as(Deferred.await(closing), undefined)
@@ -106,7 +106,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         while (true) {
           const message = yield* Effect.raceFirst(take, shutdown)
           if (message === undefined) return
-          // Answers that take no time would let nobody else have a turn, nor this loop see that the client has gone.
+          // Immediate answers would starve other work, and this loop would not notice that the client has gone.
           yield* nextTurn
           if (webSocket.readyState !== webSocket.OPEN) return yield* closed
           const answered = answer(message, caller, send)
@@ -139,7 +139,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         const caller = { client: clientKey(request, trustProxy), requestId: idOf(request) }
         yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, caller), leave)))
         return HttpServerResponse.empty({ status: 101 })
-        // A client that goes during the handshake leaves no place taken.
+        // A client that goes during the handshake must release its slot.
       }).pipe(Effect.uninterruptible)
     )
   })

@@ -7,31 +7,31 @@ import * as Mailbox from "effect/Mailbox"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 
-/** A server-sent event; each line of its data is a `data:` line, which a reader joins again. */
+/** A server-sent event; each line of its data becomes a `data:` line, which readers join again. */
 export const event = (name: string, data: string): string =>
   `event: ${name}\n${data
     .split(/\r\n|\r|\n/)
     .map((line) => `data: ${line}\n`)
     .join("")}\n`
 
-/** A line that readers pass over, whatever line ends are in the text. */
+/** A comment line, which readers skip; line ends in the text become spaces. */
 export const comment = (text: string): string => `: ${text.replace(/[\r\n]+/g, " ")}\n\n`
 
-/** Proxies close what is silent for longer than this, twice over. */
+/** Proxies close connections that are silent for more than twice this time. */
 const heartbeat = Duration.seconds(15)
 
-/** Parts made and not yet sent, at most; who makes more waits. */
+/** At most this many parts wait to be sent; then the writer waits. */
 const ahead = 16
 
 const headers = {
   "cache-control": "no-cache, no-transform",
-  // Nginx would hold back what is streamed.
+  // Nginx would buffer the stream.
   "x-accel-buffering": "no"
 }
 
 /**
- * What `write` emits as an answer, sent as it comes; emitting waits for a slow reader. The headers go out with a first
- * comment at once, and a comment every 15 s says that the server is there. When the reader goes, `write` is interrupted.
+ * Streams what `write` emits; emitting waits for a slow reader. Headers and a first comment go out at once, and a
+ * comment every 15 s keeps the connection alive. When the reader goes, `write` is interrupted.
  */
 export const respond = (
   write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
@@ -49,7 +49,7 @@ export const respond = (
         return Mailbox.toStream(parts)
       })
     ).pipe(
-      // All that is there goes in one write.
+      // Sends all waiting parts in one write.
       Stream.mapChunks((parts) => Chunk.of(Chunk.join(parts, ""))),
       Stream.encodeText
     ),

@@ -23,7 +23,7 @@ import { watchSamples } from "./watching.ts"
 
 const patience = Duration.seconds(2)
 
-/** How a part is doing; one that takes too long is failing. */
+/** The state of a part; a part that takes too long has failed. */
 const check = <A, R>(part: Effect.Effect<A, { readonly message: string }, R>): Effect.Effect<Check, never, R> =>
   part.pipe(
     Effect.disconnect,
@@ -47,7 +47,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     const { readOnly } = yield* Access
     const processFigures = yield* processSamples
 
-    // The default collection's embedder is settled with its first document.
+    // The default collection's embedder is fixed with its first document.
     const identity = (name: CollectionName) =>
       Effect.map(store.collection(name), ({ embedder }) => embedder).pipe(
         untilMade(name, () => embedders.configured.identity)
@@ -65,10 +65,10 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       ({ identity, urgent }) => urgent?.check ?? identity
     )
 
-    /** Goes the way that queries go, through the threads that answer them. */
+    /** Uses the threads that answer queries, as queries do. */
     const readable = orEmpty(defaultCollection, [])(store.lookup(defaultCollection, []))
 
-    /** Asked by everybody who likes, so asked through at most once a second; it goes on when who asked first goes away. */
+    /** Open to everyone, so checked at most once a second; it continues when the first caller goes away. */
     const asking = yield* Effect.cachedWithTTL(
       Effect.forkDaemon(
         Effect.interruptible(Effect.all({ store: check(readable), embedder: check(embedder) }, { concurrency: 2 }))
@@ -76,7 +76,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       "1 second"
     )
 
-    // Who goes away while waiting for its turn at the cache would take it along.
+    // A caller interrupted while it waits for the cache would cancel it for all.
     const checks = Effect.uninterruptible(asking)
 
     const stored = Effect.match(store.stats(), {
@@ -97,7 +97,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
         {
           name: "clew_codes_loaded_seconds",
           type: "gauge",
-          help: "Time that loading the vectors' codes has taken",
+          help: "Time spent loading the vectors' codes",
           value: codesLoadedMs / 1000
         }
       ]

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { version } from "../version.ts"
 
-/** Traces to an OTLP collector, over HTTP as JSON; nothing, and nothing loaded, where none is named. */
+/** Sends traces to an OTLP collector, over HTTP as JSON; without an endpoint it loads and sends nothing. */
 export const layer = (endpoint: string | undefined): Layer.Layer<never> =>
   endpoint === undefined
     ? Layer.empty

@@ -2,19 +2,19 @@ import * as Http from "node:http"
 import type { Socket } from "node:net"
 import { hangUp } from "./connection.ts"
 
-/** What is left of a connection that asks for another protocol. */
+/** The raw parts of a connection that asks for another protocol. */
 export interface Upgrade {
   readonly socket: Socket
   readonly head: Buffer
-  /** Ends the HTTP side: from here on the socket is the caller's. */
+  /** Ends the HTTP side: now the caller owns the socket. */
   readonly release: () => void
 }
 
-/** Only a GET becomes a WebSocket; what else offers one has a body to be answered. */
+/** Only a GET becomes a WebSocket; other requests that offer one are answered as HTTP. */
 export const isWebSocket = ({ headers, method }: Http.IncomingMessage): boolean =>
   method === "GET" && headers.upgrade?.toLowerCase() === "websocket"
 
-/** Asks again without the offer of another protocol (h2c), which a server is free to overlook. */
+/** Replays the request without the offer of another protocol (h2c), which a server may ignore. */
 export const withoutUpgrade = (
   server: Http.Server,
   request: Http.IncomingMessage,
@@ -30,7 +30,7 @@ export const withoutUpgrade = (
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]))
 }
 
-/** A response on a socket that Node has let go of, as it does at an upgrade and at CONNECT; answered, it hangs up. */
+/** A response on a socket that Node has released, at an upgrade or CONNECT; it closes the connection when answered. */
 export const adopt = (
   request: Http.IncomingMessage,
   socket: Socket,
@@ -50,7 +50,7 @@ export const adopt = (
   return { response, upgrade: { socket, head, release } }
 }
 
-/** A target with scheme and authority means the same as one without; the authority counts, not the Host header. */
+/** Rewrites an absolute target to origin form; its authority replaces the Host header. */
 export const toOriginForm = (request: Http.IncomingMessage): void => {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]*)([^]*)$/i.exec(request.url ?? "") ?? []
   if (authority === undefined) return

@@ -9,7 +9,7 @@ const gauge = (name: string, help: string, value: number, labels: Sample["labels
   labels
 })
 
-/** Figures of a watcher; those of the last scan are there once there was one. */
+/** Metrics of a watcher; those of the last scan only after the first scan. */
 export const watchSamples = ({
   failed,
   held,
@@ -22,24 +22,18 @@ export const watchSamples = ({
   ...paths.map((path) =>
     gauge(
       "path_present",
-      "Watched paths: 1, or 0 where nothing is forgotten because it is missing or has lost most of its files",
+      "Watched paths: 1, or 0 if documents are kept because the path is missing or has lost most of its files",
       held.includes(path) ? 0 : 1,
       [["path", path]]
     )
   ),
-  gauge(
-    "events",
-    "1 where the system tells of changes, 0 where files are looked at now and then",
-    state === "events" ? 1 : 0
-  ),
-  gauge("files_waiting", "Files told of that have not been looked at since", waiting),
+  gauge("events", "1 if the system reports changes, 0 if files are scanned now and then", state === "events" ? 1 : 0),
+  gauge("files_waiting", "Changed files that have not been scanned yet", waiting),
   gauge("files_failed", "Files that could not be read or indexed", failed),
   ...(lastScanAt === undefined
     ? []
-    : [
-        gauge("last_scan_timestamp_seconds", "When files were last looked at, in seconds since 1970", lastScanAt / 1000)
-      ]),
+    : [gauge("last_scan_timestamp_seconds", "Time of the last scan, in seconds since 1970", lastScanAt / 1000)]),
   ...(lastScanMs === undefined
     ? []
-    : [gauge("last_scan_duration_seconds", "How long the last look at all files took", lastScanMs / 1000)])
+    : [gauge("last_scan_duration_seconds", "Duration of the last scan of all files", lastScanMs / 1000)])
 ]

@@ -273,7 +273,7 @@ it.scopedLive("indexes a thousand documents in parts, in order", () =>
     const over = yield* ask(port, "POST", "/index", { body: { documents: [...many, { content: "one more" }] } })
     assert.strictEqual(over.status, 400)
     assert.deepStrictEqual(over.json.errors, [
-      { path: "documents", message: "at most 1000 documents at once (limits.max_batch), got 1001" }
+      { path: "documents", message: "a batch may have at most 1000 documents (limits.max_batch), got 1001" }
     ])
   })
 )

@@ -25,7 +25,7 @@ describe("ask", () => {
     assert.match(stdout, /^No language model wrote this/)
     assert.include(stdout, "“When sun and moon stand in a line, the spring tide is highest.” [1]")
     assert.match(stdout, /\n\[1\] docs\/tides\.md:\d+(-\d+)?  ✓ supported\n\[2\] \S+  not cited\n$/)
-    assert.include(stderr, "answered by no language model")
+    assert.include(stderr, "answered by quoting the passages")
     assert.notInclude(stdout, "\u001b")
   })
 
@@ -204,7 +204,7 @@ describe("reindex", () => {
     })
   )
 
-  it.scopedLive("killed in the middle, goes on where it was, and is searched by the old vectors meanwhile", () =>
+  it.scopedLive("killed in the middle, resumes where it stopped, and is searched by the old vectors meanwhile", () =>
     Effect.gen(function* () {
       const lines = Array.from({ length: 700 }, (_, n) =>
         JSON.stringify({ _id: `d${n}`, text: `Lantern number ${n} hangs in the hall.` })
@@ -232,7 +232,7 @@ describe("reindex", () => {
       delete ollama.faults.slowMs
       const { code, stderr } = yield* Effect.promise(() => own.run(["reindex"], { env }))
       assert.strictEqual(code, 0, stderr)
-      assert.match(stderr, /going on after 256 passages/)
+      assert.match(stderr, /resuming after 256 passages/)
     })
   )
 

@@ -113,7 +113,7 @@ describe("serve", () => {
     const { port } = taken.address() as Net.AddressInfo
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Readonly<Record<string, string>>, number, RegExp]> = [
       [["--port", "0", "--read-only"], {}, 1, /^clew: There is no index at .*; make one with/],
-      [["--port", String(port)], {}, 1, /^clew: Port \d+ on 127\.0\.0\.1 is in use; name another with --port$/],
+      [["--port", String(port)], {}, 1, /^clew: Port \d+ on 127\.0\.0\.1 is in use; choose another with --port$/],
       [
         ["--port", "0", "--host", "203.0.113.7", "--allow-unauthenticated"],
         {},
@@ -124,7 +124,7 @@ describe("serve", () => {
         ["--port", "0", "--host", "0.0.0.0"],
         {},
         1,
-        /^clew: 0\.0\.0\.0 can be reached by others, .*--allow-unauthenticated$/
+        /^clew: 0\.0\.0\.0 is reachable from other machines, .*--allow-unauthenticated$/
       ],
       [["--port", "0"], { SERVICE_API_KEY: "" }, 2, /^clew: environment variable SERVICE_API_KEY: is set, but empty/],
       [["--port", "0", "--db", "docs/tides.md"], {}, 1, /is not a Clew index and was left untouched/]
@@ -143,7 +143,7 @@ describe("serve", () => {
 
   it("says that it may not have a port", async () => {
     const { message } = refusal(Object.assign(new Error("listen EACCES"), { code: "EACCES" }), "127.0.0.1", 80)
-    assert.match(message, /^No permission to listen on port 80 of 127\.0\.0\.1; .* name another with --port$/)
+    assert.match(message, /^No permission to listen on port 80 of 127\.0\.0\.1; .* choose another with --port$/)
     const first = Number(readFileSync("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8"))
     if (process.getuid?.() === 0 || first <= 80) return
     const { code, stderr } = await box.run(["serve", "--port", "80"])
