@@ -6,10 +6,10 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import type { LogConfig } from "../Config.ts"
 
-/** A level as the configuration names it. */
+/** A log level of the configuration. */
 export type OwnLevel = LogConfig["Type"]["level"]
 
-/** MCP's levels, least first, as ours. */
+/** MCP's levels, lowest first, mapped to ours. */
 const levels: Readonly<Record<LoggingLevel, LogLevel.LogLevel>> = {
   debug: LogLevel.Debug,
   info: LogLevel.Info,
@@ -39,7 +39,7 @@ export type Format = LogConfig["Type"]["format"]
 
 type Send = (entry: { readonly level: LoggingLevel; readonly logger: string; readonly data: unknown }) => void
 
-/** The log as the client sees it: warnings and worse, until it asks for another level. */
+/** The log for the client: warnings and errors, until it sets another level. */
 export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>) => {
   let ownLogger = loggerOf("pretty")
   const delegate = Logger.make<unknown, void>((entry) => ownLogger.log(entry))
@@ -49,7 +49,7 @@ export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>)
   const logger = Logger.make<unknown, void>(({ cause, logLevel, message }) => {
     if (!LogLevel.greaterThanEqual(logLevel, threshold)) return
     const parts = (Array.isArray(message) ? message : [message]).map(said)
-    // Traces are for the log alone.
+    // Stack traces go only to the log.
     const why = Cause.isEmpty(cause) || Cause.isDie(cause) ? [] : [said(Cause.squash(cause))]
     send({ level: nameOf(logLevel), logger: "clew", data: [...parts, ...why].join(" ") })
   })
@@ -58,7 +58,7 @@ export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>)
     setLevel: (level: LoggingLevel) => {
       threshold = levels[level]
     },
-    /** What the program's own log takes, and its looks. */
+    /** Sets the level and format of the program's own log. */
     setOwn: (level: OwnLevel, format: Format) => {
       ownLogger = loggerOf(format)
       own = LogLevel.fromLiteral(`${level.charAt(0).toUpperCase()}${level.slice(1)}` as Capitalize<OwnLevel>)
@@ -66,7 +66,7 @@ export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>)
     connect: (to: Send) => {
       send = to
     },
-    /** Lets everything through that the client wants to see, also where the program's own log wants less. */
+    /** Lets through everything that the client wants to see, even if the program's own log wants less. */
     within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => Logger.withMinimumLogLevel(effect, LogLevel.lessThan(threshold, own) ? threshold : own))
   }

@@ -1,6 +1,6 @@
 import * as Data from "effect/Data"
 
-/** JSON-RPC's codes, and MCP's own for a resource that is not there. */
+/** JSON-RPC's codes, and MCP's own for a missing resource. */
 export const code = {
   parse: -32700,
   invalidRequest: -32600,
@@ -11,20 +11,20 @@ export const code = {
 } as const
 export type Code = (typeof code)[keyof typeof code]
 
-/** What is wrong with one argument; the path has dots and `[n]`. */
+/** A fault of one argument; the path uses dots and `[n]`. */
 export interface Problem {
   readonly path: string
   readonly message: string
 }
 
-/** A failure as JSON-RPC answers it. The SDK takes `code`, `message` and `data` as they stand here. */
+/** A failure as a JSON-RPC error. The SDK sends `code`, `message` and `data` unchanged. */
 export class RpcError extends Data.TaggedError("RpcError")<{
   readonly code: Code
   readonly message: string
   readonly data?: unknown
 }> {}
 
-/** -32602 with every problem in the message and, apart, in `data.errors`. */
+/** -32602 with every problem in the message and in `data.errors`. */
 export const invalidParams = (problems: ReadonlyArray<Problem>): RpcError =>
   new RpcError({
     code: code.invalidParams,

@@ -5,11 +5,11 @@ import { makeSplitter } from "./frames.ts"
 import { type Id, type Invalid, type Message, readLine, readTooLong, type Request } from "./message.ts"
 import { code, type RpcError } from "./RpcError.ts"
 
-/** Longest message that is read, in bytes. */
+/** Longest accepted message, in bytes. */
 export const maxMessageBytes = 32 * 1024 * 1024
 
 interface Output {
-  /** Calls back when the text has left the process, or cannot. */
+  /** Calls back when the text has left the process or cannot leave. */
   readonly write: (text: string, done: () => void) => void
   /** Bytes that have not left the process. */
   readonly pending: () => number
@@ -18,7 +18,7 @@ interface Output {
 export interface StdioOptions {
   readonly input: Readable
   readonly output: Output
-  /** What is wrong with a request before anybody looks at it: an unknown method, parameters of the wrong shape. */
+  /** Faults of a request before it is handled: an unknown method, parameters of the wrong shape. */
   readonly check: (request: Request) => RpcError | undefined
 }
 
@@ -36,8 +36,9 @@ interface Pending {
 const highWater = 8 * 1024 * 1024
 
 /**
- * Lines of JSON-RPC on a pair of streams, for the SDK's server. Beyond the SDK's own: answers what is no request, takes
- * batches, and gives each request an id of its own inside, so that a client's repeated ids, or the id 0, confuse nothing.
+ * Lines of JSON-RPC on a pair of streams, for the SDK's server. Beyond the SDK's transport, it answers invalid
+ * messages, accepts batches, and gives each request an internal id, so that repeated ids, or the id 0, cause no
+ * confusion.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void
@@ -62,7 +63,7 @@ export class StdioTransport implements Transport {
     return this.pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve))
   }
 
-  /** Answers with an error what is still open: nobody will work on it any more. */
+  /** Answers all open requests with an error: nobody will process them any more. */
   abandon(message: string): void {
     for (const [key, { batch, id }] of this.pending) {
       this.pending.delete(key)
@@ -130,7 +131,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** A cancelled request is not answered, as the protocol has it. */
+  /** The protocol forbids an answer to a cancelled request. */
   private cancel(params: Readonly<Record<string, unknown>> | undefined) {
     for (const [key, { batch, id }] of this.pending) {
       if (id !== params?.["requestId"]) continue
@@ -151,7 +152,7 @@ export class StdioTransport implements Transport {
     return this.settle(batch)
   }
 
-  /** One answer of a batch is in, or will not come; the last one sends them all. */
+  /** One answer of a batch is ready, or will not come; the last one sends them all. */
   private settle(batch: Batch): Promise<void> {
     batch.open--
     return batch.open > 0 || batch.answers.length === 0 ? Promise.resolve() : this.write(batch.answers)

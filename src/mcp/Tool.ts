@@ -7,21 +7,21 @@ import { type Json, outline, toJsonSchema } from "./jsonSchema.ts"
 import type { Overview } from "./overview.ts"
 import type { RpcError } from "./RpcError.ts"
 
-/** What a tool knows of the call it answers. */
+/** The context of a tool call. */
 export interface Call {
-  /** Tells the client how far it is, where it asked to be told. */
+  /** Reports progress to the client, if it asked for that. */
   readonly progress: (done: number, total: number, message: string) => Effect.Effect<void>
 }
 
-/** What the server's start decided. */
+/** Settings fixed at the server's start. */
 export interface Settings {
   readonly version: string
   readonly readOnly: boolean
-  /** Passages that `search` returns where the caller names no number. */
+  /** Passages that `search` returns by default. */
   readonly topK: number
   /** Names of the tools served. */
   readonly tools: ReadonlyArray<string>
-  /** What the index holds, in words. */
+  /** A description of the index. */
   readonly overview: Overview
 }
 
@@ -29,7 +29,7 @@ export interface Tool {
   readonly name: string
   readonly writes: boolean
   readonly listed: (settings: Settings) => Listed
-  /** Checks the arguments; what comes of it does the work. */
+  /** Checks the arguments, and returns the effect that does the work. */
   readonly call: (
     args: unknown,
     settings: Settings,
@@ -39,7 +39,7 @@ export interface Tool {
 
 export interface Answer<O> {
   readonly structured: O
-  /** For a model's eyes; one block each. */
+  /** Text for the model, one block each. */
   readonly text: ReadonlyArray<string>
 }
 
@@ -54,7 +54,7 @@ interface Definition<A, I, O, OI, E> {
   readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, OpenIndex>
 }
 
-/** A tool whose schemas on the wire and whose checks come from the same two Schemas. */
+/** A tool whose JSON Schemas and checks come from the same two Schemas. */
 export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): Tool => {
   const { defaults, description, input, name, output, run, title, writes = false } = definition
   const inputJson = (settings: Settings): Json => toJsonSchema(input, defaults?.(settings))
@@ -73,7 +73,7 @@ export const make = <A, I, O, OI, E>(definition: Definition<A, I, O, OI, E>): To
         outputSchema: outlined,
         annotations: {
           readOnlyHint: !writes,
-          // Indexing a source that is there replaces what was there; doing so twice changes nothing more.
+          // Indexing an existing source replaces it; a repetition changes nothing more.
           ...(writes ? { destructiveHint: true, idempotentHint: true } : {}),
           openWorldHint: false
         }

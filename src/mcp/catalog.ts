@@ -7,7 +7,7 @@ import { indexDocuments } from "./tools/indexDocuments.ts"
 import { listSources } from "./tools/listSources.ts"
 import { search } from "./tools/search.ts"
 
-/** Every tool there is, in the order they are listed. */
+/** Every tool, in the order of listing. */
 export const tools: ReadonlyArray<Tool> = [
   search,
   getPrompt,

@@ -19,7 +19,7 @@ const numbers = ["3", "5", "10", "20", "50", "100"]
 
 const collections = Effect.flatMap(Store, (store) => store.collections)
 
-/** Ids of documents whose source has the text in it, by source. */
+/** Ids of documents whose source contains the text, by source. */
 const documentIds = (text: string, collectionName: string) =>
   Effect.gen(function* () {
     const collection = (yield* collections).find(({ name }) => name === collectionName)?.name
@@ -35,7 +35,7 @@ const documentIds = (text: string, collectionName: string) =>
     )
   })
 
-/** Values that an argument of a prompt, or a variable of a resource template, may take; none where anything goes. */
+/** Possible values of a prompt's argument or a resource template's variable; none if anything is allowed. */
 export const complete = ({ argument, context, ref }: CompleteRequest["params"], settings: Settings) =>
   Effect.gen(function* () {
     const unknown = (what: string) => new RpcError({ code: code.invalidParams, message: `ref: there is no ${what}` })

@@ -28,14 +28,14 @@ const unexpected = (json: Json, path: ReadonlyArray<PropertyKey>): string => {
   const parent = schemaAt(json, path.slice(0, -1)).schema["properties"]
   const known = Object.keys((parent as Json | undefined) ?? {})
   const takes = known.length === 0 ? "no arguments" : known.join(", ")
-  return `${pathText(path)} is not known${didYouMean(String(path.at(-1)), known)}; there is ${takes}`
+  return `${pathText(path)} is unknown${didYouMean(String(path.at(-1)), known)}; allowed: ${takes}`
 }
 
-/** One message for each place that is wrong: field, what is allowed, what was found. */
+/** One message for each fault: the field, what is allowed, what was found. */
 const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.ArrayFormatterIssue>) => {
   const found = new Map<string, Problem>()
   for (const issue of issues) {
-    // The other half of an optional property; the issue that says more came before it.
+    // The other half of an optional property; the informative issue came before.
     if (issue.message.startsWith("Expected undefined")) continue
     const { path, schema } =
       issue._tag === "Unexpected" || issue._tag === "Missing"
@@ -59,7 +59,7 @@ const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.
   return [...found.values()]
 }
 
-/** A list with too many items, told before decoding, which would look at each of them. */
+/** Reports a list with too many items before decoding, which would check each of them. */
 const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
   Object.entries(value ?? {}).flatMap(([name, inner]) => {
     const { schema } = schemaAt(json, [name])
@@ -69,13 +69,13 @@ const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
       : []
   })
 
-/** Models often send null for what they leave out. */
+/** Models often send null for an absent argument. */
 const withoutNulls = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null))
     : value
 
-/** Decodes arguments, or fails with -32602 and everything that is wrong with them. */
+/** Decodes arguments, or fails with -32602 and all their faults. */
 export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
   const decode = Schema.decodeUnknown(schema, { errors: "all", onExcessProperty: "error" })
   return (value: unknown): Effect.Effect<A, RpcError> => {

@@ -6,10 +6,10 @@ import { code, invalidParams, RpcError } from "./RpcError.ts"
 /** What a model can do about an error, by the error's name. */
 const advice: Readonly<Record<string, string>> = {
   EmbedderUnavailable:
-    "Nothing was searched or indexed by meaning. A search with hybrid=true still answers by words; indexing has to wait until the embedder is back."
+    "Nothing was searched or indexed by meaning. A search with hybrid=true still finds by words; indexing must wait until the embedder is back."
 }
 
-/** Errors that a caller's argument is to blame for, with that argument. */
+/** Errors caused by an argument, with that argument. */
 const blamed: Readonly<Record<string, string>> = {
   BudgetTooSmall: "max_tokens",
   CollectionNotFound: "collection",
@@ -18,11 +18,11 @@ const blamed: Readonly<Record<string, string>> = {
 
 const say = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** What an effect failed with, as JSON-RPC answers it. A defect gets an id that the log carries, and no more. */
+/** The JSON-RPC error for an effect's failure. A defect shows only an id that is also in the log. */
 export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError> => {
   const failure = Cause.failureOption(cause)
   if (Cause.isInterruptedOnly(cause)) {
-    return Effect.succeed(new RpcError({ code: code.internal, message: "Broken off: the server is ending" }))
+    return Effect.succeed(new RpcError({ code: code.internal, message: "Cancelled: the server is shutting down" }))
   }
   if (failure._tag === "None") {
     const id = randomUUID()
@@ -30,7 +30,7 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
       Effect.logError(`Internal error ${id}`, cause),
       new RpcError({
         code: code.internal,
-        message: `Internal error; the server's log says more under ${id}`,
+        message: `Internal error; see id ${id} in the server's log`,
         data: { id }
       })
     )
@@ -40,7 +40,7 @@ export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError>
   const tag = String((error as { readonly _tag?: unknown } | null)?._tag ?? "Error")
   const argument = blamed[tag]
   if (argument !== undefined) {
-    const hint = tag === "CollectionNotFound" ? "; collection_info names those there are" : ""
+    const hint = tag === "CollectionNotFound" ? "; collection_info lists all" : ""
     const told = say(error)
     const message = told.startsWith(`${argument} `) ? told : `${argument}: ${told}`
     return Effect.succeed(invalidParams([{ path: argument, message: `${message}${hint}` }]))

@@ -1,20 +1,20 @@
-/** One line of input without its line feed, or the two ends of one that is longer than is allowed. */
+/** One line of input without its line feed, or the two ends of a line that is too long. */
 export type Frame =
   | { readonly _tag: "Line"; readonly bytes: Buffer }
   | { readonly _tag: "TooLong"; readonly head: Buffer; readonly tail: Buffer }
 
-/** Bytes kept of each end of a line that is too long: enough for its id. */
+/** Bytes kept of each end of a line that is too long; enough for its id. */
 const kept = 512
 const lineFeed = 0x0a
 
 export interface Splitter {
-  /** The lines that end in this chunk. */
+  /** Returns the lines that end in this chunk. */
   readonly push: (chunk: Buffer) => ReadonlyArray<Frame>
-  /** What is left when no more comes, as a line. */
+  /** Returns the rest as a line, at the end of input. */
   readonly end: () => ReadonlyArray<Frame>
 }
 
-/** Cuts a stream into lines, holding at most `maxBytes` of one; the rest of a longer one goes by unread. */
+/** Splits a stream into lines, holding at most `maxBytes` of one; the rest of a longer line is dropped. */
 export const makeSplitter = (maxBytes: number): Splitter => {
   let parts: Array<Buffer> = []
   let size = 0

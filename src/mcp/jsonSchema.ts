@@ -6,7 +6,9 @@ export type Json = { readonly [key: string]: unknown }
 
 const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Titles that only name a check, like `between(1, 100)`, ids that would collide, names that nobody gives: of no use to a model. */
+/**
+ * Noise for a model: titles that only name a check, like `between(1, 100)`, ids that would collide, generated names.
+ */
 const isNoise = (key: string, value: unknown): boolean =>
   key === "$id" ||
   key === "$schema" ||
@@ -16,8 +18,8 @@ const isNoise = (key: string, value: unknown): boolean =>
   (key === "title" && typeof value === "string" && /^(int|finite|unknown|nonEmptyString|\w+\(.*\))$/.test(value))
 
 /**
- * The JSON Schema of what goes over the wire. References are written out, since many clients follow none, and `defaults`
- * stand beside the properties they are for.
+ * The JSON Schema of the wire format. References are inlined, since many clients follow none, and `defaults` are added
+ * to their properties.
  */
 export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Record<string, unknown>> = {}): Json => {
   const { $defs, ...root } = JSONSchema.make(schema as Schema.Schema<unknown, unknown>) as unknown as Json
@@ -51,8 +53,8 @@ export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Recor
 }
 
 /**
- * The names and types of the fields that every answer has, without the words about them, and of what is inside a list or object its kind
- * alone: clients pay for every token of it in each conversation, and models read the answer itself.
+ * The names and types of the fields of every answer, without descriptions; of lists and objects only their kind.
+ * Clients pay for every token of it in each conversation, and models read the answer itself.
  */
 export const outline = (schema: Json, depth = 0): Json => {
   const { enum: values, items, properties, required, type } = schema
@@ -102,7 +104,7 @@ export const allowed = (schema: Json): string => {
   }
 }
 
-/** The schema at a path, as far as it is one schema: a choice of several ends the walk. */
+/** The schema at a path; the walk ends at a choice of several schemas. */
 export const schemaAt = (
   root: Json,
   path: ReadonlyArray<PropertyKey>

@@ -9,8 +9,8 @@ import * as Scope from "effect/Scope"
 import * as SynchronizedRef from "effect/SynchronizedRef"
 
 /**
- * Builds a layer when it is first used, and keeps it until the scope closes. Where building fails, the next use tries
- * again: an index that is not there yet may be there at the next call.
+ * Builds a layer at first use and keeps it until the scope closes. If building fails, the next use tries again: an
+ * index that is missing now may exist at the next call.
  */
 export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.gen(function* () {
@@ -28,7 +28,7 @@ export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
         onNone: () => Effect.map(build, (context) => [context, Option.some(context)] as const)
       })
     )
-    // In a fiber of its own: a caller that goes away while it waits would take the turn of all others along.
+    // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
     const opened = Effect.flatMap(Effect.forkIn(Effect.interruptible(opening), scope), Fiber.join)
     const context = Effect.flatMap(
       SynchronizedRef.get(built),

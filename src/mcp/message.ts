@@ -17,7 +17,7 @@ export interface Notification {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** Something that is no message; the id is null where none can be made out. */
+/** An invalid message; the id is null if it is unknown. */
 export interface Invalid {
   readonly _tag: "Invalid"
   readonly id: Id | null
@@ -25,7 +25,7 @@ export interface Invalid {
   readonly message: string
 }
 
-/** An answer to a request of ours; we make none. */
+/** A response to a request of ours; we send none. */
 export interface Response {
   readonly _tag: "Response"
 }
@@ -41,11 +41,11 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isId = (value: unknown): value is Id =>
   typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
 
-/** Some clients say null where they have nothing to say. */
+/** Some clients send null for absent fields. */
 const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
 
-/** One JSON value as JSON-RPC 2.0 sees it. Members that the protocol does not know are left out. */
+/** One JSON value as a JSON-RPC 2.0 message. Unknown members are dropped. */
 const readValue = (value: unknown): Message => {
   const id = isObject(value) && isId(value["id"]) ? value["id"] : null
   const invalid = (message: string, of: Code = code.invalidRequest): Invalid => ({
@@ -75,16 +75,16 @@ const unreadable = (of: Code, message: string, id: Id | null = null): Invalid =>
 })
 
 const idText = String.raw`("(?:[^"\\]|\\.)*"|-?\d+)`
-/** Only where they can belong to nothing but the message itself: right after its first brace, right before its last. */
+/** Only places that must belong to the message itself: right after its first brace, right before its last. */
 const idPlaces = [
   new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*${idText}\s*,`),
   new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 ]
 
-/** Bytes of each end of a line that its id is looked for in. */
+/** Bytes of each end of a line that are searched for its id. */
 const near = 512
 
-/** The id of a message whose JSON is not at hand as a whole, if it can be told for sure. */
+/** The id of an incomplete message, if it is certain. */
 const idOf = (head: Buffer, tail: Buffer): Id | null => {
   const found =
     idPlaces[0]?.exec(head.toString("latin1", 0, near)) ??
@@ -96,14 +96,14 @@ const idOf = (head: Buffer, tail: Buffer): Id | null => {
 
 const isBlank = (bytes: Buffer): boolean => bytes.length < 1024 && bytes.toString("utf8").trim() === ""
 
-/** Why JSON is not taken: under its own id where that can be told. */
+/** The error for refused JSON, with its own id if that is certain. */
 const refuse = (bytes: Buffer, { isSyntax, path, reason }: JsonFault): Invalid => {
   if (isSyntax) return unreadable(code.parse, `The line ${reason}`)
   const where = path === undefined || path.length === 0 ? "The message" : `${path.join(".")}:`
   return unreadable(code.invalidRequest, `${where} ${reason}`, idOf(bytes, bytes))
 }
 
-/** Undefined for a blank line. The bounds are those of a body over HTTP. */
+/** Undefined for a blank line. The limits are those of an HTTP body. */
 export const readLine = (bytes: Buffer): Incoming | undefined => {
   if (isBlank(bytes)) return undefined
   const read = readJsonAtOnce(bytes, true)
@@ -117,7 +117,7 @@ export const readLine = (bytes: Buffer): Incoming | undefined => {
   return { _tag: "Batch", messages: value.map(readValue) }
 }
 
-/** A line that was not kept is answered under its own id where that can be told for sure, so that nobody waits in vain. */
+/** A line that was dropped is answered with its own id if that is certain, so that nobody waits in vain. */
 export const readTooLong = ({ head, tail }: Frame & { readonly _tag: "TooLong" }, maxBytes: number): Invalid => {
   const limit = `${Math.floor(maxBytes / 1024 / 1024)} MiB`
   return unreadable(code.invalidRequest, `A message must be at most ${limit}; send less at a time`, idOf(head, tail))

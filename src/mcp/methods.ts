@@ -8,7 +8,7 @@ import * as resources from "./resources.ts"
 import { invalidParams } from "./RpcError.ts"
 import type { Call, Settings } from "./Tool.ts"
 
-/** What each method answers. Loaded after `initialize` is answered, with all that the tools need. */
+/** The implementation of each method. Loaded after `initialize` is answered, with everything the tools need. */
 export const methods = (settings: Settings) => {
   const served = tools.filter(({ name }) => settings.tools.includes(name))
   const names = served.map(({ name }) => name)
@@ -21,7 +21,7 @@ export const methods = (settings: Settings) => {
         ? invalidParams([
             {
               path: "name",
-              message: `name: there is no tool ${JSON.stringify(name)}${didYouMean(name, names)}; there are ${names.join(", ")}`
+              message: `name: there is no tool ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
             }
           ])
         : tool.call(args, settings, call)

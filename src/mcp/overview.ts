@@ -4,32 +4,32 @@ import { bounded } from "../text/prompt.ts"
 /** What an index holds, at a glance. */
 export interface Glance {
   readonly collections: ReadonlyArray<{ readonly name: string; readonly documents: number }>
-  /** Sources of some of the documents, from all over the index. */
+  /** A sample of sources, spread over the index. */
   readonly sources: ReadonlyArray<string>
 }
 
-/** What a client's model is told of the index before it asks anything. */
+/** What a client's model learns about the index before its first question. */
 export interface Overview {
   /** Names the index within a sentence: "the user's 12 indexed documents in …". */
   readonly what: string
-  /** More of it, in sentences. */
+  /** Further sentences. */
   readonly details: ReadonlyArray<string>
-  /** Where the index would be, were there one when the server started. */
+  /** The path of the index, if it did not exist when the server started. */
   readonly missing?: string | undefined
-  /** What is followed beside answering. */
+  /** The paths that the server watches. */
   readonly watched: ReadonlyArray<string>
 }
 
 const mostFolders = 5
 const mostCollections = 10
 
-/** Letters of a folder that are shown, so that a name made up to instruct a model stays a name. */
+/** Most characters shown of a folder, so that a name cannot carry instructions for a model. */
 const folderCharacters = 80
 
 const quoted = (names: ReadonlyArray<string>): string =>
   names.map((name) => JSON.stringify(bounded(name, folderCharacters))).join(", ")
 
-/** The index by the name and description that its user gave, its counts and its folders. */
+/** The overview: the user's name and description of the index, its counts and folders. */
 export const overviewOf = (
   glance: Glance | undefined,
   {
@@ -61,7 +61,7 @@ export const overviewOf = (
         : [
             `Collections, all searched unless one is named: ${shown.map((each) => `${each.name} (${each.documents})`).join(", ")}${full.length > shown.length ? ", …" : ""}.`
           ]),
-      ...(watched.length === 0 ? [] : [`Files are followed as they change: ${quoted(watched.slice(0, mostFolders))}.`]),
+      ...(watched.length === 0 ? [] : [`Changes of files are followed: ${quoted(watched.slice(0, mostFolders))}.`]),
       ...(where.length === 0 ? [] : [`Folders: ${quoted(where)}.`])
     ]
   }

@@ -22,7 +22,7 @@ import { alsoSearchedLine, readAsLine } from "./tools/request.ts"
 
 const ragDefault = 3
 
-/** Prompt arguments are strings, whatever they mean. */
+/** Prompt arguments are always strings. */
 const TopKText = Schema.NumberFromString.pipe(Schema.compose(TopK)).annotations({
   jsonSchema: { description: `a whole number from ${limits.topK.min} to ${limits.topK.max}, as a string` }
 })
@@ -61,7 +61,7 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
   Effect.gen(function* () {
     const { run } = yield* Prompt
     const request = { query, topK: topK ?? ragDefault, hybrid: true, fullSources: true, maxTokens: defaultMaxTokens }
-    // Who names no bound gets at least one passage beside the longest question.
+    // Without a limit from the caller, at least one passage fits beside the longest question.
     const { alsoSearched, degraded, mode, prompt, readAs } = yield* Effect.catchTag(
       run(request),
       "BudgetTooSmall",
@@ -73,7 +73,7 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     return asUser("The question with the passages found for it", [prompt, note, also, ...how].join(""))
   })
 
-/** Places that are looked at, spread evenly over each collection, of which the first few are shown with their text. */
+/** How many passages are sampled evenly over each collection; the first few are shown with their text. */
 const sampled = 100
 const quotedSamples = 12
 const sampleCharacters = 600
@@ -82,7 +82,7 @@ const sampleCharacters = 600
 const places = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => (count === 1 ? 0 : index / (count - 1)))
 
-/** Passages from all over the index, each collection with its share, and at least one. */
+/** Passages spread over the index, each collection with its share, at least one. */
 const samples = (collections: ReadonlyArray<CollectionInfo>, count: number) =>
   Effect.gen(function* () {
     const store = yield* Store
@@ -128,18 +128,16 @@ const summarizeIndex = (settings: Settings) =>
     const more = info.documents - shownNames.length
     const tools = ["list_sources", "search", "get_document"].filter((name) => settings.tools.includes(name))
     return asUser(
-      "What the index holds, to be summarized",
+      "The contents of the index, to summarize",
       [
         "Summarize what this document index holds: its themes, the kinds of documents, and what questions it can answer. Name sources as examples. " +
           guard +
-          (tools.length === 0 || info.documents === 0
-            ? ""
-            : ` Where it is not enough, look further with ${tools.join(", ")}.`),
+          (tools.length === 0 || info.documents === 0 ? "" : ` If that is not enough, use ${tools.join(", ")}.`),
         infoText(info),
         ...(shownNames.length === 0
           ? []
           : [
-              `${more > 0 ? `${shownNames.length} of the documents, from all over the index` : "The documents"}:`,
+              `${more > 0 ? `${shownNames.length} of the documents, sampled from the index` : "The documents"}:`,
               quote(shownNames),
               ...(more > 0 ? [`And ${more} more.`] : [])
             ]),
@@ -148,7 +146,7 @@ const summarizeIndex = (settings: Settings) =>
     )
   })
 
-/** Checks name and arguments, failing with -32602; what comes of it does the work. */
+/** Checks name and arguments, failing with -32602; returns the effect that does the work. */
 export const get = (
   name: string,
   args: unknown,
@@ -164,7 +162,7 @@ export const get = (
       return invalidParams([
         {
           path: "name",
-          message: `name: there is no prompt ${JSON.stringify(name)}${didYouMean(name, names)}; there are ${names.join(", ")}`
+          message: `name: there is no prompt ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
         }
       ])
   }

@@ -14,7 +14,7 @@ import {
 import type { Request } from "./message.ts"
 import { code, invalidParams, RpcError } from "./RpcError.ts"
 
-/** Every method served, with the SDK's own schema of its request. */
+/** Every supported method, with the SDK's schema of its request. */
 const methods = new Map(
   [
     InitializeRequestSchema,
@@ -35,7 +35,7 @@ type Issue = NonNullable<ReturnType<(typeof PingRequestSchema)["safeParse"]>["er
 
 const kinds: Readonly<Record<string, string>> = { record: "an object", object: "an object", array: "a list" }
 
-/** What was expected, in the words that our own checks have. */
+/** What was expected, in the words of our own checks. */
 const wanted = (issue: Issue): string => {
   switch (issue.code) {
     case "invalid_type":
@@ -47,7 +47,7 @@ const wanted = (issue: Issue): string => {
   }
 }
 
-/** What the SDK would answer with -32603, or not at all: an unknown method, parameters of the wrong shape. */
+/** Checks what the SDK would answer with -32603 or not at all: an unknown method, parameters of the wrong shape. */
 export const check = ({ method, params }: Request): RpcError | undefined => {
   const schema = methods.get(method)
   if (schema === undefined) {

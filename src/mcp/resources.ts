@@ -16,7 +16,7 @@ import { plural } from "./tools/request.ts"
 
 const statsUri = "service://index/stats"
 
-/** Documents are served to whoever may read documents by tool; `--filter` holds here too. */
+/** Documents are available only if the tool get_document is; `--filter` applies here too. */
 const servesDocuments = ({ tools }: Settings): boolean => tools.includes("get_document")
 
 export const templates = (settings: Settings): ReadonlyArray<ResourceTemplate> =>
@@ -59,14 +59,14 @@ const documentResource = ({ collection, docId, passages, source, title }: Recent
   mimeType: mimeType(source)
 })
 
-/** Documents that are listed; the rest is found by template. Clients fetch every page there is before they go on. */
+/** How many documents are listed; templates reach the rest. Clients fetch all pages before they continue. */
 const listed = 20
 
-/** The statistics, then the documents that came in last. */
+/** The statistics, then the latest documents. */
 export const list = (settings: Settings, cursor: string | undefined) =>
   Effect.gen(function* () {
     if (cursor !== undefined) {
-      return yield* invalidParams([{ path: "cursor", message: "cursor is not one of ours: there is one page" }])
+      return yield* invalidParams([{ path: "cursor", message: "cursor is invalid: there is only one page" }])
     }
     if (!servesDocuments(settings)) return { resources: [stats] }
     const recent = yield* (yield* Store).recent(listed)
@@ -83,7 +83,7 @@ const decodeName = (text: string): string | undefined => {
   }
 }
 
-/** Fails with -32002 for what is not there. */
+/** Fails with -32002 for a missing resource. */
 export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, OpenIndex> =>
   Effect.gen(function* () {
     if (uri === statsUri) {
@@ -98,7 +98,7 @@ export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourc
 const unknown = (uri: string) =>
   new RpcError({
     code: code.resourceNotFound,
-    message: `uri: there is no resource ${JSON.stringify(uri)}; resources/list and resources/templates/list name what there is`,
+    message: `uri: there is no resource ${JSON.stringify(uri)}; resources/list and resources/templates/list show all`,
     data: { uri }
   })
 

@@ -16,15 +16,15 @@ import { logUnhandled } from "../runtime/Unhandled.ts"
 import type { Watcher } from "../files/Watcher.ts"
 
 /**
- * How long what was read before the end of input may take to be answered and to leave, and what follows that; with
- * nothing open, the process is gone within a second.
+ * How long open requests may take after the end of input, and how long the exit may take; with nothing open, the
+ * process ends within a second.
  */
 const grace = { answers: Duration.seconds(30), exit: 900 }
 
-/** How often it is looked whether the process that started this one is still there. */
+/** How often to check that the parent process still exists. */
 const parentPoll = Duration.millis(250)
 
-/** When no more is asked, and when nobody listens any more: output broken, parent gone. */
+/** Signals the end of input, and the end of the client: output broken, parent gone. */
 const farewell = Effect.gen(function* () {
   const over = yield* Deferred.make<void>()
   const gone = yield* Deferred.make<void>()
@@ -33,7 +33,7 @@ const farewell = Effect.gen(function* () {
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       for (const event of ["end", "close", "error"]) stdin.once(event, end)
-      // Stays for good: output that breaks during the farewell must not bring the process down.
+      // Stays registered: output that breaks during shutdown must not crash the process.
       stdout.on("error", () => Deferred.unsafeDone(gone, Effect.void))
     }),
     () => Effect.sync(() => ["end", "close", "error"].forEach((event) => stdin.off(event, end)))
@@ -47,8 +47,8 @@ const farewell = Effect.gen(function* () {
 })
 
 /**
- * Serves MCP on standard input and output until the client is gone, answering what was asked before that. The engine is
- * built at its first use. From here on standard output carries JSON-RPC alone.
+ * Serves MCP on standard input and output until the client is gone, and answers what it asked before. The engine is
+ * built at first use. From here on, standard output carries only JSON-RPC.
  */
 export const serve = <E>(options: {
   readonly version: string
@@ -56,14 +56,14 @@ export const serve = <E>(options: {
   readonly config: Effect.Effect<Configured, unknown>
   readonly overview: Overview
   readonly name?: string | undefined
-  /** Opened when it is first used, and made where a call writes. */
+  /** Opened at first use, and created if a call writes. */
   readonly engine: Layer.Layer<OpenIndex | Watcher, E>
-  /** What goes on beside answering, once a client has come up. */
+  /** Background work, started once a client is initialized. */
   readonly beside?: Effect.Effect<void, never, Watcher>
-  /** In the engine's place for calls that write nothing while there is no index: an empty one that is nowhere. */
+  /** Replaces the engine for calls that write nothing while there is no index: an empty index in memory. */
   readonly empty: Layer.Layer<OpenIndex, E>
   readonly exists: Effect.Effect<boolean, E>
-  /** What writes the program's own log. */
+  /** The program's own logger. */
   readonly loggerOf: Parameters<typeof ClientLog.make>[0]
 }): Effect.Effect<void> => {
   const log = ClientLog.make(options.loggerOf)
@@ -84,7 +84,7 @@ export const serve = <E>(options: {
     )
     if (options.beside !== undefined) {
       const beside = Effect.catchAll(whole(options.beside), (error) =>
-        Effect.logError(`Changes are not followed: ${error instanceof Error ? error.message : String(error)}`)
+        Effect.logError(`Not following changes: ${error instanceof Error ? error.message : String(error)}`)
       )
       yield* Effect.forkScoped(
         Effect.zipRight(
@@ -95,19 +95,19 @@ export const serve = <E>(options: {
     }
     if (process.stdin.isTTY) {
       yield* Effect.logInfo(
-        "This is an MCP server: it speaks JSON-RPC on standard input and output, and is meant to be started by an MCP client. `clew mcp install --client NAME` sets one up; Ctrl-D ends it"
+        "This is an MCP server: it speaks JSON-RPC on standard input and output, and an MCP client should start it. `clew mcp install --client NAME` sets one up; Ctrl-D ends this one"
       )
     }
     const { gone, over } = yield* farewell
     yield* Effect.raceFirst(over, gone)
-    // A pipe that is full holds what was answered until it is read.
+    // A full pipe holds the answers until they are read.
     const written = Effect.async<void>((resume) => stdout.write("", () => resume(Effect.void)))
     const settled = Effect.promise(() => transport.settled())
     const done = yield* Effect.timeoutOption(Effect.raceFirst(Effect.zipRight(settled, written), gone), grace.answers)
-    // Whatever hangs from here on, nobody waits for it.
+    // From here on, nothing may delay the exit.
     yield* Effect.sync(() => setTimeout(() => process.exit(0), grace.exit).unref())
     if (Option.isNone(done)) {
-      transport.abandon("The server is ending, and this is not done; what was indexed so far stays")
+      transport.abandon("The server is shutting down before this was done; what was indexed so far stays")
       yield* Effect.timeoutOption(written, grace.exit / 4)
     }
     yield* Effect.sync(() => process.stdin.destroy())

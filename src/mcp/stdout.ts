@@ -5,8 +5,8 @@ export interface Stdout {
 }
 
 /**
- * Takes standard output away from everybody else in the process: what anything but the server prints there, console.log
- * and worker threads included, goes to standard error instead.
+ * Reserves standard output for the server: whatever else prints there, console.log and worker threads included, goes to
+ * standard error instead.
  */
 export const takeStdout = (): Stdout => {
   const { stderr, stdout } = process

@@ -1,7 +1,7 @@
 import * as Either from "effect/Either"
 import { didYouMean } from "../text/nearest.ts"
 
-/** Apart from the tools themselves, so that the server's start needs none of them. A test holds the two together. */
+/** Separate from the tools, so that the server's start loads none of them. A test keeps the two in step. */
 export const toolNames = [
   "search",
   "get_prompt",
@@ -18,8 +18,8 @@ export const writingTools: ReadonlyArray<string> = ["index_documents"]
 const list = (names: ReadonlyArray<string>): string => names.join(", ")
 
 /**
- * The tools that `--filter a,b` leaves, in the catalogue's order; else what is wrong with it. What asks
- * the graph is there where the filter names it or the graph joins documents, since every listing costs a client's model.
+ * The tools that `--filter a,b` selects, in the catalogue's order, or its mistake. The graph's tool is included only if
+ * the filter names it or the graph joins documents, since every tool listed costs tokens.
  */
 export const selectTools = (
   filter: string | undefined,
@@ -29,13 +29,13 @@ export const selectTools = (
   const served = toolNames.filter((name) => !readOnly || !writingTools.includes(name))
   if (filter === undefined) return Either.right(served.filter((name) => joined || name !== "graph_query"))
   const wanted = filter.split(",").map((name) => name.trim())
-  if (wanted.every((name) => name === "")) return Either.left(`--filter names no tool; there are ${list(toolNames)}`)
+  if (wanted.every((name) => name === "")) return Either.left(`--filter names no tool; available: ${list(toolNames)}`)
   for (const name of wanted) {
     if (name === "")
       return Either.left(`--filter has an empty name in ${JSON.stringify(filter)}; separate names by one comma`)
     if (!toolNames.some((known) => known === name)) {
       return Either.left(
-        `--filter: there is no tool ${JSON.stringify(name)}${didYouMean(name, toolNames)}; there are ${list(toolNames)}`
+        `--filter: there is no tool ${JSON.stringify(name)}${didYouMean(name, toolNames)}; available: ${list(toolNames)}`
       )
     }
     if (readOnly && writingTools.includes(name)) {

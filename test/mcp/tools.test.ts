@@ -175,7 +175,7 @@ describe("every tool", () => {
         { query: "", top_k: 500, alpha: 2 },
         ["query must", "top_k must be between 1 and 100, got 500", "alpha must be between 0 and 1, got 2"]
       ],
-      ["search", { query: "x", topk: 5 }, ["topk is not known (did you mean top_k?)"]],
+      ["search", { query: "x", topk: 5 }, ["topk is unknown (did you mean top_k?)"]],
       ["search", { query: "x", fusion: "max" }, ['fusion must be one of "rrf", "score", got "max"']],
       [
         "search",
@@ -186,7 +186,7 @@ describe("every tool", () => {
       ["search", { query: "x", filter: JSON.parse('{"__proto__": "x"}') }, ["__proto__"]],
       ["search", { query: "x", collection: "nope" }, ["collection", "nope", "collection_info"]],
       ["get_prompt", { query: "x", max_tokens: 0 }, ["max_tokens must be between 1 and 1000000, got 0"]],
-      ["collection_info", { verbose: true }, ["verbose is not known"]],
+      ["collection_info", { verbose: true }, ["verbose is unknown"]],
       ["get_document", {}, ["source", "doc_id"]],
       ["get_document", { source: "a", doc_id: "b" }, ["source", "doc_id"]],
       ["get_document", { source: "nowhere.md" }, ["nowhere.md"]],
@@ -195,14 +195,14 @@ describe("every tool", () => {
       ["get_document", { source: "docs/sea.md", start_line: 3, end_line: 2 }, ["end_line"]],
       ["get_document", { source: "docs/sea.md", chunk_index: 9 }, ["chunk_index must be from 0 to 0", "9"]],
       ["get_document", { source: "docs/sea.md", offset: 9999 }, ["offset must be from 0 to 108", "9999"]],
-      ["get_document", { source: "docs/sea.md", offset: 1, start_line: 1 }, ["one of the three"]],
+      ["get_document", { source: "docs/sea.md", offset: 1, start_line: 1 }, ["only one of lines"]],
       ["list_sources", { cursor: "gone" }, ["cursor", "gone"]],
       ["index_documents", { documents: [] }, ["documents must be an array of 1 to 100 items"]],
       ["index_documents", { documents: Array.from({ length: 101 }, () => sea) }, ["documents", "101 items"]],
       [
         "index_documents",
         { documents: [{ contents: "x" }] },
-        ["documents[0].contents is not known (did you mean content?)", "documents[0].content is required"]
+        ["documents[0].contents is unknown (did you mean content?)", "documents[0].content is required"]
       ],
       ["index_documents", { documents: [sea, sea] }, ["documents", "twice"]],
       ["serch", {}, ['"serch" (did you mean search?)']]

@@ -37,7 +37,10 @@ describe("clew mcp --watch", () => {
     assert.notInclude((await reader.initialize()).instructions, "followed")
     assert.include((await reader.call("search", { query: "tides" })).structuredContent.notice, "no index at")
     const client = new Client({ folder })
-    assert.include((await client.initialize()).instructions, `followed as they change: "${join(folder, "notes")}"`)
+    assert.include(
+      (await client.initialize()).instructions,
+      `Changes of files are followed: "${join(folder, "notes")}"`
+    )
     await find(client, "tides")
   })
 

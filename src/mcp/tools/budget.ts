@@ -2,14 +2,14 @@ import * as Effect from "effect/Effect"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import type { Answer } from "../Tool.ts"
 
-/** Tokens of a tool's answer where the caller names no number. */
+/** Default limit of a tool's answer, in tokens. */
 export const defaultMaxTokens = 8000
 
-/** Tokens of an answer in the longer of its two forms: some clients hand the model the one, some the other. */
+/** Tokens of an answer in the longer of its two forms: some clients give the model one, some the other. */
 const tokensOf = (count: (text: string) => number, { structured, text }: Answer<unknown>): number =>
   Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
 
-/** The answer with as many of its parts, from the first on, as fit in the budget in either form. */
+/** The answer with as many of its first parts as fit into the budget in both forms. */
 export const fitting = <O>(
   parts: ReadonlyArray<Answer<unknown>>,
   maxTokens: number,
@@ -29,7 +29,7 @@ export const fitting = <O>(
     return answerWith(0)
   })
 
-/** How many of the texts, from the first on, fit in the budget together. */
+/** How many of the first texts fit into the budget together. */
 export const countFitting = (texts: ReadonlyArray<string>, maxTokens: number) =>
   Effect.gen(function* () {
     const { count } = yield* (yield* Tokenizer).load

@@ -11,32 +11,34 @@ import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
 
 const candidates = 5
 
-/** Collections that are looked into for a document whose collection is not named. */
+/** How many collections are searched for a document without a named collection. */
 const mostCollections = 50
 
 const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
 
-/** `*` and `?` of a path stand for themselves as far as a glob allows: as any one character. */
+/** Escapes a path for a glob, as far as possible: special characters match any one character. */
 const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
 const refuse = (path: string, message: string) => invalidParams([{ path, message } satisfies Problem])
 
 const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
 
-/** A document by its place. */
+/** A found document and its collection. */
 interface Found {
   readonly collection: CollectionName
   readonly docId: DocumentId
 }
 
-/** The collections to look into: the named one, else the default one and then the others. */
+/** The collections to search: the named one, else the default one and then the others. */
 const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
   if (name !== undefined) return [name]
   const all = (yield* (yield* Store).collections).map((collection) => collection.name)
   return [defaultCollection, ...all.filter((each) => each !== defaultCollection)].slice(0, mostCollections)
 })
 
-/** Under a source, or under a doc_id given as one, since a result without a source shows its doc_id there. */
+/**
+ * Finds a document by source, or by a doc_id given as source, since a result without a source shows its doc_id there.
+ */
 const exactly = Effect.fnUntraced(function* (collection: CollectionName, source: string) {
   const refs = [
     (yield* Indexer).draft({ content: "", source, metadata: {} }),
@@ -54,7 +56,7 @@ const matching = Effect.fnUntraced(function* (collection: CollectionName, glob: 
   return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
 })
 
-/** Sources whose file names are nearly the one given; of those that begin or end alike. */
+/** Sources with file names similar to the given one, among those that begin or end alike. */
 const similar = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
   const name = nameOf(source)
   const globs = [`*${literal(name.slice(0, 3))}*`, `*${literal(name.slice(-6))}`]
@@ -78,7 +80,7 @@ const named = (found: ReadonlyArray<{ readonly collection: CollectionName; reado
     .join(", ")
 
 /**
- * The document of a source, or the only one whose source ends like it. Fails with -32602, naming those that come near and
+ * The document of a source, or the only one whose source ends like it. Fails with -32602, naming similar sources and
  * the collections that have it.
  */
 const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
@@ -101,7 +103,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
     const more = ending.length > candidates ? ", …" : ""
     return yield* refuse(
       "source",
-      `source: several documents end in ${given}: ${named(ending.slice(0, candidates))}${more}; give one of them whole`
+      `source: several documents end in ${given}: ${named(ending.slice(0, candidates))}${more}; give the full source of one`
     )
   }
   if (name !== undefined) {
@@ -117,7 +119,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
   const near = yield* similar(collections, source)
   return yield* refuse(
     "source",
-    `source: no document has the source ${given}${near.length === 0 ? "" : `; near it are ${named(near)}`}; give it as search or list_sources shows it`
+    `source: no document has the source ${given}${near.length === 0 ? "" : `; similar: ${named(near)}`}; give it as search or list_sources shows it`
   )
 })
 
@@ -139,19 +141,19 @@ const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, do
   return yield* refuse(
     other === undefined ? "doc_id" : "collection",
     other === undefined
-      ? `doc_id: no document has the id ${shownSource(docId)}; search and list_sources show the ids there are`
+      ? `doc_id: no document has the id ${shownSource(docId)}; search and list_sources show ids`
       : `doc_id: ${shownSource(docId)} is not in collection ${name} but in ${other.collection}`
   )
 })
 
-/** The document that a caller names by its doc_id or its source, one of the two, and its collection. */
+/** The document that a caller names by doc_id or source, and its collection. */
 export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
   readonly docId?: DocumentId | undefined
   readonly source?: string | undefined
   readonly collection?: CollectionName | undefined
 }) {
   if ((by.docId === undefined) === (by.source === undefined)) {
-    return yield* refuse(by.docId === undefined ? "source" : "doc_id", "give either source or doc_id, one of the two")
+    return yield* refuse(by.docId === undefined ? "source" : "doc_id", "give either source or doc_id")
   }
   const { collection, docId } =
     by.docId === undefined
@@ -169,7 +171,7 @@ export const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
 
 const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
 
-/** As `findDocument`; a source that is none may be cited as search shows it, `source:12-30`, and gives those lines too. */
+/** As `findDocument`, but also accepts a citation as search shows it, `source:12-30`, and returns those lines too. */
 export const findCited = (by: Parameters<typeof findDocument>[0]) =>
   findDocument(by).pipe(
     Effect.map((found) => ({ ...found, lines: undefined })),

@@ -23,11 +23,11 @@ const DocumentArguments = Schema.Struct({
   source: Schema.optional(described(Source, "As search shows it; :lines may follow")),
   docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
   startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
-  endLine: Schema.optional(natural(1, "Last line wanted; else to the end")).pipe(Schema.fromKey("end_line")),
+  endLine: Schema.optional(natural(1, "Last line wanted; default: the end")).pipe(Schema.fromKey("end_line")),
   chunkIndex: Schema.optional(natural(0, "Passage to read around, from 0")).pipe(Schema.fromKey("chunk_index")),
   context: Schema.optional(natural(0, "Passages around chunk_index")),
-  offset: Schema.optional(natural(0, "next_offset of the answer before")),
-  collection: Schema.optional(described(CollectionName, "Its collection, where several have it")),
+  offset: Schema.optional(natural(0, "next_offset of the last answer")),
+  collection: Schema.optional(described(CollectionName, "Its collection, if several have it")),
   maxTokens
 })
 type DocumentArguments = typeof DocumentArguments.Type
@@ -35,20 +35,20 @@ type DocumentArguments = typeof DocumentArguments.Type
 const DocumentAnswer = Schema.Struct({
   notice: Notice,
   doc_id: Schema.String,
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
   title: Schema.optional(Schema.String),
   collection: Schema.optional(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
     description: "The document's own keys"
   }),
-  text: Schema.String.annotations({ description: "The part asked for, exactly as it stands in the original" }),
+  text: Schema.String.annotations({ description: "The requested part, exactly as in the original" }),
   start: Schema.Int.annotations({ description: "UTF-16 offset of the text in the document" }),
   end: Schema.Int.annotations({ description: "UTF-16 offset after the text" }),
   start_line: Schema.Int,
   end_line: Schema.Int,
   lines: Schema.Int.annotations({ description: "Last line of the document" }),
   chunks: Schema.Int.annotations({ description: "Passages of the document" }),
-  next_offset: Schema.optional(Schema.Int.annotations({ description: "Where to go on: what was left out starts here" }))
+  next_offset: Schema.optional(Schema.Int.annotations({ description: "Continue here: the start of what was left out" }))
 })
 
 const refuse = (path: string, message: string) => invalidParams([{ path, message }])
@@ -56,13 +56,13 @@ const refuse = (path: string, message: string) => invalidParams([{ path, message
 const isPart = ({ chunkIndex, endLine, offset, startLine }: DocumentArguments): boolean =>
   [chunkIndex, endLine, offset, startLine].some((part) => part !== undefined)
 
-/** The part asked for, as offsets. */
+/** The requested part, as offsets. */
 const range = (args: DocumentArguments, { content, passages }: StoredDocument, lines: Lines) =>
   Effect.gen(function* () {
     const { chunkIndex, context = 1, endLine, offset, startLine } = args
     const ways = [startLine ?? endLine, chunkIndex, offset].filter((way) => way !== undefined)
     if (ways.length > 1) {
-      return yield* refuse("chunk_index", "give lines (start_line, end_line), chunk_index or offset, one of the three")
+      return yield* refuse("chunk_index", "give only one of lines (start_line, end_line), chunk_index or offset")
     }
     if (chunkIndex !== undefined) {
       const wanted = passages.filter(({ ordinal }) => Math.abs(ordinal - chunkIndex) <= context)
@@ -91,9 +91,9 @@ const range = (args: DocumentArguments, { content, passages }: StoredDocument, l
     return { start: lines.startOf(first), end: lines.startOf(last + 1) }
   })
 
-/** As much from the start of a text as fits in the budget, whole lines where there is one; at least one character. */
+/** The start of a text that fits into the budget, in whole lines if one fits; at least one character. */
 const head = (text: string, maxTokens: number, count: (text: string) => number): string => {
-  // A token is at least one byte of text, so most texts need no second look.
+  // A rough upper bound first, so that most texts need only one count.
   let high = Math.min(text.length, maxTokens * 16)
   if (high === text.length && count(text) <= maxTokens) return text
   let low = 0
@@ -111,9 +111,9 @@ export const getDocument = make({
   name: "get_document",
   title: "Read a document",
   description: () =>
-    "Read an indexed document, or part of it, exactly as it was indexed: to read on around a passage, or to quote more. " +
+    "Read an indexed document, or part of it, exactly as it was indexed: to read around a passage, or to quote more. " +
     "Name it by source as search shows it (source:12-30), or by doc_id; the part by lines, by chunk_index, or not at all. " +
-    "What is over max_tokens is cut at a line, and the answer gives the offset to go on with.",
+    "A text over max_tokens is cut at a line, and the answer gives the offset to continue.",
   input: DocumentArguments,
   output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
@@ -137,7 +137,7 @@ export const getDocument = make({
           next === undefined
             ? []
             : [
-                `Cut to keep to max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Go on with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
+                `Cut to fit max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Continue with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
               ]
         const marks = fence(text)
         return {

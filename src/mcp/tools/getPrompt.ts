@@ -21,7 +21,7 @@ import {
 
 const defaultTopK = 3
 
-/** A budget that tells no more than the least that is needed. */
+/** A budget of 0: its error names the least that is needed. */
 const nothingFits = (countTokens: (text: string) => number) => ({ maxTokens: 0, countTokens })
 
 const PromptAnswer = Schema.Struct({
@@ -32,7 +32,7 @@ const PromptAnswer = Schema.Struct({
 
 export const getPrompt = make({
   name: "get_prompt",
-  title: "Search and write a prompt",
+  title: "Search and build a prompt",
   description: () =>
     "Search as search does, and get the passages as one ready prompt: an instruction, numbered context with scores and sources, and the question. " +
     "Use it to answer with citations [1], [2], …, or to hand a grounded prompt to another model.",
@@ -69,7 +69,7 @@ export const getPrompt = make({
           ...(omitted === 0
             ? []
             : [
-                `${plural(omitted, "passage was", "passages were")} left out to keep to max_tokens=${maxTokens}; raise it to have them in.`
+                `${plural(omitted, "passage was", "passages were")} left out to fit max_tokens=${maxTokens}; raise it to include them.`
               ])
         ]
         return {
@@ -95,7 +95,7 @@ export const getPrompt = make({
       let answer = answerWith(budget)
       const sizeOf = ({ structured, text }: typeof answer) =>
         Math.max(count(text.join("\n")), count(JSON.stringify(structured)))
-      // Each round leaves at least one passage out.
+      // Each round leaves out at least one passage.
       for (let over = sizeOf(answer) - maxTokens; over > 0 && answer.included > 0; over = sizeOf(answer) - maxTokens) {
         const before = answer.included
         while (answer.included === before && budget > 0) answer = answerWith((budget -= Math.max(over, 1)))

@@ -9,13 +9,13 @@ import { make } from "../Tool.ts"
 import { guard, quote } from "./quoted.ts"
 import { described, plural } from "./request.ts"
 
-/** Mentions that are told; an entity has up to fifty. */
+/** Most mentions in an answer; an entity has up to fifty. */
 const mostMentions = 20
 const nameCharacters = 200
 
 const shown = (text: string): string => bounded(oneLine(text), nameCharacters)
 
-/** What `GraphEntity` has, in a schema that costs a client's model little; HTTP's says more. */
+/** The fields of `GraphEntity`, in a schema with fewer tokens than HTTP's. */
 const Known = Schema.Struct({
   notice: Schema.String,
   name: Schema.String,
@@ -28,7 +28,7 @@ const Known = Schema.Struct({
 export const graphQuery = make({
   name: "graph_query",
   title: "Knowledge graph",
-  description: () => "Where documents define or mention a name, title or symbol, and what it leads to.",
+  description: () => "Where documents define or mention a name, title or symbol, and its neighbours.",
   input: Schema.Struct({
     entity: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
       description: "Name, title or symbol"
@@ -48,7 +48,7 @@ export const graphQuery = make({
             invalidParams([
               {
                 path: "entity",
-                message: `entity: the graph of collection ${collection} knows no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or fuller name, as the documents have it`
+                message: `entity: the graph of collection ${collection} has no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or longer name, as in the documents`
               }
             ])
           )
@@ -61,7 +61,7 @@ export const graphQuery = make({
         name: shown(neighbour.name),
         source: shown(neighbour.source)
       }))
-      const notice = `${plural(found.documents, "document has", "documents have")} to do with this entity. ${guard}`
+      const notice = `${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
       return {
         structured: {
           ...found,

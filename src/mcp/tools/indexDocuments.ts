@@ -17,7 +17,7 @@ const IndexArguments = Schema.Struct({
     Schema.maxItems(maxDocuments),
     Schema.annotations({ description: `1 to ${maxDocuments} documents` })
   ),
-  collection: Schema.optional(described(CollectionName, "Made where it is new (default: default)"))
+  collection: Schema.optional(described(CollectionName, "Created if it is new (default: default)"))
 })
 
 export const indexDocuments = make({
@@ -25,7 +25,7 @@ export const indexDocuments = make({
   title: "Add documents to the index",
   description: () =>
     "Add documents to the user's index, so that later searches find them; only when the user asks to save or index something. " +
-    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, by which it is cited and replaced; title; any keys of your own, to filter by).`,
+    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, to cite and replace it by; title; any keys of your own, to filter by).`,
   input: IndexArguments,
   output: IndexResponse,
   writes: true,

@@ -12,8 +12,8 @@ import { optional, plural } from "./request.ts"
 const count = (description: string) => Schema.Int.annotations({ description })
 
 export const IndexInfo = Schema.Struct({
-  documents: count("Documents, of the collection where one is named"),
-  chunks: count("Their passages"),
+  documents: count("Documents of the index, or of the named collection"),
+  chunks: count("Passages of these documents"),
   database_bytes: count("Size of the database"),
   model: Schema.optional(Schema.String.annotations({ description: "Name of the embedding model" })),
   embedding: Schema.optional(Embedding),
@@ -23,7 +23,7 @@ export const IndexInfo = Schema.Struct({
 })
 export type IndexInfo = typeof IndexInfo.Type
 
-/** What the index holds, or one collection of it. An embedder that cannot say who it is is left out. */
+/** The contents of the index or of one collection. An embedder that does not answer is left out. */
 export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
   const store = yield* Store
   const all = yield* store.collections
@@ -33,7 +33,7 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
     databaseBytes: (yield* store.stats()).databaseBytes
   })(store.stats(collection))
   const recorded = all.find(({ name }) => name === (collection ?? defaultCollection))?.embedder
-  // Asked only where nothing is recorded: a remote embedder may take long to say that it does not answer.
+  // Only asked if nothing is recorded: a remote embedder that is down may take long to fail.
   const configured = Effect.option((yield* Embedders).configured.identity)
   const embedder = recorded ?? Option.getOrUndefined(yield* configured)
   return {
@@ -49,7 +49,7 @@ export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Setting
   }
 })
 
-/** Collections that are named. */
+/** Most collections in an answer. */
 const mostNamed = 50
 
 const sizeText = (bytes: number): string =>
@@ -60,7 +60,7 @@ export const infoText = (info: Effect.Effect.Success<ReturnType<typeof indexInfo
     `${collection === undefined ? "The index" : `Collection ${collection}`} holds ${plural(info.documents, "document")} in ${plural(info.chunks, "passage")}; the database takes ${sizeText(info.database_bytes)}.`,
     `Embedder: ${info.describe}.`,
     ...(info.collections.length === 0
-      ? ["There is no collection yet; `default` is made with the first document."]
+      ? ["There is no collection yet; the first document creates `default`."]
       : [
           "Collections:",
           ...info.collections

@@ -18,8 +18,8 @@ const defaultLimit = 100
 
 const ListArguments = Schema.Struct({
   filter: FilterArgument,
-  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)).annotations({ description: "Documents on a page" })),
-  cursor: Schema.optional(described(DocumentId, "next_cursor of the page before")),
+  limit: Schema.optional(Schema.Int.pipe(Schema.between(1, 1000)).annotations({ description: "Documents per page" })),
+  cursor: Schema.optional(described(DocumentId, "next_cursor of the last page")),
   collection: Schema.optional(described(CollectionName, "Default: default")),
   maxTokens
 })
@@ -28,13 +28,13 @@ const ListAnswer = Schema.Struct({
   notice: Notice,
   sources: Schema.Array(
     Schema.Struct({
-      source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+      source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
       doc_id: Schema.String,
       title: Schema.optional(Schema.String),
       chunks: Schema.Int.annotations({ description: "Its passages" })
     })
   ).annotations({ description: "By source" }),
-  next_cursor: Schema.optional(Schema.String.annotations({ description: "There is more: the next page's cursor" }))
+  next_cursor: Schema.optional(Schema.String.annotations({ description: "The next page's cursor, if there is one" }))
 })
 
 const line = ({ docId, passages, source, title }: DocumentSummary): string => {
@@ -54,8 +54,8 @@ export const listSources = make({
   name: "list_sources",
   title: "List the documents",
   description: () =>
-    "Name the indexed documents by source, a page at a time; narrow by filter. " +
-    "To find where something is said use search, to read one get_document.",
+    "List the indexed documents by source, page by page; narrow by filter. " +
+    "To find where something is said use search, to read one use get_document.",
   input: ListArguments,
   output: ListAnswer,
   defaults: () => ({ limit: defaultLimit, max_tokens: defaultMaxTokens }),
@@ -109,7 +109,7 @@ export const listSources = make({
     })
 })
 
-/** Where documents are, for who looked into an empty collection. */
+/** Collections with documents, for a caller that asked about an empty one. */
 const elsewhere = Effect.fnUntraced(function* (collection: CollectionName) {
   const others = (yield* (yield* Store).collections).filter(
     ({ documents, name }) => documents > 0 && name !== collection

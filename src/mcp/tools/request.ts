@@ -11,7 +11,7 @@ import { Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
 import type { Settings } from "../Tool.ts"
 
-/** A schema under a description for a model, which is shorter than the API's. */
+/** A schema with a description for a model, shorter than the API's. */
 export const described = <A, I>(schema: Schema.Schema<A, I>, description: string): Schema.Schema<A, I> => {
   const { $schema: _, ...own } = JSONSchema.make(schema) as { readonly $schema?: string }
   return schema.annotations({ description, jsonSchema: { ...plain(own), description } })
@@ -29,7 +29,7 @@ export const maxTokens = Schema.optional(described(MaxTokens, "Longest answer, i
 const filterWords =
   'Metadata to match: value, list of values, {"gte": 1}, {"not": 1}, {"exists": true}; "or": [filters]'
 
-/** The filter in words that every client takes: some refuse a schema without properties, and all pay for a long one. */
+/** A filter schema that every client accepts: some refuse a schema without properties, and all pay for a long one. */
 export const FilterArgument = Schema.optional(
   Filter.annotations({
     description: filterWords,
@@ -42,12 +42,12 @@ export const FilterArgument = Schema.optional(
   })
 )
 
-/** What both searching tools take. */
+/** Arguments of both search tools. */
 export const SearchArguments = Schema.Struct({
   ...Struct.omit(SearchRequest.fields, "minRelevance"),
   query: described(QueryText, "What to search for"),
-  hybrid: Schema.optional(Schema.Boolean.annotations({ description: "false: meaning alone" })),
-  alpha: Schema.optional(described(Alpha, "0 words only, 1 meaning only")),
+  hybrid: Schema.optional(Schema.Boolean.annotations({ description: "false: only meaning" })),
+  alpha: Schema.optional(described(Alpha, "0 only words, 1 only meaning")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
   filter: FilterArgument,
   graph: Schema.optional(Schema.Literal(true, false, "auto").annotations({ description: "Follow names" })),
@@ -56,7 +56,7 @@ export const SearchArguments = Schema.Struct({
 })
 export type SearchArguments = typeof SearchArguments.Type
 
-/** Wants one property where an object has it, and none where it has not: for what is optional on the wire. */
+/** An object with one property, or an empty one if the value is undefined, for optional fields. */
 export const optional = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
 
@@ -66,23 +66,23 @@ const isAnchored = (source: unknown): boolean => typeof source === "string" && !
 
 const namedCollections = 10
 
-/** Collections by name, the first of them. */
+/** The names of the first collections. */
 const named = (names: ReadonlyArray<string>): string =>
   names.length > namedCollections
     ? `${names.slice(0, namedCollections).join(", ")} and ${names.length - namedCollections} more`
     : names.join(", ")
 
-/** What to tell a model that found nothing, in terms of the tools it has: where that was, and how to go on. */
+/** The message for a model that found nothing, in terms of its tools: what was searched, and what to try. */
 export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
   request: SearchArguments,
   { overview, tools }: Settings
 ) {
   const all = (yield* (yield* Store).collections).filter(({ documents }) => documents > 0)
   if (all.length === 0) {
-    if (overview.watched.length > 0) return "Nothing found: files are being indexed just now. Ask again in a moment."
+    if (overview.watched.length > 0) return "Nothing found: files are being indexed right now. Ask again in a moment."
     const adding = tools.includes("index_documents") ? ", or with index_documents" : ""
     const why = overview.missing === undefined ? "the index is empty" : `there is no index at ${overview.missing}`
-    return `Nothing found: ${why}. Documents come in with \`clew index PATH\` on the command line${adding}.`
+    return `Nothing found: ${why}. Add documents with \`clew index PATH\` on the command line${adding}.`
   }
   const searched = all.filter(({ name }) => request.collection === undefined || name === request.collection)
   const others = all.filter((collection) => !searched.includes(collection)).map(({ name }) => name)
@@ -99,25 +99,25 @@ export const nothingFound = Effect.fn("mcp.nothingFound")(function* (
     ...(others.length === 0 ? [] : [`leave out collection to search ${named(others)} too`]),
     ...(request.filter === undefined ? [] : ["drop or widen the filter"]),
     ...(isAnchored(request.filter?.["source"])
-      ? ["begin the source with *, since sources are mostly absolute paths"]
+      ? ["begin the source with *, since most sources are absolute paths"]
       : []),
     ...(request.alpha === undefined ? [] : ["leave out alpha"]),
-    ...(looking === "" ? [] : [`see what there is with ${looking}`])
+    ...(looking === "" ? [] : [`see what is indexed with ${looking}`])
   ]
-  return `Nothing found among ${plural(documents, "document")} of ${where}. To go on: ${hints.join(", ")}.`
+  return `Nothing found among ${plural(documents, "document")} of ${where}. To refine: ${hints.join(", ")}.`
 })
 
-/** An object that the text tells too, in few words: a client pays for the schema in every conversation. */
+/** An object that the text also shows; its schema is short, since a client pays for it in every conversation. */
 export const told = Schema.Unknown.annotations({ jsonSchema: { type: "object" } })
 
-/** The words searched for besides those of the query; a word of the index may be long. */
+/** A line naming further words searched for; a word of the index may be long. */
 export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
   `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`
 
-/** That nothing better was found. */
+/** A line saying that only weak matches were found. */
 export const weakLine = (weak: boolean | undefined): ReadonlyArray<string> =>
   weak === true ? ["Weak matches only: none of these is likely to answer."] : []
 
-/** How a query with quotes, `-word` or `field:value` was read. */
+/** A line saying how a query with quotes, `-word` or `field:value` was read. */
 export const readAsLine = (readAs: ReadAs | undefined): ReadonlyArray<string> =>
   readAs === undefined ? [] : [`${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())]

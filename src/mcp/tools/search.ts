@@ -19,7 +19,7 @@ import {
   weakLine
 } from "./request.ts"
 
-const Explained = told.annotations({ description: "As asked for by explain" })
+const Explained = told.annotations({ description: "Present with explain" })
 
 const SearchAnswer = Schema.Struct({
   notice: Notice,
@@ -27,15 +27,13 @@ const SearchAnswer = Schema.Struct({
   results: Schema.Array(Schema.Struct({ ...SearchResult.fields, explain: Schema.optional(Explained) })),
   explain: Schema.optional(Explained),
   read_as: Schema.optional(told),
-  omitted: Schema.optional(
-    Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" })
-  ),
-  left_out: Schema.optional(Schema.Array(Schema.String).annotations({ description: "Where the first of those stand" }))
+  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to fit max_tokens" })),
+  left_out: Schema.optional(Schema.Array(Schema.String).annotations({ description: "Places of the first of those" }))
 })
 
 const namedAtMost = 10
 
-/** The first places; passages of one line stand at one. */
+/** The first distinct places; passages on one line share one. */
 const namesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<string> =>
   [...new Set(hits.map((hit) => bounded(citation(hit), 200)))].slice(0, namedAtMost)
 
@@ -43,8 +41,8 @@ const leftOut = (hits: ReadonlyArray<Hit>, maxTokens: number, { tools }: Setting
   const reading = tools.includes("get_document")
     ? ", or read them with get_document (source, start_line, end_line)"
     : ""
-  const first = hits.length > namedAtMost ? "; where the first of them stand is named" : ""
-  return `${plural(hits.length, "further passage was", "further passages were")} left out to keep to max_tokens=${maxTokens}${first}. To see them, raise max_tokens${reading}.`
+  const first = hits.length > namedAtMost ? "; the places of the first are listed" : ""
+  return `${plural(hits.length, "further passage was", "further passages were")} left out to fit max_tokens=${maxTokens}${first}. To see them, raise max_tokens${reading}.`
 }
 
 export const search = make({
@@ -54,11 +52,11 @@ export const search = make({
     `Find passages in ${overview.what}. Use it before answering anything these documents may settle. ` +
     `Ask in plain words; names, "a phrase", -word and path:word work. Returns the best ${topK} passages with score, source:lines, title and headings; cite source:line. ` +
     'To refine: other words, larger top_k, filter by metadata: {"source": "*/docs/*", "year": {"gte": 2020}}.' +
-    (tools.includes("get_document") ? " get_document reads on around a passage." : ""),
+    (tools.includes("get_document") ? " get_document reads around a passage." : ""),
   input: Schema.Struct({
     ...SearchArguments.fields,
     minRelevance: Schema.optional(described(MinRelevance, "Least relevance")).pipe(Schema.fromKey("min_relevance")),
-    explain: Schema.optional(Schema.Boolean.annotations({ description: "Tell how scores came about" }))
+    explain: Schema.optional(Schema.Boolean.annotations({ description: "Explain the scores" }))
   }),
   output: SearchAnswer,
   defaults: ({ topK }) => ({ top_k: topK, hybrid: true, max_tokens: defaultMaxTokens }),
