@@ -23,7 +23,7 @@ const benches: Readonly<Record<string, string>> = {
   ask: "answers streamed: the first source, and many streams at once",
   storm: "clients that cancel over HTTP, WebSocket and MCP, 50,000 times each: does the program still answer?",
   faults:
-    "a disk that fails at each write, sync and truncation in turn, below serve, index, delete and compact (STRIDE)",
+    "a disk that fails at each write, sync and truncation in turn, below serve, index, delete and compact (STRIDE, PART...)",
   soak: "RssAnon and what it is made of while queries, writes and deletes go on (MINUTES, PER SECOND): does it rise?",
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",

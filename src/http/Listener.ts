@@ -14,7 +14,7 @@ import { type LogConfig, ServerConfig } from "../Config.ts"
 import { isUnread, leaveUnread } from "./connection.ts"
 import { isLoopback } from "./loopback.ts"
 import { makeRefuse } from "./notHttp.ts"
-import { adopt, isWebSocket, toOriginForm, type Upgrade, withoutUpgrade } from "./upgrade.ts"
+import { adopt, expect, isWebSocket, toOriginForm, type Upgrade, whenAnswered, withoutUpgrade } from "./upgrade.ts"
 
 /** The server cannot listen on its address; the message says why and what to do. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
@@ -101,6 +101,7 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
 
     const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
       const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
+        expect(request.socket, response)
         if (!request.url!.startsWith("/")) toOriginForm(request)
         const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
         response.writeHead = (...args: ReadonlyArray<unknown>) => {
@@ -112,18 +113,21 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
         // By the next turn, everything from the client is read, also its end: start no work for a client that has gone.
         setImmediate(() => isGone(request) || handler(request, response))
       }
-      const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) => {
-        const { response, upgrade } = adopt(request, socket, head)
-        upgrades.set(request, upgrade)
-        onRequest(request, response)
-      }
+      const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
+        whenAnswered(socket, () => {
+          const { response, upgrade } = adopt(request, socket, head)
+          upgrades.set(request, upgrade)
+          onRequest(request, response)
+        })
       server.on("request", onRequest)
       // The routes decide: they ask for the body only when they read it.
       server.on("checkContinue", onRequest)
       server.on("checkExpectation", onRequest)
       server.on("connect", onHandover)
       server.on("upgrade", (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
-        isWebSocket(request) ? onHandover(request, socket, head) : withoutUpgrade(server, request, socket, head)
+        isWebSocket(request)
+          ? onHandover(request, socket, head)
+          : whenAnswered(socket, () => withoutUpgrade(server, request, socket, head))
       )
     }
 

@@ -30,6 +30,31 @@ export const withoutUpgrade = (
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]))
 }
 
+/** The last unfinished response of each connection. */
+const awaited = new WeakMap<Socket, Http.ServerResponse>()
+
+/** Registers a response for `whenAnswered`. */
+export const expect = (socket: Socket, response: Http.ServerResponse): void => {
+  awaited.set(socket, response)
+  response.once("close", () => {
+    if (awaited.get(socket) === response) awaited.delete(socket)
+  })
+}
+
+/** Waits for earlier responses on the same socket: an upgrade may arrive in one packet with requests before it. */
+export const whenAnswered = (socket: Socket, handOver: () => void): void => {
+  const response = awaited.get(socket)
+  if (response === undefined) return handOver()
+  // Node has removed its own listeners.
+  const onDrain = () => response.emit("drain")
+  const onError = () => socket.destroy()
+  socket.on("drain", onDrain).on("error", onError)
+  response.once("close", () => {
+    socket.off("drain", onDrain).off("error", onError)
+    if (!socket.destroyed) handOver()
+  })
+}
+
 /** A response on a socket that Node has released, at an upgrade or CONNECT; it closes the connection when answered. */
 export const adopt = (
   request: Http.IncomingMessage,

@@ -329,10 +329,11 @@ const upgrade = [
 ].join("\r\n")
 
 /** The handshake and what goes with it in one packet; what the server says, until it hangs up or has said the last. */
-const inOnePacket = (port: number, frames: ReadonlyArray<Buffer>, last?: string) =>
+const inOnePacket = (port: number, frames: ReadonlyArray<Buffer>, last?: string, before = "") =>
   Effect.async<Buffer>((resume) => {
     const chunks: Array<Buffer> = []
-    const socket = Net.connect(port, "127.0.0.1", () => socket.write(Buffer.concat([Buffer.from(upgrade), ...frames])))
+    const packet = Buffer.concat([Buffer.from(before + upgrade), ...frames])
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(packet))
     socket.on("data", (chunk: Buffer) => {
       chunks.push(chunk)
       if (last !== undefined && Buffer.concat(chunks).includes(last)) socket.destroy()
@@ -368,5 +369,27 @@ it.scopedLive("answers the frames in the packet of the handshake", () =>
     const messages = Array.from({ length: 40 }, (_, id) => frame(0x1, JSON.stringify({ type: "ping", id })))
     const said = (yield* inOnePacket(port, messages, '"id":39}')).toString("latin1")
     for (let id = 0; id < 40; id++) assert.include(said, `{"type":"pong","id":${id}}`)
+  })
+)
+
+it.scopedLive("opens a WebSocket behind requests of the same packet, and answers them first", () =>
+  Effect.gen(function* () {
+    const { port } = yield* filled
+    const before = ["/documents", "/openapi.json", "/health"]
+      .map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
+      .join("")
+    const ping = frame(0x1, JSON.stringify({ type: "ping", id: 1 }))
+    const said = (yield* inOnePacket(port, [ping], '"id":1}', before)).toString("latin1")
+    const answers = said.match(/HTTP\/1\.1 \d+|"type":"pong"|"status":"ok"|"source":"m7"|"openapi":"3/g)
+    assert.deepStrictEqual(answers, [
+      "HTTP/1.1 200",
+      '"source":"m7"',
+      "HTTP/1.1 200",
+      '"openapi":"3',
+      "HTTP/1.1 200",
+      '"status":"ok"',
+      "HTTP/1.1 101",
+      '"type":"pong"'
+    ])
   })
 )
