@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -249,5 +250,24 @@ it.scoped("reads a file again that another run came to meanwhile", () =>
     )
     assert.include(tags(yield* report()), "FileDone")
     assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
+  })
+)
+
+it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is by now, and prunes it", () =>
+  Effect.gen(function* () {
+    const { at, report, stored, write } = yield* setUp
+    for (const name of ["folder.md", "link.md", "pipe.md", "kept.md"]) write(name, `What stands in ${name}.`)
+    yield* report()
+    for (const name of ["folder.md", "link.md", "pipe.md"]) fs.rmSync(at(name))
+    fs.mkdirSync(at("folder.md"))
+    fs.symlinkSync(at("folder.md"), at("link.md"))
+    execFileSync("mkfifo", [at("pipe.md")])
+    const events = yield* report()
+    assert.deepStrictEqual(
+      events.flatMap((event) => (event._tag === "Lost" ? [`${path.basename(event.path)} ${event.reason}`] : [])).sort(),
+      ["folder.md gone", "link.md gone", "pipe.md gone"]
+    )
+    yield* report({ prune: true })
+    assert.deepStrictEqual([...(yield* stored)], ["kept.md"])
   })
 )

@@ -30,10 +30,10 @@ export class Numbers {
   }
 }
 
-/** Gone for certain: a file that may not be looked at counts as there. */
+/** Gone for certain, or a folder, a pipe or the like by now: a file that may not be looked at counts as there. */
 const isAbsent = (file: string): boolean => {
   try {
-    return fs.statSync(file, { throwIfNoEntry: false }) === undefined
+    return fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOTDIR"
   }
