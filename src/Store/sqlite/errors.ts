@@ -53,7 +53,7 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_FULL/, "the disk is full"],
   [/^SQLITE_IOERR/, "the disk failed to read or write it (I/O error); see the system's log"],
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
-  [/^SQLITE_READONLY/, "it can only be read"],
+  [/^SQLITE_READONLY/, "it can only be read, which is enough for `clew serve` and `clew mcp` with --read-only"],
   [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be mended"],
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]

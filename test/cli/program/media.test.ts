@@ -36,9 +36,8 @@ const mcpInput = [
   .map((message) => JSON.stringify(message))
   .join("\n")
 
-/** Keeps the input open until the answer is there. */
 const askMcp = (flags: string) =>
-  `(echo '${mcpInput}'; sleep 4) | $clew mcp --db $box/data/index.db ${flags} | grep -m1 -o "Herons stand in the reeds" | head -1`
+  `echo '${mcpInput}' | $clew mcp --db $box/data/index.db ${flags} | grep -m1 -o "Herons stand in the reeds" | head -1`
 
 const askServe = (flags: string) => `
   $clew serve --port 0 --db $box/data/index.db ${flags} 2>$box/log & server=$!
@@ -72,6 +71,16 @@ describe("an index where nobody can write", () => {
       ${askMcp("--read-only")}`)
     assert.strictEqual(code, 0, stderr)
     assert.strictEqual(stdout.match(/Herons stand in the reeds/g)?.length, 3, stdout)
+  })
+
+  it.skipIf(!canMount)("names the flag for it where a door was opened without", async () => {
+    const { stderr, stdout } = await script(`
+      ${readOnlyMount}
+      $clew serve --port 0 --db $box/data/index.db || echo "serve ends with $?"
+      echo '${mcpInput}' | $clew mcp --db $box/data/index.db`)
+    assert.match(stderr, /can only be read, .*--read-only/)
+    assert.match(stdout, /serve ends with 1/)
+    assert.match(stdout, /"code":-32603,"message":"[^"]*can only be read, [^"]*--read-only/)
   })
 
   it.skipIf(!canMount)("says what to do where it was not closed", async () => {
