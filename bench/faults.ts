@@ -7,7 +7,10 @@ import { serveFailing } from "./faults/served.ts"
 import { program, temporaryFolder } from "./program.ts"
 import { serveHttp } from "./storms.ts"
 
-/** Of a command's operations each so-manyth fails; of the server's each. */
+/**
+ * Of a command's operations each so-manyth fails; of the server's each. The four ways to fail begin one after the other,
+ * so that with a stride of four each operation fails in one of them.
+ */
 const stride = Number(process.argv[2] ?? 5)
 /** What is tried: serve, index, delete, compact; all unless some are named. */
 const parts = process.argv.slice(3)
@@ -69,7 +72,9 @@ const documents = () => {
   try {
     return JSON.stringify(
       database
-        .prepare("SELECT source, fingerprint, text FROM documents JOIN passages ON document_id = documents.id ORDER BY source, ordinal")
+        .prepare(
+          "SELECT source, fingerprint, text FROM documents JOIN passages ON document_id = documents.id ORDER BY source, ordinal"
+        )
         .all()
     )
   } finally {
@@ -84,9 +89,9 @@ const commands: ReadonlyArray<ReadonlyArray<string>> = [
   ["compact"]
 ]
 for (const args of commands.filter(([command]) => isTried(command ?? ""))) {
-  for (const failing of failings) {
+  for (const [nth, failing] of failings.entries()) {
     let trials = 0
-    for (let at = 1; ; at += stride) {
+    for (let at = 1 + (nth % stride); ; at += stride) {
       const what = `clew ${args[0]}, ${failing.error}${failing.lasting ? " from" : " at"} operation ${at}`
       rmSync(index, { recursive: true })
       cpSync(before, index, { recursive: true })
@@ -105,7 +110,7 @@ for (const args of commands.filter(([command]) => isTried(command ?? ""))) {
         wrong.push(`${what}: the next try ends with ${again.status}: ${again.stderr.slice(0, 300)}`)
       }
       if (status === 0 && documents() !== now) wrong.push(`${what}: it was acknowledged and had to be done again`)
-      if (at % (10 * stride) === 1) examine(what)
+      if (trials % 10 === 1) examine(what)
       if (failed === 0) break
     }
     const how = failing.lasting ? "lasting" : "once"

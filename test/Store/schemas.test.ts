@@ -32,15 +32,19 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
               (hits) => hits.map(({ document }) => document.source.split("/").at(-1))
             )
           const pending = yield* store.rebuilds()
-          assert.deepStrictEqual(
-            pending.map(({ collection, done, kind, missing }) => ({ collection, done, kind, missing })),
-            [notes, defaultCollection].map((collection) => ({
-              collection,
-              done: 0,
-              kind: "postings",
-              missing: name === "1.db"
-            }))
-          )
+          if (/^[123]\b/.test(name)) {
+            assert.deepStrictEqual(
+              pending.map(({ collection, done, kind, missing }) => ({ collection, done, kind, missing })),
+              [notes, defaultCollection].map((collection) => ({
+                collection,
+                done: 0,
+                kind: "postings",
+                missing: name === "1.db"
+              }))
+            )
+          } else {
+            assert.isFalse(pending.some(({ done, missing }) => done > 0 || missing))
+          }
           // What there is answers meanwhile.
           if (name !== "1.db") assert.deepStrictEqual(yield* find(defaultCollection, "dough"), ["bread.md"])
           while ((yield* store.rebuildStep()) !== undefined);
@@ -69,8 +73,9 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
       db.close()
       return version
     })
-    // Of those that were released; what came between two releases was on nobody's disk.
-    assert.includeMembers(versions, [1, 2, 3])
-    assert.isBelow(Math.max(...versions), schemaVersion)
+    assert.deepStrictEqual(
+      [...new Set(versions)].sort((a, b) => a - b),
+      Array.from({ length: schemaVersion - 1 }, (_, index) => index + 1)
+    )
   })
 })

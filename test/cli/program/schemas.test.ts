@@ -14,7 +14,8 @@ beforeEach(() => {
 afterEach(() => box.remove())
 
 describe("an index that an older version made", () => {
-  for (const name of readdirSync(folder).filter((file) => file.endsWith(".db"))) {
+  // Those of 0.1.0 and before; the store's own tests open the others.
+  for (const name of readdirSync(folder).filter((file) => /^[123]\b.*\.db$/.test(file))) {
     it(`is answered from, and said to be made anew: ${name}`, async () => {
       copyFileSync(`${folder}${name}`, box.path("index.db"))
       const ask = (...args: ReadonlyArray<string>) => box.run(["query", "--db", "index.db", ...args])
