@@ -14,8 +14,8 @@ import type { SearchExplanation } from "./model/Explain.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import type { Vector } from "./model/Passage.ts"
 import { limits } from "./model/Limits.ts"
+import type { Found } from "./model/Provenance.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
-import type { ReadAs } from "./model/Reading.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, RankRequest } from "./model/Stored.ts"
 import { Reranker } from "./Reranker.ts"
@@ -26,23 +26,9 @@ import { demandsOf, read, type Reading, relaxed, unmet, withFilters } from "./Se
 import { lean } from "./runtime/tracing.ts"
 import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
 
-export interface SearchOutcome {
+export interface SearchOutcome extends Found {
   /** Best first, at most `topK`; fewer only where fewer match. */
   readonly hits: ReadonlyArray<Hit>
-  /** The legs that answered. */
-  readonly mode: Mode
-  /** How two legs were fused. */
-  readonly fusion?: Fusion | undefined
-  /** What the search did without, and why. */
-  readonly degraded?: string | undefined
-  /** Words searched for besides, since words of the query match nothing and these are spelled like them. */
-  readonly alsoSearched?: ReadonlyArray<string> | undefined
-  /** How the query was read, where it has quotes, `-word` or `field:value`. */
-  readonly readAs?: ReadAs | undefined
-  /** Set where no hit is likely to answer. */
-  readonly weak?: boolean | undefined
-  /** Where nothing was found, what about the filter may be why. */
-  readonly hint?: string | undefined
   /** How the search went, where that was asked for. */
   readonly explain?: SearchExplanation | undefined
   readonly queryTimeMs: number
@@ -265,13 +251,13 @@ const partly = (share: number, vectorAlone: boolean): string | undefined =>
       (vectorAlone ? "" : ", so meaning counts that much less")
 
 /** The same in a sentence for people, which says which search it was where one leg answered alone. */
-export const shortfall = ({ degraded, mode }: Pick<SearchOutcome, "degraded" | "mode">): string | undefined =>
+export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">): string | undefined =>
   degraded === undefined || mode === "hybrid" || degraded.startsWith("reranker")
     ? degraded
     : `answered by ${mode} search alone: ${degraded}`
 
 /** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
-export const asRead = ({ readAs }: Pick<SearchOutcome, "readAs">): string | undefined => {
+export const asRead = ({ readAs }: Pick<Found, "readAs">): string | undefined => {
   if (readAs === undefined) return undefined
   if (readAs.as_words !== undefined) return `read as plain words: ${readAs.as_words}`
   const unread =
@@ -280,7 +266,7 @@ export const asRead = ({ readAs }: Pick<SearchOutcome, "readAs">): string | unde
 }
 
 /** What was searched for besides, in a sentence for people. */
-export const besides = ({ alsoSearched }: Pick<SearchOutcome, "alsoSearched">): string | undefined =>
+export const besides = ({ alsoSearched }: Pick<Found, "alsoSearched">): string | undefined =>
   alsoSearched === undefined ? undefined : `also searched: ${alsoSearched.join(", ")}`
 
 const modeOf = (hybrid: boolean, alpha: number): Mode =>

@@ -3,12 +3,12 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { ViaStep } from "../model/Graph.ts"
 import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
-import { Fusion, Mode, SearchRequest } from "../model/Query.ts"
-import { ReadAs } from "../model/Reading.ts"
-import { AlsoSearched, Hint } from "../model/SearchResult.ts"
+import { provenance } from "../model/Provenance.ts"
+import { SearchRequest } from "../model/Query.ts"
 import { Verdict } from "../model/Verdict.ts"
 import * as failures from "./failures.ts"
 import { Authorization } from "./Middleware.ts"
@@ -94,12 +94,7 @@ export const CitationsEvent = Schema.Struct({
       supported: Schema.Boolean.annotations({ description: "Whether the verdict is supported" })
     }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
   ).annotations({ description: "Every mark of the answer, in order" }),
-  mode: Mode,
-  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-  degraded: Schema.optional(Schema.String.annotations({ description: "What the search lacked, and why" })),
-  also_searched: Schema.optional(AlsoSearched),
-  read_as: Schema.optional(ReadAs),
-  hint: Schema.optional(Hint),
+  ...Struct.omit(provenance, "weak"),
   omitted: Schema.optional(
     Schema.Int.annotations({ description: "Passages that did not fit into the model's window" })
   ),
@@ -130,7 +125,7 @@ const Events = HttpApiSchema.Text({ contentType: "text/event-stream" }).annotati
 
 const header = (description: string, type = "string") => ({ description, schema: { type } })
 
-const provenance = {
+const headers = {
   "X-Clew-Mode": header("As mode of POST /query"),
   "X-Clew-Fusion": header("As fusion of POST /query"),
   "X-Clew-Llm": header("The backend and the model that answer, or why none does"),
@@ -140,7 +135,7 @@ const provenance = {
 
 const withHeaders = (responses: Record<string, object>) => ({
   ...responses,
-  200: { ...responses[200], headers: provenance }
+  200: { ...responses[200], headers }
 })
 
 export class AskGroup extends HttpApiGroup.make("ask")

@@ -3,9 +3,8 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Fusion, Mode } from "../model/Query.ts"
-import { ReadAs } from "../model/Reading.ts"
-import { AlsoSearched, Hint, SearchResult, Weak } from "../model/SearchResult.ts"
+import { provenance } from "../model/Provenance.ts"
+import { SearchResult } from "../model/SearchResult.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
 import { SearchExplanation } from "../model/Explain.ts"
@@ -57,13 +56,7 @@ export const ServerMessage = Schema.Union(
     {
       count: Schema.Int.annotations({ description: "Results sent, or passages in the prompt" }),
       query_time_ms: Schema.Int.annotations({ description: "The duration of the search" }),
-      mode: Mode,
-      fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-      degraded: Schema.optional(Schema.String.annotations({ description: "What the search lacked, and why" })),
-      also_searched: Schema.optional(AlsoSearched),
-      read_as: Schema.optional(ReadAs),
-      weak: Schema.optional(Weak),
-      hint: Schema.optional(Hint),
+      ...provenance,
       explain: Schema.optional(SearchExplanation),
       omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to fit max_tokens" }))
     },

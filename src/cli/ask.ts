@@ -1,11 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import { Answer } from "../Answer.ts"
-import { asRead, besides, shortfall, weakOnly } from "../Search.ts"
 import type { LlmIdentity } from "../Llm.ts"
-import { ReadAs } from "../model/Reading.ts"
-import { AlsoSearched, Hint, SearchResult, toSearchResult, Weak } from "../model/SearchResult.ts"
+import { provenance, toProvenance } from "../model/Provenance.ts"
+import { SearchResult, toSearchResult } from "../model/SearchResult.ts"
 import { Verdict } from "../model/Verdict.ts"
 import * as asking from "./asking.ts"
 import { renderDoubts, renderSources } from "./citations.ts"
@@ -16,6 +16,7 @@ import { harmless } from "./harmless.ts"
 import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place } from "./place.ts"
+import { remarksOn } from "./remarks.ts"
 import { Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 import { UsageError } from "./UsageError.ts"
@@ -44,11 +45,7 @@ export const AskReport = Schema.Struct({
   /** The model's server cut the prompt to its window. */
   prompt_cut: Schema.optional(Schema.Boolean),
   omitted: Schema.optional(Schema.Int),
-  degraded: Schema.optional(Schema.String),
-  also_searched: Schema.optional(AlsoSearched),
-  weak: Schema.optional(Weak),
-  read_as: Schema.optional(ReadAs),
-  hint: Schema.optional(Hint)
+  ...Struct.omit(provenance, "mode", "fusion")
 }).annotations({ identifier: "AskReport" })
 
 /** What answers, as announced before the answer. */
@@ -79,16 +76,13 @@ export const ask = define(
 
       yield* Effect.gen(function* () {
         const answer = yield* Answer
-        const { alsoSearched, degraded, generation, hint, hits, mode, omitted, readAs, weak } =
-          yield* answer.ask(request)
+        const answering = yield* answer.ask(request)
+        const { generation, hint, hits, omitted } = answering
         if (hits.length + omitted === 0 && !globals.json) {
           yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
           return yield* stop(exitCode.nothingFound)
         }
-        if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
-        if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
-        if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
-        if (weak === true && !globals.json) yield* note(`clew: ${weakOnly}`)
+        if (!globals.json) for (const remark of remarksOn(answering)) yield* note(`clew: ${remark}`)
         const { fragments, isCut, llm, usage } = yield* generation
         if (!globals.json) yield* note(err.colors.dim(`clew: answered by ${named(llm)}`))
 
@@ -115,11 +109,7 @@ export const ask = define(
             ...(cut ? { cut } : {}),
             ...(isPromptCut ? { prompt_cut: true } : {}),
             ...(omitted === 0 ? {} : { omitted }),
-            ...(degraded === undefined ? {} : { degraded }),
-            ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-            ...(readAs === undefined ? {} : { read_as: readAs }),
-            ...(weak === undefined ? {} : { weak }),
-            ...(hint === undefined ? {} : { hint })
+            ...Struct.omit(toProvenance(answering), "mode", "fusion")
           })
           return hits.length === 0 ? yield* stop(exitCode.nothingFound) : undefined
         }

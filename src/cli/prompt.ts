@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
+import { toProvenance } from "../model/Provenance.ts"
 import { PromptResponse } from "../model/SearchResult.ts"
 import { Prompt } from "../Prompt.ts"
-import { asRead, besides, shortfall, weakOnly } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
@@ -9,6 +9,7 @@ import { exitCode, stop } from "./exit.ts"
 import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place } from "./place.ts"
+import { remarksOn } from "./remarks.ts"
 import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
 
@@ -30,36 +31,27 @@ export const prompt = define(
       const { note, print } = yield* Terminal
       const request = yield* asking.requestOf("clew prompt", flags, words)
       const engine = yield* Engine
-      const { alsoSearched, degraded, found, fusion, hint, hits, mode, omitted, prompt, queryTimeMs, readAs, weak } =
-        yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
-          Effect.catchTag(
-            "BudgetTooSmall",
-            ({ message }) =>
-              new UsageError({ command: "clew prompt", detail: message.replace(/^max_tokens/, "--max-tokens") })
-          ),
-          Effect.provide(engine.open("read"))
-        )
+      const outcome = yield* Effect.flatMap(Prompt, (prompt) => prompt.run({ ...request, maxTokens })).pipe(
+        Effect.catchTag(
+          "BudgetTooSmall",
+          ({ message }) =>
+            new UsageError({ command: "clew prompt", detail: message.replace(/^max_tokens/, "--max-tokens") })
+        ),
+        Effect.provide(engine.open("read"))
+      )
+      const { found, hint, hits, omitted, prompt, queryTimeMs } = outcome
 
       if (globals.json) {
         yield* printJson(PromptResponse, {
           prompt,
           sources: hits.map(({ document }) => document.source),
           query_time_ms: queryTimeMs,
-          mode,
-          ...(fusion === undefined ? {} : { fusion }),
-          ...(degraded === undefined ? {} : { degraded }),
-          ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-          ...(readAs === undefined ? {} : { read_as: readAs }),
-          ...(weak === undefined ? {} : { weak }),
-          ...(hint === undefined ? {} : { hint }),
+          ...toProvenance(outcome),
           ...(omitted === 0 ? {} : { omitted })
         })
       } else {
         yield* print(prompt)
-        if (degraded !== undefined) yield* note(`clew: ${shortfall({ degraded, mode })}`)
-        if (alsoSearched !== undefined) yield* note(`clew: ${besides({ alsoSearched })}`)
-        if (readAs !== undefined) yield* note(`clew: ${asRead({ readAs })}`)
-        if (weak === true) yield* note(`clew: ${weakOnly}`)
+        for (const remark of remarksOn(outcome)) yield* note(`clew: ${remark}`)
         if (omitted > 0) yield* note(`clew: ${count(omitted, "passage")} left out to fit --max-tokens`)
       }
       if (found.length === 0) {

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
+import { toProvenance } from "../model/Provenance.ts"
 import { SearchResponse, toSearchResult } from "../model/SearchResult.ts"
-import { asRead, besides, Search, shortfall, weakOnly } from "../Search.ts"
+import { Search } from "../Search.ts"
 import * as asking from "./asking.ts"
 import { define } from "./command.ts"
 import { renderExplanation } from "./explanation.ts"
@@ -10,6 +11,7 @@ import * as options from "./options.ts"
 import { printJson } from "./output.ts"
 import { Place } from "./place.ts"
 import { renderFiles, renderHits } from "./hits.ts"
+import { remarksOn } from "./remarks.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `query --json` prints: the body of POST /query. */
@@ -36,38 +38,27 @@ export const query = define(
       const request = yield* asking.requestOf("clew query", flags, words)
       const text = request.query
       const engine = yield* Engine
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs, weak } =
-        yield* Effect.flatMap(Search, (search) => search.run({ ...request, explain: flags.explain })).pipe(
-          Effect.provide(engine.open("read"))
-        )
+      const found = yield* Effect.flatMap(Search, (search) => search.run({ ...request, explain: flags.explain })).pipe(
+        Effect.provide(engine.open("read"))
+      )
+      const { explain, hint, hits, queryTimeMs, readAs, weak } = found
 
       if (globals.json) {
         yield* printJson(QueryReport, {
           results: hits.map(toSearchResult),
           query_time_ms: queryTimeMs,
-          mode,
-          ...(fusion === undefined ? {} : { fusion }),
-          ...(degraded === undefined ? {} : { degraded }),
-          ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-          ...(readAs === undefined ? {} : { read_as: readAs }),
-          ...(weak === undefined ? {} : { weak }),
-          ...(hint === undefined ? {} : { hint }),
+          ...toProvenance(found),
           ...(explain === undefined ? {} : { explain })
         })
       } else if (hits.length > 0) {
         yield* print(yield* flags.files ? renderFiles(hits) : renderHits(hits, readAs?.words ?? text))
         if (explain !== undefined) yield* print(`\n${renderExplanation(explain, out)}`)
       }
-      if (degraded !== undefined && !globals.json) yield* note(`clew: ${shortfall({ degraded, mode })}`)
-      if (alsoSearched !== undefined && !globals.json) yield* note(`clew: ${besides({ alsoSearched })}`)
-      if (readAs !== undefined && !globals.json) yield* note(`clew: ${asRead({ readAs })}`)
+      if (!globals.json) for (const remark of remarksOn(found)) yield* note(`clew: ${remark}`)
       if (hits.length === 0) {
         if (!globals.json) yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
         return yield* stop(exitCode.nothingFound)
       }
-      if (weak === true) {
-        if (!globals.json) yield* note(`clew: ${weakOnly}`)
-        return yield* stop(exitCode.nothingFound)
-      }
+      if (weak === true) return yield* stop(exitCode.nothingFound)
     })
 )

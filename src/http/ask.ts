@@ -5,18 +5,18 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
-import type { Fusion, Mode } from "../model/Query.ts"
-import type { ReadAs } from "../model/Reading.ts"
+import type { Provenance } from "../model/Provenance.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { asRead, besides } from "../Search.ts"
 import { Listener } from "./Listener.ts"
 import { errorOf, idOf, render, withoutInside } from "./respond.ts"
-import { byContract } from "./search.ts"
+import { byContract, outside } from "./search.ts"
 import * as sse from "./sse.ts"
 
 const source = ({ collection, document, passage, score, via }: Hit, position: number): string =>
@@ -32,37 +32,25 @@ const source = ({ collection, document, passage, score, via }: Hit, position: nu
     } satisfies SourceEvent)
   )
 
-/** How the passages were found; the contract's events have no place for it. */
-interface Provenance {
-  readonly mode: Mode
-  readonly fusion?: Fusion
-  readonly degraded?: string
-  readonly also_searched?: ReadonlyArray<string>
-  readonly read_as?: ReadAs
-  readonly hint?: string
+/** What the contract's events do not tell: how the passages were found, and what answers. */
+interface Origin extends Omit<Provenance, "weak"> {
   readonly omitted?: number
   readonly llm: LlmIdentity
 }
 
-export const provenance = ({
-  alsoSearched,
-  degraded,
-  fusion,
-  hint,
-  llm: { why, ...llm },
-  mode,
-  omitted,
-  readAs
-}: Answering): Provenance => ({
-  mode,
-  llm: { ...llm, ...(why === undefined ? {} : { why: withoutInside(why) }) },
-  ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
-  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-  ...(readAs === undefined ? {} : { read_as: readAs }),
-  ...(hint === undefined ? {} : { hint }),
-  ...(omitted === 0 ? {} : { omitted })
-})
+export const originOf = (answering: Answering): Origin => {
+  const { mode, ...found } = Struct.omit(outside(answering), "weak")
+  const {
+    llm: { why, ...llm },
+    omitted
+  } = answering
+  return {
+    mode,
+    llm: { ...llm, ...(why === undefined ? {} : { why: withoutInside(why) }) },
+    ...found,
+    ...(omitted === 0 ? {} : { omitted })
+  }
+}
 
 /** A header holds printable ASCII. */
 const inHeader = (text: string): string =>
@@ -74,7 +62,7 @@ const inHeader = (text: string): string =>
 const answeredBy = ({ backend, model, why }: LlmIdentity): string =>
   `${backend}${model === undefined ? "" : ` ${model}`}${why === undefined ? "" : ` (${why})`}`
 
-export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Provenance): Readonly<Record<string, string>> => ({
+export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
   "x-clew-llm": inHeader(answeredBy(llm)),
   ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
@@ -83,14 +71,7 @@ export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Provenance):
 })
 
 /** The same as comments, if something is less than requested. */
-const commentsOf = ({
-  also_searched: alsoSearched,
-  degraded,
-  hint,
-  mode,
-  omitted,
-  read_as: readAs
-}: Provenance): string =>
+const commentsOf = ({ also_searched: alsoSearched, degraded, hint, mode, omitted, read_as: readAs }: Origin): string =>
   (hint === undefined ? "" : sse.comment(`nothing found: ${hint}`)) +
   (alsoSearched === undefined ? "" : sse.comment(besides({ alsoSearched })!)) +
   (readAs === undefined ? "" : sse.comment(asRead({ readAs })!)) +
@@ -99,7 +80,7 @@ const commentsOf = ({
 
 const citations = (
   verdicts: ReadonlyArray<Verdict>,
-  more: Provenance & { readonly cut: boolean; readonly prompt_cut?: true }
+  more: Origin & { readonly cut: boolean; readonly prompt_cut?: true }
 ): string =>
   sse.event(
     "citations",
@@ -155,7 +136,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
       (answering: Answering, request: AskRequest, id: string) => (emit: (text: string) => Effect.Effect<void>) =>
         Effect.gen(function* () {
           const { generation, hits } = answering
-          const found = provenance(answering)
+          const found = originOf(answering)
           yield* emit(commentsOf(found) + hits.map(source).join(""))
           const { fragments, isCut, usage } = yield* generation
           let text = ""
@@ -176,7 +157,7 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
     return handlers.handle("ask", ({ payload, request }) =>
       // A failure before the first event is answered like one of POST /query.
       Effect.map(answer.ask({ ...payload, ...byContract }), (answering) =>
-        sse.respond(write(answering, payload, idOf(request)), headersOf(provenance(answering)))
+        sse.respond(write(answering, payload, idOf(request)), headersOf(originOf(answering)))
       )
     )
   })

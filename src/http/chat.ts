@@ -21,7 +21,7 @@ import type { Generation, Turn } from "../Llm.ts"
 import { fragment } from "../model/Locator.ts"
 import { QueryText } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { endOf, headersOf, provenance } from "./ask.ts"
+import { endOf, headersOf, originOf } from "./ask.ts"
 import { openAiError } from "./openAi.ts"
 import { errorOf, idOf, render } from "./respond.ts"
 import { byContract } from "./search.ts"
@@ -114,7 +114,7 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
         ],
         ...(yield* usageOf(generation))
       }
-      return HttpServerResponse.unsafeJson(completion, { headers: headersOf(provenance(answering)) })
+      return HttpServerResponse.unsafeJson(completion, { headers: headersOf(originOf(answering)) })
     })
 
     const write =
@@ -193,7 +193,7 @@ export const layer = HttpApiBuilder.group(Api, "chat", (handlers) =>
           if (stream !== true) return yield* whole(answering, id)
           const generation = yield* answering.generation
           const isCounted = payload.streamOptions?.includeUsage === true
-          return sse.respond(write(answering, generation, id, isCounted), headersOf(provenance(answering)))
+          return sse.respond(write(answering, generation, id, isCounted), headersOf(originOf(answering)))
         })
       )
       .handle("models", () =>

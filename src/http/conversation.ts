@@ -13,7 +13,7 @@ import { Search } from "../Search.ts"
 import { parseJson } from "./json.ts"
 import * as metrics from "./metrics.ts"
 import { errorOf, render } from "./respond.ts"
-import { byContract, provenance } from "./search.ts"
+import { byContract, foundBy } from "./search.ts"
 
 /** A message as received: a string; bytes are never a valid message. */
 export type Incoming = string | Uint8Array
@@ -85,14 +85,14 @@ export const makeAnswer = Effect.gen(function* () {
         yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
       }
       const explain = outcome.explain === undefined ? {} : { explain: outcome.explain }
-      yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome), ...explain })
+      yield* send({ type: "done", ...id, count: outcome.hits.length, ...foundBy(outcome), ...explain })
     })
 
     const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {
       const outcome = yield* prompt.run({ ...Struct.omit(message, "id", "type"), ...byContract })
       for (const text of fragments(outcome.prompt)) yield* send({ type: "prompt", ...id, text })
       const omitted = outcome.omitted === 0 ? {} : { omitted: outcome.omitted }
-      yield* send({ type: "done", ...id, count: outcome.hits.length, ...provenance(outcome), ...omitted })
+      yield* send({ type: "done", ...id, count: outcome.hits.length, ...foundBy(outcome), ...omitted })
     })
 
     return Effect.gen(function* () {

@@ -1,6 +1,7 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
+import { type Found, type Provenance, toProvenance } from "../model/Provenance.ts"
 import { type PromptResponse, type SearchResponse, toSearchResult } from "../model/SearchResult.ts"
 import { Prompt, type PromptOutcome } from "../Prompt.ts"
 import { Search, type SearchOutcome } from "../Search.ts"
@@ -10,36 +11,27 @@ import { withoutInside } from "./respond.ts"
 export const byContract = { usualFusion: "rrf" } as const
 
 /** How a response was found, as every HTTP endpoint reports it. */
-export const provenance = ({
-  alsoSearched,
-  degraded,
-  fusion,
-  hint,
-  mode,
-  queryTimeMs,
-  readAs,
-  weak
-}: Omit<SearchOutcome, "hits">) => ({
-  query_time_ms: queryTimeMs,
-  mode,
-  ...(fusion === undefined ? {} : { fusion }),
-  ...(degraded === undefined ? {} : { degraded: withoutInside(degraded) }),
-  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
-  ...(readAs === undefined ? {} : { read_as: readAs }),
-  ...(weak === undefined ? {} : { weak }),
-  ...(hint === undefined ? {} : { hint })
+export const foundBy = (outcome: SearchOutcome): Provenance & { readonly query_time_ms: number } => ({
+  query_time_ms: outcome.queryTimeMs,
+  ...outside(outcome)
 })
+
+/** Without what is the server's own business. */
+export const outside = (found: Found): Provenance => {
+  const { degraded } = found
+  return toProvenance(degraded === undefined ? found : { ...found, degraded: withoutInside(degraded) })
+}
 
 export const toSearchResponse = (outcome: SearchOutcome): SearchResponse => ({
   results: outcome.hits.map(toSearchResult),
-  ...provenance(outcome),
+  ...foundBy(outcome),
   ...(outcome.explain === undefined ? {} : { explain: outcome.explain })
 })
 
 export const toPromptResponse = (outcome: PromptOutcome): PromptResponse => ({
   prompt: outcome.prompt,
   sources: outcome.hits.map(({ document }) => document.source),
-  ...provenance(outcome),
+  ...foundBy(outcome),
   ...(outcome.omitted === 0 ? {} : { omitted: outcome.omitted })
 })
 

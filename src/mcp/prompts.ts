@@ -69,8 +69,8 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     )
     const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
     const also = alsoSearched === undefined ? "" : `\n\n(${alsoSearchedLine(alsoSearched)})`
-    const how = readAsLine(readAs).map((line) => `\n\n(${line})`)
-    return asUser("The question with the passages found for it", [prompt, note, also, ...how].join(""))
+    const how = readAs === undefined ? "" : `\n\n(${readAsLine(readAs)})`
+    return asUser("The question with the passages found for it", [prompt, note, also, how].join(""))
   })
 
 /** How many passages are sampled evenly over each collection; the first few are shown with their text. */

@@ -5,8 +5,7 @@ import { Explanation, SearchExplanation } from "./Explain.ts"
 import { ViaStep } from "./Graph.ts"
 import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
-import { Fusion, Mode } from "./Query.ts"
-import { ReadAs } from "./Reading.ts"
+import { provenance } from "./Provenance.ts"
 
 /** A leg's place for a passage: rank from 1, and the leg's own score. */
 export interface LegPlace {
@@ -85,27 +84,10 @@ export const SearchResult = Schema.Struct({
 }).annotations({ identifier: "SearchResult", description: "A passage found" })
 export type SearchResult = typeof SearchResult.Type
 
-/** Where nothing was found, what about the filter may be why. */
-export const Hint = Schema.String.annotations({ description: "What may be why nothing was found" })
-
-/** Words searched for besides those of the query. */
-export const AlsoSearched = Schema.Array(Schema.String).annotations({
-  description: "Near spellings searched for besides"
-})
-
-/** Whether there is nothing better than weak matches. */
-export const Weak = Schema.Boolean.annotations({ description: "True where no result is likely to answer" })
-
 export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
-  mode: Mode,
-  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
-  also_searched: Schema.optional(AlsoSearched),
-  read_as: Schema.optional(ReadAs),
-  weak: Schema.optional(Weak),
-  hint: Schema.optional(Hint),
+  ...provenance,
   explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
@@ -114,13 +96,7 @@ export const PromptResponse = Schema.Struct({
   prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
   sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
   query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
-  mode: Mode,
-  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
-  degraded: Schema.optional(Schema.String.annotations({ description: "What the search did without, and why" })),
-  also_searched: Schema.optional(AlsoSearched),
-  read_as: Schema.optional(ReadAs),
-  weak: Schema.optional(Weak),
-  hint: Schema.optional(Hint),
+  ...provenance,
   omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type

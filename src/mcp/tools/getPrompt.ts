@@ -1,23 +1,15 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { toProvenance } from "../../model/Provenance.ts"
 import { PromptResponse } from "../../model/SearchResult.ts"
 import { BudgetTooSmall } from "../../Prompt.ts"
-import { Search, shortfall } from "../../Search.ts"
+import { Search } from "../../Search.ts"
 import { bounded, formatPrompt, sourceCharacters } from "../../text/prompt.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
 import { make } from "../Tool.ts"
 import { defaultMaxTokens } from "./budget.ts"
 import { Notice } from "./quoted.ts"
-import {
-  alsoSearchedLine,
-  nothingFound,
-  optional,
-  plural,
-  readAsLine,
-  SearchArguments,
-  told,
-  weakLine
-} from "./request.ts"
+import { emptyHanded, optional, plural, remarksOn, SearchArguments, told } from "./request.ts"
 
 const defaultTopK = 3
 
@@ -41,17 +33,14 @@ export const getPrompt = make({
   defaults: () => ({ top_k: defaultTopK, hybrid: true, max_tokens: defaultMaxTokens }),
   run: ({ maxTokens = defaultMaxTokens, ...request }, settings) =>
     Effect.gen(function* () {
-      const { alsoSearched, degraded, fusion, hint, hits, mode, queryTimeMs, readAs, weak } =
-        yield* (yield* Search).run({
-          ...request,
-          topK: request.topK ?? defaultTopK,
-          hybrid: request.hybrid ?? true
-        })
+      const found = yield* (yield* Search).run({
+        ...request,
+        topK: request.topK ?? defaultTopK,
+        hybrid: request.hybrid ?? true
+      })
+      const { hits, queryTimeMs } = found
       const { count } = yield* (yield* Tokenizer).load
-      const nothing =
-        hits.length === 0
-          ? [`${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`]
-          : []
+      const nothing = hits.length === 0 ? [yield* emptyHanded(request, settings, found)] : []
       const answerWith = (budget: number) => {
         const { included, prompt } = formatPrompt(
           request.query,
@@ -62,10 +51,7 @@ export const getPrompt = make({
         const omitted = hits.length - included
         const notices = [
           ...nothing,
-          ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
-          ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
-          ...readAsLine(readAs),
-          ...weakLine(weak),
+          ...remarksOn(found),
           ...(omitted === 0
             ? []
             : [
@@ -78,13 +64,7 @@ export const getPrompt = make({
             prompt,
             sources: hits.slice(0, included).map(({ document }) => bounded(document.source, sourceCharacters)),
             query_time_ms: queryTimeMs,
-            mode,
-            ...optional("fusion", fusion),
-            ...optional("degraded", degraded),
-            ...optional("also_searched", alsoSearched),
-            ...optional("read_as", readAs),
-            ...optional("weak", weak),
-            ...optional("hint", hint),
+            ...toProvenance(found),
             ...optional("omitted", omitted === 0 ? undefined : omitted),
             ...optional("notice", notices.length === 0 ? undefined : notices.join(" "))
           },

@@ -4,9 +4,10 @@ import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { CollectionName } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
+import type { Found } from "../../model/Provenance.ts"
 import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
 import type { ReadAs } from "../../model/Reading.ts"
-import { asRead } from "../../Search.ts"
+import { asRead, shortfall } from "../../Search.ts"
 import { Store } from "../../Store.ts"
 import { bounded } from "../../text/prompt.ts"
 import type { Settings } from "../Tool.ts"
@@ -114,10 +115,21 @@ export const told = Schema.Unknown.annotations({ jsonSchema: { type: "object" } 
 export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
   `Also searched: ${words.map((word) => bounded(word, 40)).join(", ")}.`
 
-/** A line saying that only weak matches were found. */
-export const weakLine = (weak: boolean | undefined): ReadonlyArray<string> =>
-  weak === true ? ["Weak matches only: none of these is likely to answer."] : []
-
 /** A line saying how a query with quotes, `-word` or `field:value` was read. */
-export const readAsLine = (readAs: ReadAs | undefined): ReadonlyArray<string> =>
-  readAs === undefined ? [] : [`${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())]
+export const readAsLine = (readAs: ReadAs): string =>
+  `${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())
+
+/** What a model is told of a search beside its results, a sentence each. */
+export const remarksOn = (found: Found): ReadonlyArray<string> => {
+  const { alsoSearched, degraded, readAs, weak } = found
+  return [
+    ...(degraded === undefined ? [] : [`Degraded: ${shortfall(found)}.`]),
+    ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
+    ...(readAs === undefined ? [] : [readAsLine(readAs)]),
+    ...(weak === true ? ["Weak matches only: none of these is likely to answer."] : [])
+  ]
+}
+
+/** That nothing was found, and what about the filter may be why. */
+export const emptyHanded = (request: SearchArguments, settings: Settings, { hint }: Found) =>
+  Effect.map(nothingFound(request, settings), (said) => `${said}${hint === undefined ? "" : ` The filter: ${hint}.`}`)

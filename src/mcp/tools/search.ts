@@ -1,23 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { MinRelevance } from "../../model/Query.ts"
+import { toProvenance } from "../../model/Provenance.ts"
 import { type Hit, SearchResponse, SearchResult } from "../../model/SearchResult.ts"
-import { Search, shortfall } from "../../Search.ts"
+import { Search } from "../../Search.ts"
 import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
-import {
-  alsoSearchedLine,
-  described,
-  nothingFound,
-  optional,
-  plural,
-  readAsLine,
-  SearchArguments,
-  told,
-  weakLine
-} from "./request.ts"
+import { described, emptyHanded, optional, plural, remarksOn, SearchArguments, told } from "./request.ts"
 
 const Explained = told.annotations({ description: "Present with explain" })
 
@@ -67,7 +58,7 @@ export const search = make({
         topK: request.topK ?? settings.topK,
         hybrid: request.hybrid ?? true
       })
-      const { alsoSearched, degraded, explain, fusion, hint, hits, mode, queryTimeMs, readAs, weak } = found
+      const { explain, hits, mode, queryTimeMs } = found
       const entries = hits.map((hit, index) =>
         hit.explain === undefined
           ? entry(hit, index + 1)
@@ -76,14 +67,11 @@ export const search = make({
       const results = hits.map(toQuoted)
       const opening =
         hits.length === 0
-          ? `${yield* nothingFound(request, settings)}${hint === undefined ? "" : ` The filter: ${hint}.`}`
+          ? yield* emptyHanded(request, settings, found)
           : `${plural(hits.length, "passage")} for ${JSON.stringify(bounded(request.query, 200))}, best first (${mode} search). ${guard}`
       const notices = [
         opening,
-        ...(degraded === undefined ? [] : [`Degraded: ${shortfall({ degraded, mode })}.`]),
-        ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
-        ...readAsLine(readAs),
-        ...weakLine(weak),
+        ...remarksOn(found),
         ...(explain === undefined ? [] : [`Explain: ${JSON.stringify(explain)}.`])
       ]
       return yield* fitting(
@@ -97,13 +85,7 @@ export const search = make({
               notice: [...notices, ...closing].join(" "),
               results: results.slice(0, shown),
               query_time_ms: queryTimeMs,
-              mode,
-              ...optional("fusion", fusion),
-              ...optional("degraded", degraded),
-              ...optional("also_searched", alsoSearched),
-              ...optional("read_as", readAs),
-              ...optional("weak", weak),
-              ...optional("hint", hint),
+              ...toProvenance(found),
               ...optional("explain", explain),
               ...(left.length === 0 ? {} : { omitted: left.length, left_out: namesOf(left) })
             },
