@@ -57,7 +57,7 @@ const table = [
     places: ["Embedder/"],
     may: ["Embedder.ts", "Embedders.ts", "Config.ts", "packaged/", "runtime/", "vendors/", ...words]
   },
-  { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "vendors/", ...words] },
+  { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "runtime/", "vendors/", ...words] },
   { places: ["Reranker/"], may: ["Reranker.ts", "Config.ts", "vendors/", ...words] },
   { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
   {

@@ -7,15 +7,7 @@ import type { Ranking } from "./Store/port/Ranking.ts"
 import type { Reindexing } from "./Store/port/Reindexing.ts"
 import type { Upkeep } from "./Store/port/Upkeep.ts"
 
-export {
-  CollectionExists,
-  CollectionNotFound,
-  DocumentConflict,
-  DocumentNotFound,
-  EmbedderMismatch,
-  ReindexTakenOver,
-  StoreUnavailable
-} from "./Store/port/errors.ts"
+export * from "./Store/port/errors.ts"
 
 /** All that a store keeps and does; what implements it answers each of the ports. */
 export interface Whole extends Documents, Files, Ranking, Reindexing, Graphs, Upkeep {}

@@ -50,16 +50,8 @@ export { type Hit, SearchResponse, SearchResult, toSearchResult } from "./model/
 export { BudgetTooSmall, Prompt, type PromptOutcome } from "./Prompt.ts"
 export { Reindexer } from "./upkeep/Reindexer.ts"
 export { Search, type SearchOutcome } from "./Search.ts"
-export {
-  CollectionExists,
-  CollectionNotFound,
-  DocumentConflict,
-  DocumentNotFound,
-  EmbedderMismatch,
-  ReindexTakenOver,
-  Store,
-  StoreUnavailable
-} from "./Store.ts"
+export { Store } from "./Store.ts"
+export * from "./Store/port/errors.ts"
 export { type DatabaseOptions, layer as layerSqlite, layerMemory as layerSqliteMemory } from "./Store/Sqlite.ts"
 export { Tokenizer } from "./packaged/Tokenizer.ts"
 export { version } from "./version.ts"

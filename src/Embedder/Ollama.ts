@@ -4,24 +4,12 @@ import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { call, type OllamaError, type OllamaServer, toKeepAlive } from "../vendors/Ollama.ts"
 import { digestOf } from "../vendors/OllamaModels.ts"
-import type { Turns } from "../runtime/Turn.ts"
-import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, Numbers } from "./remote.ts"
+import { makeRemote, Numbers, type ServerOptions } from "./remote.ts"
 import { RequestFailed } from "./requests.ts"
 
-export interface OllamaOptions extends OllamaServer {
-  readonly model: string
+export interface OllamaOptions extends OllamaServer, ServerOptions {
   /** How long the model stays loaded, as Ollama writes it; a number is seconds. */
   readonly keepAlive?: string | undefined
-  /** Narrower vectors than the model's own, where it can. */
-  readonly dimensions?: number | undefined
-  readonly prefixes: Prefixes
-  readonly batchSize: number
-  /** For the requests that may be under way at once. */
-  readonly turns: Turns
-  readonly timeoutMs: number
-  /** As `RemoteOptions` has it. */
-  readonly queryTimeoutMs?: number | undefined
 }
 
 const Embeddings = Schema.Struct({

@@ -5,23 +5,10 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
 import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
-import type { Turns } from "../runtime/Turn.ts"
-import type { Prefixes } from "./prefixes.ts"
-import { makeRemote, Numbers } from "./remote.ts"
+import { makeRemote, Numbers, type ServerOptions } from "./remote.ts"
 import { RequestFailed } from "./requests.ts"
 
-export interface OpenAiOptions extends OpenAiServer {
-  readonly model: string
-  /** Narrower vectors than the model's own, where it can. */
-  readonly dimensions?: number | undefined
-  readonly prefixes: Prefixes
-  readonly batchSize: number
-  /** For the requests that may be under way at once. */
-  readonly turns: Turns
-  readonly timeoutMs: number
-  /** As `RemoteOptions` has it. */
-  readonly queryTimeoutMs?: number | undefined
-}
+export interface OpenAiOptions extends OpenAiServer, ServerOptions {}
 
 const Embeddings = Schema.Struct({
   data: Schema.Array(Schema.Struct({ index: Schema.Int, embedding: Numbers })),

@@ -3,28 +3,22 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
+import { counter, labelling } from "../runtime/metrics.ts"
 
 const seconds = MetricBoundaries.fromIterable([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300])
 
 /** Texts cut to a model's window since the process started. */
-export const truncated = Metric.counter("clew_embedding_truncated_total", {
-  description: "Texts that were longer than the embedding model takes and were cut to its window",
-  incremental: true
-})
-const tokens = Metric.counter("clew_embedding_tokens_total", {
-  description: "Tokens of texts that a server embedded, as it counts them",
-  incremental: true
-})
-const requests = Metric.counter("clew_embedding_requests_total", {
-  description: "Requests to a server that embeds, by how they ended",
-  incremental: true
-})
+export const truncated = counter(
+  "clew_embedding_truncated_total",
+  "Texts that were longer than the embedding model takes and were cut to its window"
+)
+const tokens = counter("clew_embedding_tokens_total", "Tokens of texts that a server embedded, as it counts them")
+const requests = counter("clew_embedding_requests_total", "Requests to a server that embeds, by how they ended")
 const durations = Metric.histogram("clew_embedding_request_duration_seconds", seconds, "Time of a request for vectors")
 
 /** Counts and times the requests to a server; models come from the configuration and from collections. */
 export const measuring = (backend: string, model: string) => {
-  const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>) =>
-    metric.pipe(Metric.tagged("backend", backend), Metric.tagged("model", model))
+  const labelled = labelling(backend, model)
   const timed = labelled(durations)
   const counted = labelled(tokens)
   return <A extends { readonly tokens?: number | undefined }, E, R>(request: Effect.Effect<A, E, R>) =>

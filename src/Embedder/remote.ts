@@ -20,8 +20,8 @@ export const Numbers = Schema.declare(
     Array.isArray(value) && value.length > 0 && value.every((number) => Number.isFinite(number))
 )
 
-export interface RemoteOptions {
-  readonly backend: string
+/** What is asked of a server, whichever it is. */
+export interface ServerOptions {
   readonly model: string
   readonly prefixes: Prefixes
   /** Texts in one request. */
@@ -31,10 +31,14 @@ export interface RemoteOptions {
   readonly timeoutMs: number
   /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
   readonly queryTimeoutMs?: number | undefined
+  /** The width that is asked for, where one is: narrower vectors than the model's own, where it can. */
+  readonly dimensions?: number | undefined
+}
+
+export interface RemoteOptions extends ServerOptions {
+  readonly backend: string
   /** Which weights the model's name stands for, where the server tells. */
   readonly digest?: Effect.Effect<string | undefined> | undefined
-  /** The width that is asked for, where one is. */
-  readonly dimensions?: number | undefined
   /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: RequestsOptions["embed"]
   /** A text that is too long, cut by the server itself; without it, its beginning is sent. */

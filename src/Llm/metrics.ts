@@ -2,29 +2,20 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import type { LlmIdentity, Usage } from "../Llm.ts"
+import { counter, labelling } from "../runtime/metrics.ts"
 
 /** Models take their time: seconds for a word, minutes for an answer. */
 const seconds = MetricBoundaries.fromIterable([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300])
 
-const answers = Metric.counter("clew_llm_answers_total", {
-  description: "Answers that a language model was asked for, by how they ended",
-  incremental: true
-})
-const tokens = Metric.counter("clew_llm_tokens_total", {
-  description: "Tokens of prompts and answers, as the model's server counts them",
-  incremental: true
-})
-const cutPrompts = Metric.counter("clew_llm_prompts_cut_total", {
-  description: "Prompts that a server cut to its window",
-  incremental: true
-})
+const answers = counter("clew_llm_answers_total", "Answers that a language model was asked for, by how they ended")
+const tokens = counter("clew_llm_tokens_total", "Tokens of prompts and answers, as the model's server counts them")
+const cutPrompts = counter("clew_llm_prompts_cut_total", "Prompts that a server cut to its window")
 const durations = Metric.histogram("clew_llm_answer_duration_seconds", seconds, "Time of an answer, to its end")
 const firsts = Metric.histogram("clew_llm_first_token_seconds", seconds, "Time until an answer's first words")
 
 /** Measures a model's answers. A model that a request names counts as "other": callers can make up no series. */
 export const of = ({ backend, model }: LlmIdentity, configured: string) => {
-  const labelled = <Type, In, Out>(metric: Metric.Metric<Type, In, Out>) =>
-    metric.pipe(Metric.tagged("backend", backend), Metric.tagged("model", model === configured ? configured : "other"))
+  const labelled = labelling(backend, model === configured ? configured : "other")
   const counted = (kind: "prompt" | "answer", count = 0) =>
     Metric.incrementBy(Metric.tagged(labelled(tokens), "kind", kind), count)
   return {

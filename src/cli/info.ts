@@ -55,7 +55,7 @@ export const info = define(
             row("Index", shown(cwd, path)),
             row(
               "Size",
-              `${bytesText(stats.databaseBytes)} (keyword index ${bytesText(sizes.postings)}, vector codes ${bytesText(sizes.codes)})`
+              `${bytesText(stats.databaseBytes)} (${sizes.map(({ value, what }) => `${what} ${bytesText(value)}`).join(", ")})`
             ),
             row("Documents", numberText(stats.documents)),
             row("Passages", numberText(stats.passages)),

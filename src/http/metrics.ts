@@ -4,13 +4,12 @@ import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
 import * as Tracer from "effect/Tracer"
 import type { IndexResponse } from "../api/Documents.ts"
+import { counter } from "../runtime/metrics.ts"
 import { IdleSpan, namesOf, ofNames } from "../runtime/tracing.ts"
 
 const seconds = MetricBoundaries.fromIterable([
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 ])
-
-const counter = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 
 /** Coarser, since each bound adds a series per route, method and status class. */
 const answerSeconds = MetricBoundaries.fromIterable([0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])

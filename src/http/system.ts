@@ -81,25 +81,12 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
 
     const stored = Effect.match(store.stats(), {
       onFailure: (): ReadonlyArray<Sample> => [],
-      onSuccess: ({
-        codeBytes = 0,
-        codesLoadedMs = 0,
-        collections,
-        databaseBytes,
-        documents,
-        passages
-      }): ReadonlyArray<Sample> => [
+      onSuccess: ({ collections, databaseBytes, documents, engines, passages }): ReadonlyArray<Sample> => [
         { name: "clew_documents", type: "gauge", help: "Documents in the index", value: documents },
         { name: "clew_passages", type: "gauge", help: "Passages in the index", value: passages },
         { name: "clew_collections", type: "gauge", help: "Collections in the index", value: collections },
         { name: "clew_database_bytes", type: "gauge", help: "Size of the database", value: databaseBytes },
-        { name: "clew_code_bytes", type: "gauge", help: "Vectors' codes in memory", value: codeBytes },
-        {
-          name: "clew_codes_loaded_seconds",
-          type: "gauge",
-          help: "Time spent loading the vectors' codes",
-          value: codesLoadedMs / 1000
-        }
+        ...engines.map(({ name, value, what }): Sample => ({ name: `clew_${name}`, type: "gauge", help: what, value }))
       ]
     })
 

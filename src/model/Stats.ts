@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
-import type { StoreSizes, StoreStats } from "./Stored.ts"
+import type { Figure, StoreStats } from "./Stored.ts"
 import { Watching } from "./Watching.ts"
 
 /** What makes a collection's vectors, as the doors show it. */
@@ -64,16 +64,20 @@ export const Stats = Schema.Struct({
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
 
+/** A store that has no such figure has none of what it is of. */
+const valueOf = (name: string, figures: ReadonlyArray<Figure>): number =>
+  figures.find((figure) => figure.name === name)?.value ?? 0
+
 export const toStats = (
   stats: StoreStats,
-  sizes: StoreSizes,
+  sizes: ReadonlyArray<Figure>,
   process: Pick<Stats, "linkage" | "embedding" | "read_only" | "version" | "uptime_seconds" | "watch">
 ): Stats => ({
   documents: stats.documents,
   chunks: stats.passages,
   collections: stats.collections,
   database_bytes: stats.databaseBytes,
-  posting_bytes: sizes.postings,
-  code_bytes: sizes.codes,
+  posting_bytes: valueOf("posting_bytes", sizes),
+  code_bytes: valueOf("code_bytes", sizes),
   ...process
 })

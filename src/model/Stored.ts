@@ -213,10 +213,17 @@ export interface StoreStats {
   readonly passages: number
   readonly collections: number
   readonly databaseBytes: number
-  /** Bytes of the vectors' codes in this process's memory; the first search that needs them loads them. */
-  readonly codeBytes?: number | undefined
-  /** Milliseconds that loading them has taken. */
-  readonly codesLoadedMs?: number | undefined
+  /** What the store's engines say of themselves in this process. */
+  readonly engines: ReadonlyArray<Figure>
+}
+
+/** A figure of what a store searches with; another store has others, so that doors pass them on by their names. */
+export interface Figure {
+  /** Ends with its unit. */
+  readonly name: string
+  /** What it is of, for people. */
+  readonly what: string
+  readonly value: number
 }
 
 /** Derived data of a collection that are made anew from its texts or vectors, and how far that has come. */
@@ -228,10 +235,4 @@ export interface Rebuild {
   readonly total: number
   /** There are none to answer from meanwhile. */
   readonly missing: boolean
-}
-
-/** Bytes in the database, of all collections. */
-export interface StoreSizes {
-  readonly postings: number
-  readonly codes: number
 }

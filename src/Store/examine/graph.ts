@@ -8,16 +8,10 @@ import { pack, unpack } from "../../text/graph/pack.ts"
 import { fromStored } from "../../text/graph/said.ts"
 import { crcOf } from "../crc.ts"
 import { askedOf } from "../sqlite/graph/answers.ts"
-import { headingOf } from "../sqlite/passage.ts"
+import { textColumns, type TextRow, toGraphRow } from "../sqlite/graph/edges.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
-interface Row {
-  readonly id: number
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string | null
+interface Row extends TextRow {
   readonly mentions: Uint8Array | null
   readonly asked: string | null
   readonly answer: string | null
@@ -48,7 +42,7 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
   let missing = 0
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.mentions, a.asked, a.answer
+      `SELECT ${textColumns}, g.mentions, a.asked, a.answer
        FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
          LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
@@ -57,15 +51,16 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
     const last = rows.at(-1)
     if (last === undefined) break
     after = last.id
-    for (const { answer, asked, id: passage, mentions, ordinal, source, text, ...row } of rows) {
+    for (const { answer, asked, mentions, ...row } of rows) {
+      const { id: passage, ordinal } = row
       if (mentions === null) {
         missing++
         continue
       }
       known++
-      const its = { text, heading: headingOf(row.heading), title: row.title ?? undefined }
+      const its = toGraphRow(row)
       const said = Option.getOrUndefined(Option.flatMap(Option.fromNullable(answer), fromStored))
-      const made = pack(mentionsOf({ ...its, ordinal, said, source: source ?? undefined }))
+      const made = pack(mentionsOf({ ...its, said }))
       if (asked !== null && (said === undefined || asked !== askedOf(its))) other.push(passage)
       else if (Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other.push(passage)
       const edges = new Set(

@@ -9,12 +9,12 @@ import type {
   DocumentRef,
   EmbeddedPassage,
   ExportedDocument,
+  Figure,
   ListedDocument,
   PreparedDocument,
   PutOutcome,
   RecentDocument,
   SampledPassage,
-  StoreSizes,
   StoreStats,
   StoredDocument,
   StoredRef
@@ -122,6 +122,6 @@ export interface Documents {
     source: string
   ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
   readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
-  /** What searching reads, as it is stored; takes milliseconds where there is much. */
-  readonly sizes: () => Effect.Effect<StoreSizes, StoreUnavailable>
+  /** Bytes in the database of what searching reads, of all collections; takes milliseconds where there is much. */
+  readonly sizes: () => Effect.Effect<ReadonlyArray<Figure>, StoreUnavailable>
 }

@@ -106,3 +106,15 @@ export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
       : `Another reindex, to ${describeEmbedder(other)}, took over collection ${collection}; this one, to ${describeEmbedder(wanted)}, stops`
   }
 }
+
+/** All that a store fails with. */
+export const StoreError = Schema.Union(
+  CollectionExists,
+  CollectionNotFound,
+  DocumentConflict,
+  DocumentNotFound,
+  EmbedderMismatch,
+  ReindexTakenOver,
+  StoreUnavailable
+)
+export type StoreError = typeof StoreError.Type

@@ -3,12 +3,11 @@ import * as Effect from "effect/Effect"
 import type { Mask } from "../../model/Mask.ts"
 import type { Demands } from "../../model/Reading.ts"
 import { phraseTest, plainTerms, writes } from "../../text/phrase.ts"
-import { searchedHeading, searchedTitle } from "../../text/naming.ts"
 import { isLoneCharacter } from "../../text/terms/scan.ts"
 import { Cancelled } from "./Cancelled.ts"
 import * as keyword from "./keyword.ts"
-import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
+import { searchedColumns, type SearchedRow, toKeywordRow } from "./searched.ts"
 
 /** Passages that are read for a phrase, the best by its words, so that no phrase takes seconds. */
 const mostRead = 5000
@@ -48,15 +47,6 @@ const held = (sql: SqlClient.SqlClient, collection: number, text: string, field:
     field
   )
 
-interface Row {
-  readonly id: number
-  readonly title: string | null
-  readonly source: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
-}
-
 /** Of passages those a field of which passes, and how many were left unread. */
 const passing = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -76,16 +66,13 @@ const passing = Effect.fnUntraced(function* (
   const bits = new Uint32Array(candidates.length)
   for (let from = 0; from < ids.length; from += page) {
     if (isCancelled()) return yield* Effect.interrupt
-    const rows = yield* sql.unsafe<Row>(
-      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text
+    const rows = yield* sql.unsafe<SearchedRow>(
+      `SELECT ${searchedColumns}
        FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
       [list(ids.slice(from, from + page))]
     )
-    for (const { heading, id, source, table_header, text, title } of rows) {
-      const under = { heading: headingOf(heading), tableHeader: table_header ?? undefined }
-      if (test(text) || test(searchedHeading(under)) || test(searchedTitle(title, source))) {
-        bits[id >>> 5]! |= 1 << (id & 31)
-      }
+    for (const { heading, id, text, title } of rows.map(toKeywordRow)) {
+      if (test(text) || test(heading) || test(title)) bits[id >>> 5]! |= 1 << (id & 31)
     }
   }
   return { bits, unread: count - ids.length }

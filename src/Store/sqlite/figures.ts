@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../../model/Collection.ts"
-import type { StoreSizes, StoreStats } from "../../model/Stored.ts"
+import type { Figure, StoreStats } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import type { Database } from "./Database.ts"
 
@@ -22,17 +22,26 @@ export const stats = Effect.fnUntraced(function* (
     passages: counted.reduce((sum, { passages }) => sum + passages, 0),
     collections: all.length,
     databaseBytes: size?.bytes ?? 0,
-    codeBytes: bytes,
-    codesLoadedMs: loadedMs
+    engines: [
+      { name: "code_bytes", what: "Vectors' codes in memory", value: bytes },
+      {
+        name: "codes_loaded_seconds",
+        what: "Time spent loading the vectors' codes",
+        value: loadedMs / 1000
+      }
+    ]
   } satisfies StoreStats
 })
 
 /** Bytes of what searching reads. */
 export const sizes = (sql: SqlClient.SqlClient) =>
   Effect.map(
-    sql.unsafe<StoreSizes>(
+    sql.unsafe<{ readonly postings: number; readonly codes: number }>(
       `SELECT (SELECT coalesce(sum(length(data)), 0) FROM keyword_postings) AS postings,
               (SELECT coalesce(sum(length(body)), 0) FROM code_blocks) AS codes`
     ),
-    ([found]) => found!
+    ([found]): ReadonlyArray<Figure> => [
+      { name: "posting_bytes", what: "keyword index", value: found!.postings },
+      { name: "code_bytes", what: "vector codes", value: found!.codes }
+    ]
   )

@@ -8,8 +8,8 @@ import * as postings from "../../postings/Postings.ts"
 import type { State } from "../../postings/SegmentStore.ts"
 import * as spelling from "../../postings/spelling.ts"
 import * as verifying from "../../postings/verify.ts"
-import { searchedHeading, searchedTitle } from "../../text/naming.ts"
 import { Cancelled } from "./Cancelled.ts"
+import { searchedColumns, type SearchedRow, toKeywordRow } from "./searched.ts"
 import { segmentsOn } from "./segments.ts"
 import { isPresent } from "./sweep.ts"
 
@@ -73,15 +73,6 @@ export const drop = (sql: SqlClient.SqlClient, collection: number) => segmentsOn
 export const mergeStep = (sql: SqlClient.SqlClient, options?: merging.StepOptions) =>
   merging.mergeStep(segmentsOn(sql), options)
 
-interface Row {
-  readonly id: number
-  readonly title: string | null
-  readonly source: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
-}
-
 /** What disagrees between a collection's postings and its passages, a sentence each; to be run in one snapshot. */
 export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
@@ -91,22 +82,13 @@ export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, col
     passages: counted?.passages,
     after: (passage, most) =>
       Effect.map(
-        sql.unsafe<Row>(
-          `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text
+        sql.unsafe<SearchedRow>(
+          `SELECT ${searchedColumns}
            FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
            WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
           [collection, passage, most]
         ),
-        (rows) =>
-          rows.map(({ heading, id, source, table_header, text, title }) => ({
-            id,
-            title: searchedTitle(title, source),
-            heading: searchedHeading({
-              heading: JSON.parse(heading) as ReadonlyArray<string>,
-              tableHeader: table_header ?? undefined
-            }),
-            text
-          }))
+        (rows) => rows.map(toKeywordRow)
       )
   })
 })

@@ -8,13 +8,14 @@ import { StoreUnavailable } from "../../Store.ts"
 import { inTurns } from "../../runtime/EventLoop.ts"
 import { namesWanted } from "../../runtime/tracing.ts"
 import { arriving, leaving } from "./crossing.ts"
-import type { Call, Failure, Method, Reply } from "./messages.ts"
+import type { StoreError } from "../port/errors.ts"
+import type { Call, Method, Reply } from "./messages.ts"
 import { replay } from "./spans.ts"
 import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
 
 interface Job {
   readonly call: Call
-  readonly reply: Deferred.Deferred<Reply, Failure>
+  readonly reply: Deferred.Deferred<Reply, StoreError>
   /** Its thread ends after it. */
   readonly isLast: boolean
   abandoned: boolean
@@ -29,7 +30,7 @@ export interface PoolOptions {
   readonly eager: boolean
   /** How often a call is made whose thread dies. */
   readonly attempts: number
-  readonly start: Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope>
+  readonly start: Effect.Effect<Thread, ThreadDied | StoreError, Scope.Scope>
   readonly broken: (reason: string) => StoreUnavailable
   /** Whether a call leaves its thread with so much memory that it is ended: idle, it gives none back. None unless given. */
   readonly exhausts?: (method: Method, args: ReadonlyArray<unknown>) => boolean
@@ -38,7 +39,7 @@ export interface PoolOptions {
 const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
 /** Calls the port in another thread. A caller that goes away is free at once, and so is its thread as soon as it can be. */
-export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
+export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 /**
  * Threads that take calls in their order, each the next when it is free. One that has died is replaced when a call needs
@@ -141,7 +142,7 @@ export const make = ({
         }
         const job: Job = {
           call,
-          reply: yield* Deferred.make<Reply, Failure>(),
+          reply: yield* Deferred.make<Reply, StoreError>(),
           isLast: exhausts(method, args),
           abandoned: false,
           thread: undefined

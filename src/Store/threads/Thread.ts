@@ -7,7 +7,8 @@ import { setTimeout } from "node:timers/promises"
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "../../runtime/worker.ts"
 import { held } from "../sqlite/file/RawFile.ts"
-import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
+import { StoreError } from "../port/errors.ts"
+import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
 import { type Limits, limits, standstill } from "./standstill.ts"
 
 /** The thread ended before it had answered: it ran out of memory, or something in it ended it, or it stood still. */
@@ -64,10 +65,10 @@ const utilizationOf = ({ performance }: Worker) => {
   }
 }
 
-const decodeFailure = Schema.decodeSync(Failure)
+const decodeFailure = Schema.decodeSync(StoreError)
 
 /** What came of a call, as the effect it was. */
-export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, Failure> =>
+export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, StoreError> =>
   "value" in outcome
     ? Effect.succeed(outcome.value)
     : "failure" in outcome
@@ -81,7 +82,7 @@ export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, Failure> =
 export const start = (
   data: Omit<ThreadData, "cancelled" | "steps">,
   within: Limits = limits
-): Effect.Effect<Thread, ThreadDied | Failure, Scope.Scope> =>
+): Effect.Effect<Thread, ThreadDied | StoreError, Scope.Scope> =>
   Effect.gen(function* () {
     const cancelled = new Int32Array(new SharedArrayBuffer(4))
     const steps = new Int32Array(new SharedArrayBuffer(4))

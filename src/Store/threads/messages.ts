@@ -1,14 +1,5 @@
-import * as Schema from "effect/Schema"
-import {
-  CollectionExists,
-  CollectionNotFound,
-  DocumentConflict,
-  DocumentNotFound,
-  EmbedderMismatch,
-  ReindexTakenOver,
-  StoreUnavailable,
-  type Whole
-} from "../../Store.ts"
+import type { Whole } from "../../Store.ts"
+import type { StoreError } from "../port/errors.ts"
 import type { DatabaseOptions } from "../sqlite/connect.ts"
 import type { RecordedSpan } from "./spans.ts"
 
@@ -85,22 +76,10 @@ export interface Call {
   readonly spans?: ReadonlySet<string> | undefined
 }
 
-/** Fails as the port does. */
-export const Failure = Schema.Union(
-  CollectionExists,
-  CollectionNotFound,
-  DocumentConflict,
-  DocumentNotFound,
-  EmbedderMismatch,
-  ReindexTakenOver,
-  StoreUnavailable
-)
-export type Failure = typeof Failure.Type
-
 /** What came of a call, or of the start; a failure stands as its schema encodes it. */
 export type Outcome =
   | { readonly value: unknown }
-  | { readonly failure: typeof Failure.Encoded }
+  | { readonly failure: typeof StoreError.Encoded }
   | { readonly defect: string }
 
 export interface Reply {

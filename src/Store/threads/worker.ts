@@ -13,7 +13,8 @@ import { type Stores, whole } from "../../Store.ts"
 import { Cancelled } from "../sqlite/Cancelled.ts"
 import * as Sqlite from "../Sqlite.ts"
 import { arriving, leaving } from "./crossing.ts"
-import { type Call, Failure, type Outcome, type Reply, type ThreadData } from "./messages.ts"
+import { StoreError } from "../port/errors.ts"
+import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
 import { recorder } from "./spans.ts"
 
 const { cancelled, steps, ...options } = workerData as ThreadData
@@ -37,13 +38,13 @@ const attentive: Scheduler.Scheduler = {
   }
 }
 
-const toOutcome = <A>(exit: Exit.Exit<A, Failure>): Outcome =>
+const toOutcome = <A>(exit: Exit.Exit<A, StoreError>): Outcome =>
   Exit.match(exit, {
     onSuccess: (value) => ({ value }),
     onFailure: (cause) => {
       const failure = Cause.failureOption(cause)
       return failure._tag === "Some"
-        ? { failure: Schema.encodeSync(Failure)(failure.value) }
+        ? { failure: Schema.encodeSync(StoreError)(failure.value) }
         : { defect: Cause.pretty(cause) }
     }
   })
@@ -56,7 +57,7 @@ const post = (reply: Reply): void => {
   }
 }
 
-type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Failure>
+type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 const perform = ({ args, id, method, spans: wanted }: Call) =>
   Effect.gen(function* () {

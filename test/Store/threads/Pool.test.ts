@@ -9,7 +9,8 @@ import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { CollectionNotFound, StoreUnavailable } from "../../../src/Store.ts"
-import { type Call, Failure, type Outcome, type Reply } from "../../../src/Store/threads/messages.ts"
+import { StoreError } from "../../../src/Store/port/errors.ts"
+import type { Call, Outcome, Reply } from "../../../src/Store/threads/messages.ts"
 import * as Pool from "../../../src/Store/threads/Pool.ts"
 import { ThreadDied } from "../../../src/Store/threads/Thread.ts"
 import * as Schema from "effect/Schema"
@@ -24,7 +25,7 @@ interface Taken {
 }
 
 /** Threads of our own making, which do as the test says. */
-const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | Failure> = () => Effect.void) => {
+const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | StoreError> = () => Effect.void) => {
   const taken: Array<Taken> = []
   const cancelled: Array<number> = []
   const ended: Array<number> = []
@@ -162,7 +163,7 @@ describe("Pool", () => {
       const failure = new CollectionNotFound({ name: CollectionName.make("gone") })
       const failed = yield* Effect.fork(Effect.flip(rank(pool, "a")))
       yield* settled
-      yield* threads.taken[0]!.answer({ failure: Schema.encodeSync(Failure)(failure) })
+      yield* threads.taken[0]!.answer({ failure: Schema.encodeSync(StoreError)(failure) })
       assert.deepStrictEqual(yield* Fiber.join(failed), failure)
       const died = yield* Effect.fork(Effect.catchAllDefect(rank(pool, "b"), Effect.succeed))
       yield* settled

@@ -4,29 +4,14 @@ import type { GraphUnasked, Said } from "../../../model/Graph.ts"
 import { toStored } from "../../../text/graph/said.ts"
 import { inList, list } from "../rows.ts"
 import * as answers from "./answers.ts"
-import { type GraphRow, insert, remove } from "./edges.ts"
+import { type GraphRow, insert, textColumns, type TextRow, remove, toGraphRow } from "./edges.ts"
 
-interface Row {
-  readonly id: number
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: string
-  readonly title: string | null
-  readonly source: string | null
+interface Row extends TextRow {
   readonly model: string | null
 }
 
-const select = `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, a.model
+const select = `SELECT ${textColumns}, a.model
   FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
-
-const toRow = ({ heading, id, ordinal, source, text, title }: Row): GraphRow => ({
-  id,
-  ordinal,
-  text,
-  heading: JSON.parse(heading) as ReadonlyArray<string>,
-  title: title ?? undefined,
-  source: source ?? undefined
-})
 
 /** Brings passages into the graph once more, with what is said of them now. */
 const again = Effect.fnUntraced(function* (
@@ -57,7 +42,7 @@ export const unasked = Effect.fnUntraced(function* (
     after,
     limit
   ])
-  const rows = seen.filter((row) => row.model !== model).map((row) => ({ row: toRow(row), asked: "" }))
+  const rows = seen.filter((row) => row.model !== model).map((row) => ({ row: toGraphRow(row), asked: "" }))
   for (const one of rows) one.asked = answers.askedOf(one.row)
   const known = yield* answers.to(
     sql,
@@ -102,7 +87,7 @@ export const keepSaid = Effect.fnUntraced(function* (
     collection
   ])
   if (found === undefined) return false
-  const row = toRow(found)
+  const row = toGraphRow(found)
   yield* answers.write(sql, [{ id: passage, asked: answers.askedOf(row), model, answer: toStored(said) }])
   yield* again(sql, collection, [row])
   return true

@@ -5,6 +5,7 @@ import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
 import { relations } from "../../../text/graph/mention.ts"
 import { pack, unpack } from "../../../text/graph/pack.ts"
 import { inList, insertRows, list } from "../rows.ts"
+import { headingOf } from "../passage.ts"
 import * as answers from "./answers.ts"
 
 /** A passage that comes into the graph. */
@@ -12,6 +13,28 @@ export interface GraphRow extends Text {
   readonly id: number
   readonly title: string | undefined
 }
+
+/** What the graph is made from, as the tables hold it. */
+export interface TextRow {
+  readonly id: number
+  readonly ordinal: number
+  readonly text: string
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string | null
+}
+
+/** Its columns, of `passages AS p` and `documents AS d`. */
+export const textColumns = "p.id, p.ordinal, p.text, p.heading, d.title, d.source"
+
+export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRow) => ({
+  id,
+  ordinal,
+  text,
+  heading: headingOf(heading),
+  title: title ?? undefined,
+  source: source ?? undefined
+})
 
 /** Adds passages' mentions, with what a model said of them, or of the same words in `carried`; to be called in the transaction that adds the passages. */
 export const insert = Effect.fnUntraced(function* (
@@ -75,34 +98,15 @@ export const extend = Effect.fnUntraced(function* (
   after: number,
   limit: number
 ) {
-  const rows = yield* sql.unsafe<{
-    readonly id: number
-    readonly ordinal: number
-    readonly text: string
-    readonly heading: string
-    readonly title: string | null
-    readonly source: string | null
-    readonly known: number | null
-  }>(
-    `SELECT p.id, p.ordinal, p.text, p.heading, d.title, d.source, g.passage_id AS known
+  const rows = yield* sql.unsafe<TextRow & { readonly known: number | null }>(
+    `SELECT ${textColumns}, g.passage_id AS known
      FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
        LEFT JOIN graph_passages AS g ON g.passage_id = p.id
      WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
     [collection, after, limit]
   )
   const missing = rows.filter(({ known }) => known === null)
-  yield* insert(
-    sql,
-    collection,
-    missing.map((row) => ({
-      id: row.id,
-      ordinal: row.ordinal,
-      text: row.text,
-      heading: JSON.parse(row.heading) as ReadonlyArray<string>,
-      title: row.title ?? undefined,
-      source: row.source ?? undefined
-    }))
-  )
+  yield* insert(sql, collection, missing.map(toGraphRow))
   // The linkage of a collection is kept for its state.
   if (missing.length > 0) yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
   return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep

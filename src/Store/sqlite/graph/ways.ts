@@ -4,16 +4,11 @@ import type { ViaStep } from "../../../model/Graph.ts"
 import type { Step } from "../../../text/graph/walk.ts"
 import { nameOf } from "./name.ts"
 import { inList, list } from "../rows.ts"
-import { mentionsIn } from "./edges.ts"
+import { mentionsIn, type TextRow } from "./edges.ts"
 
 export type Way = ReadonlyArray<ViaStep>
 
-interface Row {
-  readonly id: number
-  readonly ordinal: number
-  readonly text: string
-  readonly heading: string
-  readonly title: string | null
+interface Row extends TextRow {
   readonly source: string
 }
 

@@ -1,23 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import type { KeywordRow } from "../../../postings/build.ts"
 import { State } from "../../../postings/SegmentStore.ts"
 import { addSegment } from "../keyword.ts"
-import { headingOf } from "../passage.ts"
 import type { Position } from "./position.ts"
-import { searchedHeading, searchedTitle } from "../../../text/naming.ts"
+import { searchedColumns, type SearchedRow, toKeywordRow } from "../searched.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
-
-interface Row {
-  readonly id: number
-  readonly title: string | null
-  readonly source: string | null
-  readonly heading: string
-  readonly table_header: string | null
-  readonly text: string
-}
 
 /**
  * The passages of a collection after one, in order, as their terms are made from. Found by way of their documents, so
@@ -31,8 +20,8 @@ export const rowsAfter = (
   limit: number = most.passages
 ) =>
   Effect.map(
-    sql.unsafe<Row>(
-      `SELECT p.id, d.title, d.source, p.heading, p.table_header, p.text
+    sql.unsafe<SearchedRow>(
+      `SELECT ${searchedColumns}
        FROM documents AS d INDEXED BY documents_passages
        CROSS JOIN passages AS p ON p.id >= max(d.first_passage, ?) AND p.id < d.first_passage + d.passages
        WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
@@ -42,13 +31,7 @@ export const rowsAfter = (
        ORDER BY d.first_passage LIMIT ?`,
       [after + 1, collection, until, collection, after + 1, until, limit]
     ),
-    (rows) =>
-      rows.map(({ heading, id, source, table_header, text, title }): KeywordRow => ({
-        id,
-        title: searchedTitle(title, source),
-        heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
-        text
-      }))
+    (rows) => rows.map(toKeywordRow)
   )
 
 /** Takes away what another rebuild or a merge has made so far. */

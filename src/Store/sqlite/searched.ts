@@ -1,0 +1,24 @@
+import type { KeywordRow } from "../../postings/build.ts"
+import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import { headingOf } from "./passage.ts"
+
+/** What of a passage, and of its document, words are searched in, as the tables hold it. */
+export interface SearchedRow {
+  readonly id: number
+  readonly title: string | null
+  readonly source: string | null
+  readonly heading: string
+  readonly table_header: string | null
+  readonly text: string
+}
+
+/** Its columns, of `passages AS p` and `documents AS d`. */
+export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text"
+
+/** The passage as its terms are made from it. */
+export const toKeywordRow = ({ heading, id, source, table_header, text, title }: SearchedRow): KeywordRow => ({
+  id,
+  title: searchedTitle(title, source),
+  heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
+  text
+})
