@@ -21,7 +21,8 @@ export { layer as layerBuiltin, layerDirectory as layerModel2Vec } from "./Embed
 export { Embedders, layer as layerEmbedders, layerSingle as layerSingleEmbedder } from "./Embedders.ts"
 export type { FileEvent } from "./files/FileEvent.ts"
 export { FileIndexer, type FileRun } from "./files/FileIndexer.ts"
-export { type IndexedDocument, Indexer } from "./Indexer.ts"
+export { Indexer } from "./Indexer.ts"
+export type { IndexedDocument } from "./model/Draft.ts"
 export {
   type FileFormat,
   type LoadedDocument,

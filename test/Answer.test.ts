@@ -88,7 +88,7 @@ const indexed = (texts: ReadonlyArray<string>) =>
       indexer.draft({ content, docId: undefined, source: `${n}.md`, title: undefined, metadata: {} })
     )
     const compared = yield* indexer.compare(defaultCollection, drafts)
-    yield* indexer.put(collection, yield* indexer.prepare(collection, compared))
+    yield* Stream.runDrain(indexer.through(collection)(Stream.make({ compared })))
   })
 
 it.effect("passage n, entry n of the prompt and hit n are the same", () =>

@@ -1,4 +1,4 @@
-import type { IndexedDocument } from "../Indexer.ts"
+import type { IndexedDocument } from "../model/Draft.ts"
 import type { Deleted } from "../model/Stored.ts"
 import type { SkipReason } from "./WalkEvent.ts"
 

@@ -11,10 +11,11 @@ import { gather, repeated } from "./FileIndexer/gather.ts"
 import { loading } from "./FileIndexer/loading.ts"
 import { apart, sorting } from "./FileIndexer/sort.ts"
 import { Reading, type Step, toBatches } from "./FileIndexer/steps.ts"
-import { type Compared, type Draft, type IndexedDocument, Indexer } from "../Indexer.ts"
+import { Indexer } from "../Indexer.ts"
 import { type LoadedDocument, Loader } from "./Loader.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
+import type { Compared, Draft, IndexedDocument } from "../model/Draft.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
 import { pruneAll } from "./Pruner.ts"
 import { Store, type StoreUnavailable } from "../Store.ts"
@@ -37,13 +38,6 @@ export interface FileRun extends WalkOptions {
 }
 
 const isRecord = (draft: Draft): boolean => draft.line !== undefined
-
-const planned = ({ draft, status, stored }: Compared): IndexedDocument => ({
-  docId: Option.match(stored, { onNone: () => draft.derivedId, onSome: (known) => known.docId }),
-  source: draft.source,
-  status,
-  passages: Option.match(stored, { onNone: () => 0, onSome: (known) => known.passages })
-})
 
 const unchanged = ({ docId, passages, source }: DocumentSummary): FileEvent => ({
   _tag: "Indexed",
@@ -144,8 +138,8 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
         })
 
-      /** Reports and leaves drafts whose id their file has had already; makes the others ready. */
-      const prepare = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
+      /** Reports and leaves drafts whose id their file has had already. */
+      const toBatch = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
         const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
         for (const path of away) if (given.has(path)) missing.add(path)
         for (const known of collected) {
@@ -155,7 +149,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           else events.push(...(yield* knownEvents(known)))
         }
         const left = done.filter((file) => file.hasLeftovers(run.prune))
-        const changes =
+        const files =
           run.paths.length === 0
             ? []
             : [
@@ -165,12 +159,10 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         const compared = drafts.length === 0 ? [] : yield* indexer.compare(run.collection, drafts)
         const [fresh, again] = Arr.partition(compared, isRepeated)
         for (const { draft } of again) events.push(repeated(draft))
-        const prepared =
-          collection === undefined ? { batch: fresh, documents: [] } : yield* indexer.prepare(collection, fresh)
-        return { prepared, drafts, events, changes, left }
+        return { compared: fresh, files, drafts, events, left }
       })
 
-      type Ready = Effect.Effect.Success<ReturnType<typeof prepare>>
+      type FileBatch = Effect.Effect.Success<ReturnType<typeof toBatch>>
 
       /** Deletes what files held before and hold no more, and only then counts them as read. */
       const cleanUp = Effect.fnUntraced(function* (files: ReadonlyArray<Reading>) {
@@ -186,19 +178,18 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         return sum
       })
 
-      const keep = Effect.fnUntraced(function* ({ changes, drafts, events, left, prepared }: Ready) {
-        const { batch } = prepared
-        const indexed =
-          collection === undefined || seenBy === undefined
-            ? batch.map(planned)
-            : yield* indexer.put(collection, prepared, { seenBy, files: changes })
+      /** What became of a batch, once it is stored. */
+      const settle = Effect.fnUntraced(function* (
+        { compared, drafts, events, left }: FileBatch,
+        indexed: ReadonlyArray<IndexedDocument>
+      ) {
         for (const { derivedId } of drafts) underWay.delete(derivedId)
         const deleted = yield* cleanUp(left)
         return Chunk.unsafeFromArray<FileEvent>([
           ...indexed.map((document, index): FileEvent => ({
             _tag: "Indexed",
             document,
-            characters: batch[index]!.draft.content.length
+            characters: compared[index]!.draft.content.length
           })),
           ...events,
           ...(deleted.documents === 0 ? [] : [{ _tag: "Pruned", ...deleted } satisfies FileEvent])
@@ -231,10 +222,9 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       return found(met).pipe(
         Stream.aggregate(toBatches),
-        Stream.mapEffect(prepare),
-        // One batch is stored while the next is prepared.
-        Stream.buffer({ capacity: 1 }),
-        Stream.mapEffect(keep),
+        Stream.mapEffect(toBatch),
+        indexer.through(collection, seenBy),
+        Stream.mapEffect(({ batch, indexed }) => settle(batch, indexed)),
         Stream.flattenChunks,
         Stream.concat(run.paths.length === 0 ? Stream.empty : ending)
       )

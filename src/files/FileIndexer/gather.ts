@@ -1,4 +1,4 @@
-import type { Draft } from "../../Indexer.ts"
+import type { Draft } from "../../model/Draft.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileEvent } from "../FileEvent.ts"
 import type { Reading, Step } from "./steps.ts"

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { Draft } from "../../Indexer.ts"
+import type { Draft } from "../../model/Draft.ts"
 import type { Loaded, LoadedDocument, Loader, Unreadable, Unsupported } from "../Loader.ts"
 import type { Group } from "./sort.ts"
 import type { Reading, Step } from "./steps.ts"

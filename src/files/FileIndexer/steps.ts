@@ -1,6 +1,6 @@
 import * as Chunk from "effect/Chunk"
 import * as Sink from "effect/Sink"
-import type { Draft } from "../../Indexer.ts"
+import type { Draft } from "../../model/Draft.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange, FileStamp, KnownFile } from "../../model/File.ts"
 import type { FileEvent } from "../FileEvent.ts"

@@ -1,0 +1,32 @@
+import type * as Option from "effect/Option"
+import type { DocumentId, Format, Metadata } from "./Document.ts"
+import type { Mark } from "./Locator.ts"
+import type { DocumentRef, StoredRef } from "./Stored.ts"
+
+/** A document on its way in. */
+export interface Draft extends DocumentRef {
+  readonly fingerprint: string
+  readonly content: string
+  readonly format: Format
+  readonly title?: string | undefined
+  readonly metadata: Metadata
+  readonly origin?: string | undefined
+  readonly line?: number | undefined
+  /** Where stretches of an extracted text come from. */
+  readonly marks?: ReadonlyArray<Mark> | undefined
+}
+
+/** A draft beside what is stored under its name. */
+export interface Compared {
+  readonly draft: Draft
+  readonly stored: Option.Option<StoredRef>
+  readonly status: "created" | "updated" | "unchanged"
+}
+
+/** What became of a draft. */
+export interface IndexedDocument {
+  readonly docId: DocumentId
+  readonly source: string | undefined
+  readonly status: "created" | "updated" | "unchanged"
+  readonly passages: number
+}
