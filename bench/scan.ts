@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Scanner } from "../src/codes/Scanner.ts"
-import { codesOn } from "../src/Store/sqlite/codes/store.ts"
+import { codesOn } from "../src/Store/sqlite/codes.ts"
 import { connect } from "../src/Store/sqlite/connect.ts"
 import type { Mask } from "../src/model/Mask.ts"
 import { transaction } from "../src/Store/sqlite/transaction.ts"

@@ -65,7 +65,7 @@ const table = [
     may: [
       "Store.ts",
       "upkeep/Examiner.ts",
-      "upkeep/Snapshots.ts",
+      "upkeep/Backups.ts",
       "codes/",
       "postings/",
       "ranking/",
@@ -84,7 +84,7 @@ const table = [
   { places: ["files/FileEvents/"], may: ["files/FileEvents.ts", ...words] },
   { places: ["files/WatchLock/"], may: ["files/WatchLock.ts", "Store.ts", ...words] },
   { places: ["measuring/", "upkeep/"], may: [...useCases, ...rooms, ...words], not: vendors },
-  { places: ["upkeep/Examiner.ts", "upkeep/Snapshots.ts"], may: ["Store.ts", "model/"], not: vendors },
+  { places: ["upkeep/Examiner.ts", "upkeep/Backups.ts"], may: ["Store.ts", "model/"], not: vendors },
 
   // Doors.
   { places: ["api/"], may: [...ports, "model/"], not: vendors },

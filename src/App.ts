@@ -33,11 +33,11 @@ import { Reindexer } from "./upkeep/Reindexer.ts"
 import { Reranker } from "./Reranker.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./measuring/Speed.ts"
-import { engine } from "./Store/engine.ts"
+import { sqliteLoads } from "./Store/sqliteLoads.ts"
 import { glance as readGlance } from "./Store/glance.ts"
 import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
-import * as SqliteSnapshots from "./Store/SqliteSnapshots.ts"
+import * as SqliteBackups from "./Store/SqliteBackups.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 import { Transfer } from "./upkeep/Transfer.ts"
@@ -227,7 +227,7 @@ export const doctor = ({ apiKeys, settings }: Configured) =>
 /** Whether what the program stands on is there: SQLite, and what writes answers. */
 export const foundations = ({ apiKeys, settings }: Configured) =>
   Effect.all([
-    engine,
+    sqliteLoads,
     Effect.flatMap(Config.LlmConfig, (config) =>
       Effect.flatMap(
         Effect.promise(() => import("./Llm/reachable.ts")),
@@ -237,7 +237,7 @@ export const foundations = ({ apiKeys, settings }: Configured) =>
   ]).pipe(Effect.provide(Config.layer({ settings, apiKeys })))
 
 /** Backups of the configured index. */
-export const snapshots = ({ settings }: Configured) => SqliteSnapshots.layer(settings.store.path)
+export const backups = ({ settings }: Configured) => SqliteBackups.layer(settings.store.path)
 /** Whether there is an index where the settings say. */
 export const exists = ({ store: { path } }: Settings) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(path))).pipe(Effect.provide(platform))

@@ -5,7 +5,7 @@ import type { Passage } from "../model/Passage.ts"
 import { type PackedPassages, unpackPassages } from "../model/packedPassages.ts"
 import { packagedTokenizerFile } from "../packaged/Tokenizer.ts"
 import * as Turn from "../runtime/Turn.ts"
-import { startWorker } from "../runtime/worker.ts"
+import { startWorker } from "../runtime/workers.ts"
 import type { Done, Job, NumberedJob, ThreadData } from "./messages.ts"
 
 /** Cuts a document elsewhere. Who stops waiting for it ends it. */

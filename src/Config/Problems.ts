@@ -3,7 +3,7 @@ import * as ParseResult from "effect/ParseResult"
 import type { ConfigProblem } from "./ConfigError.ts"
 import { variables } from "./Env.ts"
 import { findKey, keys, sections } from "./Keys.ts"
-import { nearestKeys, nearestSections, nearestVariables } from "./Nearest.ts"
+import { nearestKeys, nearestSections, nearestVariables } from "./nearestKeys.ts"
 import type { KeyPath } from "./Settings.ts"
 import { describeOrigin, isTable, type Tree } from "./Tree.ts"
 

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
-import type { Demands, ReadAs } from "../model/Reading.ts"
+import type { Demands, ReadAs } from "../model/ReadAs.ts"
 import { RankingStore, Store } from "../Store.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
 

@@ -38,7 +38,7 @@ import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
 import { reopening } from "./sqlite/reopening.ts"
 import * as reindex from "./sqlite/reindex.ts"
-import * as runs from "./sqlite/runs.ts"
+import * as fileRuns from "./sqlite/fileRuns.ts"
 import * as sweep from "./sqlite/sweep.ts"
 
 const make = Effect.gen(function* () {
@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
     }),
 
     beginRun: Effect.fn("Store.beginRun")((name, roots = []) =>
-      write(within(name, ({ id }) => Effect.tap(runs.begin(sql), (run) => files.recordRoots(sql, id, roots, run))))
+      write(within(name, ({ id }) => Effect.tap(fileRuns.begin(sql), (run) => files.recordRoots(sql, id, roots, run))))
     ),
 
     touch: Effect.fn("Store.touch")(function* (name, touched, seenBy, changes = []) {

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
-import { type Snapshot, Snapshots } from "../upkeep/Snapshots.ts"
+import { type Backup, Backups } from "../upkeep/Backups.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { bytesText, count, printResult } from "./output.ts"
@@ -9,17 +9,17 @@ import { Place, shown } from "./place.ts"
 import { UsageError } from "./UsageError.ts"
 
 /** What `backup --json` and `restore --json` print. */
-export const SnapshotReport = Schema.Struct({
+export const BackupReport = Schema.Struct({
   file: Schema.String,
   bytes: Schema.Int,
   collections: Schema.Int,
   documents: Schema.Int,
   chunks: Schema.Int
-}).annotations({ identifier: "SnapshotReport" })
+}).annotations({ identifier: "BackupReport" })
 
-export const reportOf = (file: string, { passages, ...snapshot }: Snapshot) => ({ file, ...snapshot, chunks: passages })
+export const reportOf = (file: string, { passages, ...backup }: Backup) => ({ file, ...backup, chunks: passages })
 
-export const whatIsIn = ({ bytes, documents, passages }: Snapshot): string =>
+export const whatIsIn = ({ bytes, documents, passages }: Backup): string =>
   `${count(documents, "document")}, ${count(passages, "passage")}, ${bytesText(bytes)}`
 
 export const backup = define(
@@ -47,13 +47,13 @@ export const backup = define(
       }
       const { cwd } = yield* Place
       const file = path.resolve(cwd, name)
-      const { snapshots } = yield* Engine
+      const { backups } = yield* Engine
       const made = yield* Effect.provide(
-        Effect.flatMap(Snapshots, ({ backup }) => backup(file)),
-        snapshots
+        Effect.flatMap(Backups, ({ backup }) => backup(file)),
+        backups
       )
       yield* printResult(
-        SnapshotReport,
+        BackupReport,
         reportOf(file, made),
         Effect.succeed(`Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`)
       )

@@ -9,7 +9,7 @@ import type { Doctor } from "../upkeep/Doctor.ts"
 import type { Check } from "../model/Check.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
 import type { Purpose } from "../model/Purpose.ts"
-import type { Snapshots } from "../upkeep/Snapshots.ts"
+import type { Backups } from "../upkeep/Backups.ts"
 import type { StoreUnavailable } from "../Store.ts"
 
 /** Collections, and a sample of sources. */
@@ -36,7 +36,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
       options?: { readonly pooled?: boolean; readonly exact?: boolean; readonly config?: string | undefined }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, without opening it as a store. */
-    readonly snapshots: Layer.Layer<Snapshots, ConfigError>
+    readonly backups: Layer.Layer<Backups, ConfigError>
     /** Checks the index, whatever state it is in. */
     readonly doctor: Layer.Layer<Doctor, ConfigError | StoreUnavailable>
     /** Checks of what the program needs: SQLite, and the model that writes answers. */

@@ -112,8 +112,8 @@ const engine = Layer.effect(
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
       configFile: Effect.map(configured, ({ file }) => file),
-      snapshots: Layer.unwrapEffect(
-        Effect.flatMap(app, ({ snapshots }) => Effect.map(configured, (loaded) => snapshots(loaded)))
+      backups: Layer.unwrapEffect(
+        Effect.flatMap(app, ({ backups }) => Effect.map(configured, (loaded) => backups(loaded)))
       ),
       doctor: Layer.unwrapEffect(
         Effect.gen(function* () {

@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Snapshots } from "../upkeep/Snapshots.ts"
-import { reportOf, SnapshotReport, whatIsIn } from "./backup.ts"
+import { Backups } from "../upkeep/Backups.ts"
+import { reportOf, BackupReport, whatIsIn } from "./backup.ts"
 import { define } from "./command.ts"
 import { confirmed } from "./confirm.ts"
 import { Engine } from "./engine.ts"
@@ -31,11 +31,11 @@ export const restore = define(
         yield* confirmed("clew restore", `Replace ${shown(cwd, store.path)} with ${shown(cwd, file)}?`, flags.yes)
       }
       const put = yield* Effect.provide(
-        Effect.flatMap(Snapshots, ({ restore }) => restore(file)),
-        engine.snapshots
+        Effect.flatMap(Backups, ({ restore }) => restore(file)),
+        engine.backups
       )
       yield* printResult(
-        SnapshotReport,
+        BackupReport,
         reportOf(store.path, put),
         Effect.succeed(`Restored ${shown(cwd, store.path)} from ${shown(cwd, file)}: ${whatIsIn(put)}`)
       )

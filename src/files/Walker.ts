@@ -2,7 +2,7 @@ import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { SkipReason, WalkEvent, WalkOptions } from "./WalkEvent.ts"
 import { events } from "./Walker/events.ts"
-import { whyPassedOver as judged } from "./Walker/judge.ts"
+import { whyPassedOver as judged } from "./Walker/passedOver.ts"
 
 /**
  * The files below the paths given, each once: first the files among the paths, then folder by folder in the order of

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as ClientLog from "./ClientLog.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { lazily } from "./lazily.ts"
+import { lazyLayer } from "./lazyLayer.ts"
 import { check } from "./requests.ts"
 import type { Overview } from "./overview.ts"
 import { type Configured, make, type Use } from "./Server.ts"
@@ -70,7 +70,7 @@ export const serve = <E>(options: {
   return Effect.gen(function* () {
     const stdout = takeStdout()
     yield* logUnhandled()
-    const whole = yield* lazily(options.engine)
+    const whole = yield* lazyLayer(options.engine)
     const use: Use = (effect, writes = false) =>
       Effect.flatMap(writes ? Effect.succeed(true) : options.exists, (exists) =>
         exists ? whole(effect) : Effect.provide(effect, options.empty)

@@ -12,7 +12,7 @@ import type { Fusion, SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
 import { parseJudgements, parseQueries } from "../text/beir.ts"
-import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "../text/metrics.ts"
+import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
 
 /** A folder is no dataset in BEIR layout; the reason says what is wrong where. */
 export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {

@@ -5,7 +5,7 @@ import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
 import { graded, isAbout, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
-import { ndcgAt, recallAt, reciprocalRankAt } from "../text/metrics.ts"
+import { ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
 
 /** The ways to search that are held against judgements; `configured` is as `clew query` searches. */
 export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const

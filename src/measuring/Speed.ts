@@ -10,7 +10,7 @@ import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { mean } from "../text/metrics.ts"
+import { mean } from "../text/evaluation.ts"
 import { queryOf, randomFrom } from "../text/sampling.ts"
 
 /** There is no passage to take queries from. */

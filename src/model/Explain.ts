@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { ReadAs } from "./Reading.ts"
+import { ReadAs } from "./ReadAs.ts"
 
 /** So that an explanation has an end. */
 export const explainedTerms = 32

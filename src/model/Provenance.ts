@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { Fusion, Mode } from "./Query.ts"
-import { ReadAs } from "./Reading.ts"
+import { ReadAs } from "./ReadAs.ts"
 
 /** How passages were found. */
 export interface Found {

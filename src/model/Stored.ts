@@ -5,7 +5,7 @@ import type { RankReport } from "./Explain.ts"
 import type { Filter } from "./Filter.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
-import type { Demands } from "./Reading.ts"
+import type { Demands } from "./ReadAs.ts"
 import type { Hit } from "./SearchResult.ts"
 
 /** How a document is known: by its doc_id, else its source, else the hash of its content. */

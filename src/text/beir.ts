@@ -1,6 +1,6 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import type { Judgements } from "./metrics.ts"
+import type { Judgements } from "./evaluation.ts"
 
 const Query = Schema.parseJson(Schema.Struct({ _id: Schema.String, text: Schema.NonEmptyString }))
 const decodeQuery = Schema.decodeUnknownEither(Query)

@@ -1,4 +1,4 @@
-import { mean } from "./metrics.ts"
+import { mean } from "./evaluation.ts"
 import { randomFrom } from "./sampling.ts"
 
 /** A mean and the bounds between which 95 % of the means of resampled values lie. */

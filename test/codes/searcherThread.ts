@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import { parentPort, workerData } from "node:worker_threads"
 import type { CacheHandle } from "../../src/codes/BlockCache.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
-import { codesOn } from "../../src/Store/sqlite/codes/store.ts"
+import { codesOn } from "../../src/Store/sqlite/codes.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../src/Store/sqlite/transaction.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import { bootstrap } from "../../src/text/bootstrap.ts"
 import { graded, isAbout, parseJudged, questionsOf } from "../../src/text/judged.ts"
-import { ndcgAt } from "../../src/text/metrics.ts"
+import { ndcgAt } from "../../src/text/evaluation.ts"
 
 const judged = (source: string, grade: number, lines?: readonly [number, number]) => ({
   query: "q",

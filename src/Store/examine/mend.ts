@@ -4,7 +4,7 @@ import type { Cure } from "../../upkeep/Examiner.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { codesFrom } from "../../codes/CodeStore.ts"
 import { inList, list } from "../sqlite/rows.ts"
-import type { Migration } from "./records.ts"
+import type { Migration } from "./bookkeeping.ts"
 import { mendRows } from "./rows.ts"
 
 /** Marks derived data as made by no version, so that a rebuild makes them anew. */

@@ -5,7 +5,7 @@ import { State } from "../../postings/SegmentStore.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
 import { leaving } from "../sqlite/sweep.ts"
-import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./records.ts"
+import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./bookkeeping.ts"
 import { counted } from "./structure.ts"
 
 /** Rows whose owner is gone, child before parent; a document is never among them. */

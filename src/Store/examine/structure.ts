@@ -5,7 +5,7 @@ import { State } from "../../postings/SegmentStore.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, salvage, some, warn } from "./finding.ts"
-import { migrations } from "./records.ts"
+import { migrations } from "./bookkeeping.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
 

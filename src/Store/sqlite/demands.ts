@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Mask } from "../../model/Mask.ts"
-import type { Demands } from "../../model/Reading.ts"
+import type { Demands } from "../../model/ReadAs.ts"
 import { phraseTest, plainTerms, writes } from "../../text/phrase.ts"
 import { isLoneCharacter } from "../../text/terms/scan.ts"
 import { Cancelled } from "./Cancelled.ts"

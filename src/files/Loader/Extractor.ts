@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Worker } from "node:worker_threads"
-import { startWorker } from "../../runtime/worker.ts"
+import { startWorker } from "../../runtime/workers.ts"
 import { Unsupported } from "../Loader.ts"
 import type { Source } from "./extract/extract.ts"
 import type { Read } from "./extract/Extracted.ts"

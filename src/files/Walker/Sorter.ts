@@ -5,7 +5,7 @@ import type { SkipReason, WalkEvent, WalkOptions } from "../WalkEvent.ts"
 import { DiskFailure, type Entry, inWords, type Reading } from "./Disk.ts"
 import { type Folder, join, unreadable } from "./folder.ts"
 import { generated } from "./generated.ts"
-import { type Glob, globs } from "./globs.ts"
+import { type Glob, patterns } from "./patterns.ts"
 import type { Root } from "./roots.ts"
 import { enter, verdictOn } from "./scope.ts"
 import { isWithin, type Seen } from "./seen.ts"
@@ -31,8 +31,8 @@ export class Sorter {
     this.#disk = disk
     this.#seen = seen
     this.#links = links
-    this.#include = include.some((pattern) => pattern.trim() !== "") ? globs(include) : undefined
-    this.#exclude = globs(exclude)
+    this.#include = include.some((pattern) => pattern.trim() !== "") ? patterns(include) : undefined
+    this.#exclude = patterns(exclude)
   }
 
   /** The names of a folder, in their order; links are put by. */

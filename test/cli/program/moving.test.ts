@@ -1,7 +1,7 @@
 import * as fs from "node:fs"
 import { gunzipSync } from "node:zlib"
 import { afterEach, assert, beforeEach, it } from "vitest"
-import { SnapshotReport } from "../../../src/cli/backup.ts"
+import { BackupReport } from "../../../src/cli/backup.ts"
 import { TransferReport } from "../../../src/cli/export.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
@@ -63,14 +63,14 @@ it("exports over no file that is no export, such as the index or a note", async 
 
 it("backs up and restores", async () => {
   const before = await answers()
-  const made = await box.json(SnapshotReport, ["backup", "copy.db"])
+  const made = await box.json(BackupReport, ["backup", "copy.db"])
   box.write({ "later.md": "Bees came later to the sea, with honey.\n" })
   assert.strictEqual((await box.run(["index", "later.md", "-q"])).code, 0)
   assert.notDeepEqual(await answers(), before)
   const unasked = await box.run(["restore", "copy.db"])
   assert.strictEqual(unasked.code, 2)
   assert.match(unasked.stderr, /--yes/)
-  const put = await box.json(SnapshotReport, ["restore", "copy.db", "--yes"])
+  const put = await box.json(BackupReport, ["restore", "copy.db", "--yes"])
   assert.strictEqual(put.documents, made.documents)
   assert.deepStrictEqual(await answers(), before)
 })

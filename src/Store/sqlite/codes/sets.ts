@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SetKey } from "../../../codes/CodeStore.ts"
 import { makeHidden } from "../sweep.ts"
-import { codesOn } from "./store.ts"
+import { codesOn } from "../codes.ts"
 
 /** Hands the codes of a generation over to a hidden collection, to be swept. */
 export const move = (sql: SqlClient.SqlClient, { collection, generation }: SetKey, hidden: number) =>

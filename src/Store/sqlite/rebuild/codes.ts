@@ -8,7 +8,7 @@ import { codesFrom } from "../../../codes/CodeStore.ts"
 import { beginEpoch } from "../../../codes/epochs.ts"
 import { append } from "../../../codes/write.ts"
 import * as sets from "../codes/sets.ts"
-import { codesOn, vectorsIn } from "../codes/store.ts"
+import { codesOn, vectorsIn } from "../codes.ts"
 
 /** Rows that a step makes codes of: a few full blocks. */
 const rows = 4 * blockRows

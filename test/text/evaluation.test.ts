@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { mean, ndcgAt, recallAt, reciprocalRankAt } from "../../src/text/metrics.ts"
+import { mean, ndcgAt, recallAt, reciprocalRankAt } from "../../src/text/evaluation.ts"
 
 const judged = new Map([
   ["a", 3],

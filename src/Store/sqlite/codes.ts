@@ -10,12 +10,12 @@ import {
   type CodeStore,
   type SetKey,
   type VectorSource
-} from "../../../codes/CodeStore.ts"
-import { bytesOf } from "../../../codes/encoder.ts"
-import { bodyBytes } from "../../../codes/layout.ts"
-import { damaged, parsed, present } from "../../../model/Damaged.ts"
-import { checked, crcOf } from "../../crc.ts"
-import { inList, insertRows, list } from "../rows.ts"
+} from "../../codes/CodeStore.ts"
+import { bytesOf } from "../../codes/encoder.ts"
+import { bodyBytes } from "../../codes/layout.ts"
+import { damaged, parsed, present } from "../../model/Damaged.ts"
+import { checked, crcOf } from "../crc.ts"
+import { inList, insertRows, list } from "./rows.ts"
 
 export const toVector = (blob: Uint8Array): Float32Array =>
   new Float32Array(blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength))

@@ -7,9 +7,9 @@ import { once } from "node:events"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Snapshots } from "../../../src/upkeep/Snapshots.ts"
+import { Backups } from "../../../src/upkeep/Backups.ts"
 import { Store } from "../../../src/Store.ts"
-import * as SqliteSnapshots from "../../../src/Store/SqliteSnapshots.ts"
+import * as SqliteBackups from "../../../src/Store/SqliteBackups.ts"
 import { inFolder, opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
@@ -22,13 +22,13 @@ const sources = (store: typeof Store.Service) =>
 const place = Effect.gen(function* () {
   const folder = yield* inFolder
   const filename = path.join(folder, "index.db")
-  const snapshots = yield* Effect.provide(Snapshots, SqliteSnapshots.layer(filename))
-  return { folder, filename, target: path.join(folder, "backup.db"), snapshots }
+  const backups = yield* Effect.provide(Backups, SqliteBackups.layer(filename))
+  return { folder, filename, target: path.join(folder, "backup.db"), backups }
 })
 
 it.scoped("backs up while a writer works, and restores to what it was", () =>
   Effect.gen(function* () {
-    const { filename, folder, snapshots, target } = yield* place
+    const { filename, folder, backups, target } = yield* place
     const { close, store } = yield* open(filename)
     yield* store.createCollection(defaultCollection, embedder)
     yield* put(store, "first")
@@ -38,7 +38,7 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
         (n) => Effect.zipRight(put(store, `more ${n}`), Effect.yieldNow())
       )
     )
-    const made = yield* snapshots.backup(target)
+    const made = yield* backups.backup(target)
     yield* Fiber.join(writing)
     assert.strictEqual(fs.statSync(target).mode & 0o777, 0o600)
     assert.deepStrictEqual(
@@ -55,18 +55,18 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
     const used = yield* open(path.join(folder, "used.db"))
     yield* used.store.createCollection(defaultCollection, embedder)
     assert.match(
-      (yield* Effect.flip(snapshots.backup(path.join(folder, "used.db")))).message,
+      (yield* Effect.flip(backups.backup(path.join(folder, "used.db")))).message,
       /is an index that is in use/
     )
     yield* used.close
     fs.rmSync(path.join(folder, "used.db"))
 
     // An older backup is replaced.
-    const again = yield* snapshots.backup(target)
+    const again = yield* backups.backup(target)
     assert.strictEqual(again.documents, 31)
     yield* put(store, "after the backup")
     yield* close
-    assert.strictEqual((yield* snapshots.restore(target)).documents, 31)
+    assert.strictEqual((yield* backups.restore(target)).documents, 31)
     assert.deepStrictEqual(fs.readdirSync(folder).sort(), ["backup.db", "index.db"])
     const restored = yield* open(filename)
     assert.notInclude(yield* sources(restored.store), "after the backup")
@@ -76,11 +76,11 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
 
 it.scoped("restores over what a killed process left, whose WAL is not copied into it", () =>
   Effect.gen(function* () {
-    const { filename, folder, snapshots, target } = yield* place
+    const { filename, folder, backups, target } = yield* place
     const { close, store } = yield* open(filename)
     yield* store.createCollection(defaultCollection, embedder)
     yield* put(store, "first")
-    yield* snapshots.backup(target)
+    yield* backups.backup(target)
     yield* put(store, "second")
     const crashed = path.join(folder, "crashed")
     fs.mkdirSync(crashed)
@@ -90,7 +90,7 @@ it.scoped("restores over what a killed process left, whose WAL is not copied int
     fs.copyFileSync(target, path.join(crashed, "index.db"))
     const refused = yield* Effect.flip(Effect.scoped(open(path.join(crashed, "index.db"))))
     assert.match(refused.message, /does not belong/)
-    const there = yield* Effect.provide(Snapshots, SqliteSnapshots.layer(path.join(crashed, "index.db")))
+    const there = yield* Effect.provide(Backups, SqliteBackups.layer(path.join(crashed, "index.db")))
     yield* there.restore(target)
     assert.deepStrictEqual(fs.readdirSync(crashed), ["index.db"])
     const restored = yield* open(path.join(crashed, "index.db"))
@@ -100,14 +100,14 @@ it.scoped("restores over what a killed process left, whose WAL is not copied int
 
 it.scoped("leaves the index as it was where a restore is refused", () =>
   Effect.gen(function* () {
-    const { filename, folder, snapshots, target } = yield* place
+    const { filename, folder, backups, target } = yield* place
     const { close, store } = yield* open(filename)
     yield* store.createCollection(defaultCollection, embedder)
     for (let n = 0; n < 50; n++) yield* put(store, `document ${n} ${"of many words ".repeat(20)}`)
-    yield* snapshots.backup(target)
+    yield* backups.backup(target)
     yield* close
     const before = fs.readFileSync(filename)
-    const refusal = (file: string) => Effect.map(Effect.flip(snapshots.restore(file)), ({ message }) => message)
+    const refusal = (file: string) => Effect.map(Effect.flip(backups.restore(file)), ({ message }) => message)
 
     const damaged = path.join(folder, "damaged.db")
     const bytes = fs.readFileSync(target)
@@ -124,8 +124,8 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
     assert.match(yield* refusal(path.join(folder, "empty")), /is empty/)
     assert.match(yield* refusal(path.join(folder, "missing")), /There is no backup/)
     assert.match(yield* refusal(filename), /is the index itself/)
-    assert.match((yield* Effect.flip(snapshots.backup(filename))).message, /is the index itself/)
-    assert.match((yield* Effect.flip(snapshots.backup(path.join(folder, "text")))).message, /is no backup of Clew's/)
+    assert.match((yield* Effect.flip(backups.backup(filename))).message, /is the index itself/)
+    assert.match((yield* Effect.flip(backups.backup(path.join(folder, "text")))).message, /is no backup of Clew's/)
 
     // Another process that has it open for writing.
     const other = spawn(process.execPath, [
@@ -142,7 +142,7 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
     const after = fs.readFileSync(filename)
     // But for the journal's mode in the header and its counters.
     assert.deepStrictEqual(after.subarray(4096), before.subarray(4096))
-    assert.strictEqual((yield* snapshots.restore(target)).documents, 50)
+    assert.strictEqual((yield* backups.restore(target)).documents, 50)
     assert.deepStrictEqual(
       fs.readdirSync(folder).filter((name) => name.includes("partial")),
       []

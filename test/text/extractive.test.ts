@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { extract } from "../../src/text/extract.ts"
+import { extract } from "../../src/text/extractive.ts"
 import { hit } from "../hits.ts"
 
 const tides = hit({

@@ -12,7 +12,7 @@ import * as SynchronizedRef from "effect/SynchronizedRef"
  * Builds a layer at first use and keeps it until the scope closes. If building fails, the next use tries again: an
  * index that is missing now may exist at the next call.
  */
-export const lazily = <A, E>(layer: Layer.Layer<A, E>) =>
+export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const built = yield* SynchronizedRef.make(Option.none<Context.Context<A>>())

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import { type Snapshot, SnapshotRefused, Snapshots } from "../upkeep/Snapshots.ts"
+import { type Backup, BackupRefused, Backups } from "../upkeep/Backups.ts"
 import { StoreUnavailable } from "../Store.ts"
 import { client, open } from "./sqlite/connect.ts"
 import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
@@ -15,7 +15,7 @@ import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
 import * as RawFile from "./sqlite/file/RawFile.ts"
 import { isPresent } from "./sqlite/sweep.ts"
 
-const refuse = (reason: string) => Effect.fail(new SnapshotRefused({ reason }))
+const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
 /** Copies a database as one transaction sees it, by SQLite's own backup, a few pages at a time. */
 const copy = (sql: SqliteClient, target: string) =>
@@ -56,7 +56,7 @@ const copyOfBackup = (filename: string, target: string) =>
 const seal = (
   filename: string,
   thorough: boolean
-): Effect.Effect<Snapshot, SnapshotRefused | StoreUnavailable | SqlError> =>
+): Effect.Effect<Backup, BackupRefused | StoreUnavailable | SqlError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const sql = yield* client(filename, false)
@@ -74,7 +74,7 @@ const seal = (
       yield* sql`PRAGMA journal_mode = DELETE`
       const [marked] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'file_mark'")
       if (marked !== undefined) yield* sql.unsafe(markSql.fresh)
-      const [found] = yield* sql.unsafe<Omit<Snapshot, "bytes">>(
+      const [found] = yield* sql.unsafe<Omit<Backup, "bytes">>(
         `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages
          FROM collections WHERE ${isPresent}`
       )
@@ -114,9 +114,9 @@ const backup = (filename: string, target: string) =>
       }
       const made = yield* partial(target)
       yield* copyOfIndex(filename, made)
-      const snapshot = yield* seal(made, false)
+      const backup = yield* seal(made, false)
       yield* trying(target, () => move(made, target))
-      return snapshot
+      return backup
     })
   )
 
@@ -124,7 +124,7 @@ const backup = (filename: string, target: string) =>
  * The only connection to the old index, holding its lock until the scope ends; whoever opens it meanwhile waits, and then
  * finds another file there. Nothing where it is damaged or its WAL is another's: there is nothing to be lost then.
  */
-const holdOld = (filename: string): Effect.Effect<void, SnapshotRefused | StoreUnavailable, Scope.Scope> =>
+const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const stat = yield* trying(filename, () => statOf(filename))
     if (stat === undefined || stat.size === 0n) return
@@ -159,9 +159,9 @@ const restore = (filename: string, source: string) =>
         )
       }
       const made = yield* partial(filename)
-      const snapshot = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, true)).pipe(
+      const backup = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, true)).pipe(
         Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
-        Effect.catchTag("SnapshotRefused", ({ reason }) =>
+        Effect.catchTag("BackupRefused", ({ reason }) =>
           refuse(
             `The backup ${source} is damaged (${reason}) and was not put in place. Take another one, or see by ` +
               `\`clew doctor --db ${source}\` what of it can be mended`
@@ -173,13 +173,13 @@ const restore = (filename: string, source: string) =>
         move(made, filename)
         for (const file of besides(filename)) fs.rmSync(file, { force: true })
       })
-      return snapshot
+      return backup
     })
   )
 
-/** Snapshots of an index in an SQLite file, by its path. */
-export const layer = (filename: string): Layer.Layer<Snapshots> =>
-  Layer.succeed(Snapshots, {
-    backup: Effect.fn("Snapshots.backup")((target) => typed(filename)(backup(filename, target))),
-    restore: Effect.fn("Snapshots.restore")((source) => typed(source)(restore(filename, source)))
+/** Backups of an index in an SQLite file, by its path. */
+export const layer = (filename: string): Layer.Layer<Backups> =>
+  Layer.succeed(Backups, {
+    backup: Effect.fn("Backups.backup")((target) => typed(filename)(backup(filename, target))),
+    restore: Effect.fn("Backups.restore")((source) => typed(source)(restore(filename, source)))
   })

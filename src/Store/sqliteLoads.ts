@@ -11,7 +11,7 @@ const broken = (error: unknown): Check => ({
 })
 
 /** Whether SQLite and its extension load, and in which versions; asked of a database in memory. */
-export const engine: Effect.Effect<Check> = Effect.scoped(
+export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(
   Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
     sql.unsafe<{ readonly sqlite: string; readonly vec: string }>(
       "SELECT sqlite_version() AS sqlite, vec_version() AS vec"

@@ -1,5 +1,5 @@
 import { assert, it } from "vitest"
-import { namesGain, namesIn } from "../../src/text/names.ts"
+import { namesGain, namesIn } from "../../src/text/codeNames.ts"
 
 it("tells names from words", () => {
   assert.deepStrictEqual(namesIn("what does --force-with-lease do, and `core.autocrlf`?"), [

@@ -17,7 +17,7 @@ const glob = (pattern: string): Glob => {
 }
 
 /** Whether any of the patterns matches. */
-export const globs = (patterns: ReadonlyArray<string>): Glob => {
-  const each = patterns.filter((pattern) => pattern.trim() !== "").map(glob)
+export const patterns = (globs: ReadonlyArray<string>): Glob => {
+  const each = globs.filter((pattern) => pattern.trim() !== "").map(glob)
   return (path, name, isFolder) => each.some((matches) => matches(path, name, isFolder))
 }

@@ -4,7 +4,7 @@ import type { SkipReason } from "../WalkEvent.ts"
 import { Disk, type Reading } from "./Disk.ts"
 import { found, scopeAbove } from "./folder.ts"
 import { generated } from "./generated.ts"
-import { globs } from "./globs.ts"
+import { patterns } from "./patterns.ts"
 import { emptyScope, enter, extend, type Scope, verdictOn } from "./scope.ts"
 
 interface Judged {
@@ -25,7 +25,7 @@ export const whyPassedOver = (
   include: ReadonlyArray<string>
 ): ((path: string) => Effect.Effect<SkipReason | undefined>) => {
   const folders = new Map<string, Judged>()
-  const included = globs(include)
+  const included = patterns(include)
 
   const judged = Effect.fnUntraced(function* (disk: Reading, folder: string) {
     const real = yield* Effect.orElseSucceed(disk.real(root), () => root)
