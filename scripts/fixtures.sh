@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../test/fixtures/documents"
 for format in docx odt epub fb2 ipynb; do pandoc sources/guide.md -o "guide.$format"; done
+pandoc -s sources/guide.md -t man -o guide.1
+pandoc -s sources/guide.md -t latex -o guide.tex
 pandoc sources/slides.md -o slides.pptx
 soffice --headless --convert-to xlsx staff.csv
 soffice --headless --convert-to ods staff.csv

@@ -167,13 +167,14 @@ export const show = define(
         const { bold, cyan, dim } = out.colors
         const width = String(end).length
         const rows = text.replace(/\n$/, "").split("\n")
-        // A record is one line of its file, even if its text has line breaks.
-        const isRecord = lines.first === lines.last
-        const body = rows.map((row, at) => {
-          const line = isRecord ? start : start + at
-          const within = passage !== undefined && passage.startLine <= line && line <= passage.endLine
+        let at = lines.startOf(start)
+        const body = rows.map((row) => {
+          const line = lines.knownAt(at)
+          const about = line ?? lines.lineAt(at)
+          at += row.length + 1
+          const within = passage !== undefined && passage.startLine <= about && about <= passage.endLine
           const mark = within ? bold(">") : " "
-          return `${mark} ${dim(String(line).padStart(width))}  ${harmless(row)}`
+          return `${mark} ${dim(String(line ?? "").padStart(width))}  ${harmless(row)}`
         })
         const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
         yield* page([head, "", ...body].join("\n"))

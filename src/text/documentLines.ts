@@ -8,6 +8,8 @@ export interface Lines {
   readonly startOf: (line: number) => number
   /** The line that an offset stands on. */
   readonly lineAt: (offset: number) => number
+  /** The same, where it is known exactly: of a text taken out of a file only where passages begin. */
+  readonly knownAt: (offset: number) => number | undefined
 }
 
 /** Of a text that was taken out of a page or a table: the lines are the file's, known for each passage. */
@@ -15,7 +17,8 @@ const originalLines = (content: string, passages: StoredDocument["passages"]): L
   first: Math.min(...passages.map(({ startLine }) => startLine)),
   last: Math.max(...passages.map(({ endLine }) => endLine)),
   startOf: (line) => passages.find(({ endLine }) => endLine >= line)?.start ?? content.length,
-  lineAt: (offset) => (passages.findLast(({ start }) => start <= offset) ?? passages[0]!).startLine
+  lineAt: (offset) => (passages.findLast(({ start }) => start <= offset) ?? passages[0]!).startLine,
+  knownAt: (offset) => passages.find(({ start }) => start === offset)?.startLine
 })
 
 /**
@@ -46,7 +49,19 @@ export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | 
   if (record !== undefined) {
     if (passages.some(({ startLine }) => startLine !== record.startLine)) return originalLines(content, passages)
     const line = record.startLine
-    return { first: line, last: line, startOf: (asked) => (asked <= line ? 0 : content.length), lineAt: () => line }
+    return {
+      first: line,
+      last: line,
+      startOf: (asked) => (asked <= line ? 0 : content.length),
+      lineAt: () => line,
+      knownAt: () => line
+    }
   }
-  return { first: 1, last: starts.length, startOf: (line) => starts[line - 1] ?? content.length, lineAt: ordinal }
+  return {
+    first: 1,
+    last: starts.length,
+    startOf: (line) => starts[line - 1] ?? content.length,
+    lineAt: ordinal,
+    knownAt: ordinal
+  }
 }

@@ -5,9 +5,10 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { basename, dirname } from "node:path"
 import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
+import { openBytes, tooLarge } from "./bytes.ts"
 import * as Extractor from "./Extractor.ts"
 import { kindOf } from "./kind.ts"
-import { bytesOf, headBytes, pieces, readHead, sizeText } from "./read.ts"
+import { bytesOf, pieces, readHead } from "./read.ts"
 
 export interface Options {
   /** In order of precedence. */
@@ -40,9 +41,6 @@ const reasons: Record<string, string> = {
 const reasonOf = (error: PlatformError): string =>
   (error._tag === "SystemError" ? reasons[error.reason] : undefined) ?? error.description ?? error.message
 
-const tooLarge = (path: string, size: number, limit: number): Unsupported =>
-  new Unsupported({ path, reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})` })
-
 const openFile = Effect.fn("Loader.open")(function* (
   fs: FileSystem.FileSystem,
   path: string,
@@ -66,20 +64,6 @@ const openFile = Effect.fn("Loader.open")(function* (
   const rest = bytesOf(stream, limit, (read) => tooLarge(path, read, limit))
   const bytes = size > limit ? tooLarge(path, size, limit) : head.length === size ? Effect.succeed(head) : rest
   return { path, size, head, kind: yield* kindOf(path, head), bytes, stream } satisfies SourceFile
-})
-
-const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, limit: number) {
-  if (all.length === 0) return yield* new Unsupported({ path, reason: "empty" })
-  const head = all.subarray(0, headBytes)
-  const bytes = all.length > limit ? tooLarge(path, all.length, limit) : Effect.succeed(all)
-  return {
-    path,
-    size: all.length,
-    head,
-    kind: yield* kindOf(path, head),
-    bytes,
-    stream: Stream.make(all)
-  } satisfies SourceFile
 })
 
 const packed = new Set(["application/gzip", "application/zstd"])

@@ -1,12 +1,13 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { extension } from "../../text/format.ts"
-import type { Attachment } from "./extract/Extracted.ts"
+import type { Attachment, Read } from "./extract/Extracted.ts"
 import { mailsOf } from "./extract/mail/mailbox.ts"
 import { toDocument } from "./Extracting.ts"
 import type { Extract } from "./Extractor.ts"
-import { attachmentKind } from "./attachments.ts"
+import { openBytes } from "./bytes.ts"
 
 const isMailbox = ({ head }: SourceFile): boolean => Buffer.from(head.subarray(0, 5)).toString("latin1") === "From "
 
@@ -23,21 +24,40 @@ const accepts = (file: SourceFile): boolean => {
 /** Attachments a mail may have that are looked at. */
 const most = 50
 
-/** Mail: one document a message, and one an attachment that can be read, which is named after it. */
-export const format = (extract: Extract): FileFormat => {
+/** What proves who sent a mail, or is for one program alone. */
+const isPlumbing = ({ name }: Attachment): boolean => /\.(?:asc|sig|p7[cms]|pgp|dat)$/i.test(name)
+
+const attachmentsOf = ({ attachments = [] }: Read): ReadonlyArray<Attachment> =>
+  attachments.filter((attachment) => !isPlumbing(attachment)).slice(0, most)
+
+/** A name without folders. */
+const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 255)
+
+/**
+ * Mail: one document a message, and those of its attachments, which are named after them. What none of the `others`
+ * reads, such as a picture or an attached mail, is left out.
+ */
+export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): FileFormat => {
   const attached = (path: string, record: string | undefined, attachment: Attachment): Stream.Stream<Loaded> =>
     Stream.unwrap(
       Effect.gen(function* () {
-        const kind = yield* attachmentKind(attachment)
-        if (kind === undefined) return Stream.empty
-        const read = yield* extract(path, kind.kind, kind.source)
-        const name = record === undefined ? attachment.name : `${record}/${attachment.name}`
-        return Stream.make<[Loaded]>({ ...toDocument(read), record: name })
-      }).pipe(Effect.catchAll(() => Effect.succeed(Stream.empty)))
-    )
+        const file = yield* openBytes(`${path}/${bare(attachment.name)}`, attachment.bytes, Infinity)
+        const format = yield* Effect.findFirst(others, (other) => other.accepts(file))
+        if (format._tag === "None") return Stream.empty
+        const name = record === undefined ? bare(attachment.name) : `${record}/${bare(attachment.name)}`
+        return Stream.filterMap(format.value.load(file), (loaded) =>
+          loaded._tag === "Rejected"
+            ? Option.none()
+            : Option.some<Loaded>({
+                ...loaded,
+                record: loaded.record === undefined ? name : `${name}/${loaded.record}`
+              })
+        )
+      })
+    ).pipe(Stream.catchAll(() => Stream.empty))
   return {
     name: "mail",
-    version: 2,
+    version: 3,
     accepts: (file) => Effect.sync(() => accepts(file)),
     load: (file) =>
       Stream.unwrap(
@@ -52,7 +72,7 @@ export const format = (extract: Extract): FileFormat => {
                 Effect.map((read) =>
                   Stream.concat(
                     Stream.make<[Loaded]>({ ...toDocument(read), record, line }),
-                    Stream.flatMap(Stream.fromIterable((read.attachments ?? []).slice(0, most)), (attachment) =>
+                    Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) =>
                       attached(file.path, record, attachment)
                     )
                   )

@@ -6,7 +6,6 @@ import { content } from "./content.ts"
 import { decode } from "./decode.ts"
 import type { Extract } from "./Extractor.ts"
 import { asBytes, asText, type Extractable, format, mimes, named } from "./Extracting.ts"
-import * as Mail from "./Mail.ts"
 
 const openXml = (kind: string) => `application/vnd.openxmlformats-officedocument.${kind}`
 const oasis = (kind: string) => `application/vnd.oasis.opendocument.${kind}`
@@ -45,19 +44,26 @@ const isMan = (file: SourceFile): boolean =>
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
 
 const extractables: ReadonlyArray<Extractable> = [
-  { name: "html", kind: "html", version: 2, accepts: isHtml, source: pageText },
-  { name: "pdf", kind: "pdf", version: 2, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
-  { name: "docx", kind: "docx", accepts: mimes(["docx"], openXml("wordprocessingml.document")), source: asBytes },
+  { name: "html", kind: "html", version: 3, accepts: isHtml, source: pageText },
+  { name: "pdf", kind: "pdf", version: 3, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
+  {
+    name: "docx",
+    kind: "docx",
+    version: 2,
+    accepts: mimes(["docx"], openXml("wordprocessingml.document")),
+    source: asBytes
+  },
   {
     name: "opendocument",
     kind: "openDocument",
+    version: 2,
     accepts: mimes(["odt", "odp", "ods"], oasis("text"), oasis("presentation"), oasis("spreadsheet")),
     source: asBytes
   },
   { name: "pptx", kind: "pptx", accepts: mimes(["pptx"], openXml("presentationml.presentation")), source: asBytes },
   { name: "xlsx", kind: "xlsx", accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
-  { name: "epub", kind: "epub", version: 2, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
-  { name: "fictionbook", kind: "fictionBook", accepts: named("fb2"), source: asText },
+  { name: "epub", kind: "epub", version: 3, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
+  { name: "fictionbook", kind: "fictionBook", version: 2, accepts: named("fb2"), source: asText },
   { name: "table", kind: "csv", accepts: isTable, source: asText },
   {
     name: "notebook",
@@ -65,13 +71,11 @@ const extractables: ReadonlyArray<Extractable> = [
     accepts: ({ kind }) => kind._tag === "Other" && kind.mime === "application/x-ipynb+json",
     source: (file) => Effect.map(file.bytes, (bytes) => decode(bytes, "utf-8"))
   },
-  { name: "latex", kind: "latex", accepts: isLatex, source: asText },
-  { name: "man", kind: "man", accepts: isMan, source: asText },
+  { name: "latex", kind: "latex", version: 2, accepts: isLatex, source: asText },
+  { name: "man", kind: "man", version: 2, accepts: isMan, source: asText },
   { name: "subtitles", kind: "subtitles", accepts: named("srt", "vtt"), source: asText }
 ]
 
 /** Formats that are not read as they are written; a worker takes their text out. */
-export const formats = (extract: Extract): ReadonlyArray<FileFormat> => [
-  ...extractables.map((each) => format(extract, each)),
-  Mail.format(extract)
-]
+export const formats = (extract: Extract): ReadonlyArray<FileFormat> =>
+  extractables.map((each) => format(extract, each))

@@ -345,6 +345,31 @@ describe("documents", () => {
     })
   )
 
+  it.effect("what a mail carries is read as files of its kind are, but for signatures", () =>
+    Effect.gen(function* () {
+      const part = (name: string, type: string, body: string) =>
+        `--b\r\nContent-Type: ${type}; name="${name}"\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${body}\r\n`
+      const source =
+        "From: ada@example.org\r\nSubject: Notes\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" +
+        "--b\r\nContent-Type: text/plain\r\n\r\nSee what is attached.\r\n" +
+        part("../notes.md", "text/markdown", "# Swarms\n\nOne in the belfry.") +
+        part("hives.jsonl", "application/json", '{"_id":"h1","text":"A hive by the quarry."}') +
+        part("signature.asc", "application/pgp-signature", "-----BEGIN PGP SIGNATURE-----") +
+        part("tide.txt", "text/plain", "High water at noon.") +
+        "--b--\r\n"
+      const loaded = yield* load("notes.eml", strToU8(source))
+      assert.deepStrictEqual(
+        loaded.map((each) => (each._tag === "Loaded" ? [each.record, each.format] : each.reason)),
+        [
+          [undefined, "markdown"],
+          ["notes.md", "markdown"],
+          ["hives.jsonl/h1", "text"],
+          ["tide.txt", "text"]
+        ]
+      )
+    })
+  )
+
   it.effect("a mailbox: a document a mail, with the line it begins on", () =>
     Effect.gen(function* () {
       const loaded = yield* load("list.mbox")

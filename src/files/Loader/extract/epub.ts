@@ -84,28 +84,3 @@ export const epub = (bytes: Uint8Array): Extracted => {
     marks: writer.marks
   }
 }
-
-/** A FictionBook: its sections with their titles. */
-export const fictionBook = (text: string): Extracted => {
-  const book = xml(text)
-  const writer = new MarkdownWriter()
-  const walk = (element: XmlElement, level: number): void => {
-    for (const part of childrenOf(element)) {
-      if (part.name === "section" || part.name === "body") walk(part, part.name === "section" ? level + 1 : level)
-      else if (part.name === "title" || part.name === "subtitle") writer.heading(level, textIn(part))
-      else if (part.name === "p" || part.name === "v") writer.paragraph(textIn(part))
-      else if (["poem", "stanza", "cite", "epigraph", "annotation"].includes(part.name)) walk(part, level)
-    }
-  }
-  for (const body of childrenOf(book).filter(({ name }) => name === "body")) walk(body, 1)
-  const info = child(child(book, "description"), "title-info")
-  const title = textIn(child(info, "book-title")).trim()
-  const names = childrenOf(child(info, "author")).filter(({ name }) => name.endsWith("-name"))
-  const author = names.map((name) => textIn(name).trim()).join(" ")
-  return {
-    text: writer.text,
-    title: title === "" ? undefined : title,
-    metadata: author === "" ? {} : { author },
-    marks: []
-  }
-}

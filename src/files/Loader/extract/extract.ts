@@ -16,7 +16,7 @@ const readers: Record<Kind, (source: Source) => Promise<Read>> = {
   pptx: async (source) => (await import("./office/pptx.ts")).pptx(bytes(source)),
   xlsx: async (source) => (await import("./office/xlsx.ts")).xlsx(bytes(source)),
   epub: async (source) => (await import("./epub.ts")).epub(bytes(source)),
-  fictionBook: async (source) => (await import("./epub.ts")).fictionBook(text(source)),
+  fictionBook: async (source) => (await import("./fictionBook.ts")).fictionBook(text(source)),
   csv: async (source) => (await import("./csv.ts")).csv(text(source)),
   notebook: async (source) => (await import("./notebook.ts")).notebook(text(source)),
   subtitles: async (source) => (await import("./subtitles.ts")).subtitles(text(source)),

@@ -1,5 +1,16 @@
 import type { Extracted } from "./Extracted.ts"
-import { accented, characterOf, formulas, levels, lists, raw, silentArguments, tables, unread } from "./latex/words.ts"
+import {
+  accented,
+  characterOf,
+  formulas,
+  levels,
+  lists,
+  raw,
+  silentArguments,
+  tables,
+  unhighlighted,
+  unread
+} from "./latex/words.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 
 /** Longest argument of a command, and environment that is taken as a whole, in characters. */
@@ -184,6 +195,7 @@ class Scanner {
       }
       return
     }
+    if (name === "def" || name === "let") return this.definition()
     if (name === "par") return this.flush()
     const character = characterOf(name)
     if (character !== undefined) {
@@ -196,6 +208,17 @@ class Scanner {
     // What a command of the writer's own says stands in its braces.
     if (this.source[this.at] === "[") this.argument("[", "]")
     if (this.source[this.at] === " ") this.at++
+  }
+
+  /** A macro of the writer's own, from its name to what it stands for. */
+  private definition(): void {
+    const given = this.source.slice(this.at, this.at + 300)
+    const name = /^ {0,9}\\[a-zA-Z@]{1,60}/.exec(given)?.[0]
+    if (name === undefined) return
+    const rest = given.slice(name.length)
+    const stands = /^ {0,9}=? {0,9}\\[a-zA-Z@]{1,60}/.exec(rest) ?? /^[^{}\\\n]{0,80}(?=\{)/.exec(rest)
+    this.skip(this.at + name.length + (stands?.[0].length ?? 0))
+    if (this.source[this.at] === "{") this.argument()
   }
 
   private sign(sign: string): void {
@@ -254,7 +277,8 @@ class Scanner {
     const body = this.source.slice(this.at, end)
     this.skip(end + name.length + 6)
     this.writer.at({ line: from })
-    if (raw.has(name)) this.writer.code(body.replace(/^(?:[ \t]*[[{][^\]}\n]{0,500}[\]}])*[ \t]*\n/, ""))
+    const read = (code: string) => (name === "Highlighting" ? unhighlighted(code) : code)
+    if (raw.has(name)) this.writer.code(read(body).replace(/^(?:[ \t]*[[{][^\]}\n]{0,500}[\]}])*[ \t]*\n/, ""))
     else if (formulas.has(name)) this.writer.code(body.replaceAll(/\\label\{[^{}]{0,200}\}/g, ""), "latex")
     else if (tables.has(name)) this.table(body)
   }

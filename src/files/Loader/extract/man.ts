@@ -22,6 +22,10 @@ class Manual {
   /** What the next line of words is: the term of an item, or a heading. */
   private awaited: "term" | number | undefined
   private term: string | undefined
+  /** A bullet or a number, where that is all an item begins with. */
+  private marker: string | undefined
+  /** Lists within lists: what RS sets in below an item. */
+  private depth = 0
   private first = true
   private start = 1
 
@@ -62,7 +66,7 @@ class Manual {
       this.awaited = undefined
       return this.heading(level, words, number)
     }
-    if (this.words.length === 0 && this.term === undefined) this.start = number
+    if (this.words.length === 0 && this.term === undefined && this.marker === undefined) this.start = number
     this.words.push(words)
   }
 
@@ -72,15 +76,20 @@ class Manual {
     if (level === 1) this.title ??= words.trim()
     this.writer.heading(level, words)
     this.first = true
+    this.depth = 0
   }
 
   private flush(): void {
     const text = this.words.join(" ")
     this.words = []
     this.writer.at({ line: this.start })
-    if (this.term !== undefined) {
-      this.writer.item(text === "" ? this.term : `${this.term}\n${text}`, 0, "-", this.first)
-      this.term = undefined
+    const { marker, term } = this
+    this.term = this.marker = undefined
+    if (term !== undefined) {
+      this.writer.item(text === "" ? term : `${term}\n${text}`, this.depth, "-", this.first)
+      this.first = false
+    } else if (marker !== undefined && text !== "") {
+      this.writer.item(text, this.depth, marker, this.first)
       this.first = false
     } else if (text !== "") {
       this.writer.paragraph(text)
@@ -122,13 +131,22 @@ class Manual {
       this.awaited = "term"
     } else if (name === "IP") {
       this.flush()
-      const [term = ""] = argumentsOf(rest).map(plain)
-      this.term = /^[•·*o-]?$/.test(term.trim()) ? undefined : term.trim()
+      const term = (argumentsOf(rest).map(plain)[0] ?? "").trim()
+      const count = /^\(?(\d{1,3})[.)]$/.exec(term)?.[1]
+      if (count !== undefined) this.marker = `${count}.`
+      else if (/^[•·*o–-]$/.test(term)) this.marker = "-"
+      else if (term !== "") this.term = term
       this.start = number
     } else if (name === "It") {
       this.flush()
       this.term = spoken(argumentsOf(rest), this.name)
       this.start = number
+    } else if (name === "RS") {
+      this.flush()
+      if (!this.first) this.depth = Math.min(8, this.depth + 1)
+    } else if (name === "RE") {
+      this.flush()
+      this.depth = Math.max(0, this.depth - 1)
     } else if (paragraphs.has(name)) this.flush()
     else if (name === "Nm" && rest !== "" && this.name === "") {
       this.name = plain(argumentsOf(rest)[0] ?? "")
@@ -145,14 +163,37 @@ class Manual {
     const inner = lines.slice(at + 1, end)
     const tab = /tab\s*\((.)\)/.exec(inner[0] ?? "")?.[1] ?? "\t"
     const body = inner.findIndex((line) => line.trimEnd().endsWith("."))
-    const rows = inner
-      .slice(body + 1)
+    const rows = withBlocks(inner.slice(body + 1), tab)
       .filter((line) => !/^(?:[.'_=]|T[{}])/.test(line) && line.trim() !== "")
       .map((line) => line.split(tab).map((cell) => plain(cell)))
     this.writer.at({ line: at + 1 })
     this.writer.table(rows)
     return end
   }
+}
+
+/** Rows on one line each, also where a cell is a block of text: from `T{` at a line's end to `T}` at another's start. */
+const withBlocks = (lines: ReadonlyArray<string>, tab: string): ReadonlyArray<string> => {
+  const rows: Array<string> = []
+  let block: Array<string> | undefined
+  let row = ""
+  for (const line of lines) {
+    const closed = block !== undefined && line.startsWith("T}")
+    if (block !== undefined && !closed) {
+      if (!/^[.']/.test(line)) block.push(line.replaceAll(tab, " "))
+      continue
+    }
+    row += closed ? block!.join(" ") + line.slice(2) : line
+    block = undefined
+    if (row.endsWith("T{") && (row.length === 2 || row.at(-3) === tab)) {
+      row = row.slice(0, -2)
+      block = []
+      continue
+    }
+    rows.push(row)
+    row = ""
+  }
+  return rows
 }
 
 const skip = (lines: ReadonlyArray<string>, at: number, end: RegExp): number => {

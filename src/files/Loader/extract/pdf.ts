@@ -22,9 +22,11 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
   const often = Math.max(2, Math.min(4, pages.length * 0.3))
   const isNumber = ({ text }: Line): boolean => /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(text)
   return (line: Line, height: number, lines: ReadonlyArray<Line>): boolean => {
-    const lowest = () => lines.reduce((most, { y }) => Math.max(most, y), 0)
-    // Below all else, a page's number may stand further in.
-    if (isNumber(line) && line.y > height * (1 - 1.5 * margin) && line.y === lowest()) return true
+    // Below all else and apart from it, a page's number may stand further in.
+    const isApart = () => lines.every((other) => other === line || other.y < line.y - line.size * 1.8)
+    const isBelow = () => lines.every((other) => other.y <= line.y)
+    if (isNumber(line) && line.y > height * (1 - 1.5 * margin) && isBelow()) return true
+    if (isNumber(line) && line.y > height * (1 - 2.5 * margin) && isApart()) return true
     if (!atEdge(line, height)) return false
     const times = counts.get(shape(line)) ?? 0
     const isNumbered = () =>

@@ -104,6 +104,7 @@ class Renderer {
         continue
       }
       writer.at({ line: lineOf(item) })
+      number = Number(attribute(item, "value") ?? number) || number
       const inner = item.childNodes.filter((node) => isBlock(node) && !isParagraph(node))
       const words = item.childNodes.filter((node) => !inner.includes(node))
       const text = words

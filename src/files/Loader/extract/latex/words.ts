@@ -172,7 +172,28 @@ export const levels: Readonly<Record<string, number>> = {
   subparagraph: 6
 }
 
-export const raw = new Set(["verbatim", "verbatim*", "Verbatim", "lstlisting", "minted", "alltt", "code", "lcode"])
+export const raw = new Set([
+  "verbatim",
+  "verbatim*",
+  "Verbatim",
+  "lstlisting",
+  "minted",
+  "alltt",
+  "code",
+  "lcode",
+  "Highlighting"
+])
+
+/** Code that a highlighter has marked up, as it is read. */
+export const unhighlighted = (code: string): string =>
+  code
+    .replace(/\\[A-Za-z]{1,30}Tok\{((?:[^{}\\]|\\.){0,1000})\}/g, "$1")
+    .replaceAll("\\textbackslash{}", "\\")
+    .replace(
+      /\\text(?:greater|less|asciitilde|asciicircum|quotesingle|bar|underscore)\{\}/g,
+      (name) => characterOf(name.slice(1, -2)) ?? "'"
+    )
+    .replace(/\\([{}$&#_%])/g, "$1")
 export const unread = new Set(["comment", "tikzpicture", "picture", "pspicture", "filecontents", "filecontents*"])
 export const formulas = new Set(
   "equation align gather displaymath math eqnarray multline alignat flalign dmath"

@@ -55,8 +55,19 @@ const numbered = (numbering: XmlElement | undefined) => {
   }
 }
 
+/** Numbers notes in the order in which the text refers to them, as a reader sees them; footnotes and endnotes count apart in the file. */
+class Notes {
+  readonly ids: Array<string> = []
+
+  numberOf(kind: string, id: string): number {
+    const key = `${kind}/${id}`
+    const at = this.ids.indexOf(key)
+    return at < 0 ? this.ids.push(key) : at + 1
+  }
+}
+
 /** What a run says: deleted text is not accepted text, and a field's instruction is not shown. */
-const runText = (element: XmlElement): string => {
+const runText = (element: XmlElement, notes: Notes): string => {
   switch (element.name) {
     case "w:t":
       return textIn(element)
@@ -68,8 +79,9 @@ const runText = (element: XmlElement): string => {
     case "w:noBreakHyphen":
       return "-"
     case "w:footnoteReference":
+      return `[^${notes.numberOf("w:footnote", element.attributes["w:id"] ?? "")}]`
     case "w:endnoteReference":
-      return `[^${element.attributes["w:id"] ?? ""}]`
+      return `[^${notes.numberOf("w:endnote", element.attributes["w:id"] ?? "")}]`
     case "w:del":
     case "w:moveFrom":
     case "w:instrText":
@@ -78,15 +90,30 @@ const runText = (element: XmlElement): string => {
     case "mc:Fallback":
       return ""
     default:
-      return childrenOf(element).map(runText).join("")
+      return childrenOf(element)
+        .map((inner) => runText(inner, notes))
+        .join("")
   }
 }
 
-const notes = (part: XmlElement | undefined, name: string): ReadonlyArray<readonly [id: string, text: string]> =>
-  all(part, name)
-    .filter((note) => !["separator", "continuationSeparator"].includes(note.attributes["w:type"] ?? ""))
-    .map((note) => [note.attributes["w:id"] ?? "", runText(note).trim()] as const)
-    .filter(([, text]) => text !== "")
+/** The notes that the text refers to, in that order. */
+const writeNotes = (
+  writer: MarkdownWriter,
+  notes: Notes,
+  parts: Readonly<Record<string, XmlElement | undefined>>
+): void => {
+  const texts = new Map<string, string>(
+    Object.entries(parts).flatMap(([name, part]) =>
+      all(part, name).map(
+        (note) => [`${name}/${note.attributes["w:id"] ?? ""}`, runText(note, new Notes()).trim()] as const
+      )
+    )
+  )
+  notes.ids.forEach((id, index) => {
+    const text = texts.get(id) ?? ""
+    if (text !== "") writer.paragraph(`[^${index + 1}]: ${text}`)
+  })
+}
 
 /** A Word document: headings, lists, tables, footnotes, tracked changes accepted; headers and footers left out. */
 export const docx = (bytes: Uint8Array): Extracted => {
@@ -100,6 +127,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const isCode = codeStyles(part("word/styles.xml"))
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
+  const notes = new Notes()
   let inList = false
   const counters: Array<number> = []
   /** Lines of code that stand one below the other. */
@@ -110,7 +138,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   }
 
   const paragraph = (element: XmlElement): void => {
-    const text = runText(element)
+    const text = runText(element, notes)
     const properties = child(element, "w:pPr")
     const style = value(child(properties, "w:pStyle"))
     if (style !== undefined && isCode.has(style)) {
@@ -151,7 +179,13 @@ export const docx = (bytes: Uint8Array): Extracted => {
           childrenOf(element)
             .filter(({ name }) => name === "w:tr")
             .map((row) =>
-              childrenOf(row).flatMap((cell) => (cell.name === "w:tc" ? [all(cell, "w:p").map(runText).join(" ")] : []))
+              childrenOf(row)
+                .filter(({ name }) => name === "w:tc")
+                .map((cell) =>
+                  all(cell, "w:p")
+                    .map((inner) => runText(inner, notes))
+                    .join(" ")
+                )
             )
         )
       case "w:sectPr":
@@ -163,12 +197,10 @@ export const docx = (bytes: Uint8Array): Extracted => {
   }
   block(document)
   flushCode()
-  for (const [id, text] of [
-    ...notes(part("word/footnotes.xml"), "w:footnote"),
-    ...notes(part("word/endnotes.xml"), "w:endnote")
-  ]) {
-    writer.paragraph(`[^${id}]: ${text}`)
-  }
+  writeNotes(writer, notes, {
+    "w:footnote": part("word/footnotes.xml"),
+    "w:endnote": part("word/endnotes.xml")
+  })
   return { text: writer.text, marks: [], ...coreOf(part("docProps/core.xml")) }
 }
 

@@ -70,23 +70,52 @@ const cellsOf = (row: XmlElement): ReadonlyArray<string> =>
       return Array.from({ length: Math.min(repeated, text === "" ? mostRepeats : 50) }, () => text)
     })
 
-/** Names of styles of code, and of those that are made from them. */
-const codeStyles = (content: XmlElement): ReadonlySet<string> => {
-  const own = /^(?:Preformatted_20_Text|Source_20_Code|Source_20_Text)$/
-  return new Set(
+/** Names of styles, and of those that are made from them. */
+const stylesFrom = (content: XmlElement, ...names: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(
     all(child(content, "office:automatic-styles"), "style:style")
-      .filter(({ attributes }) => own.test(attributes["style:parent-style-name"] ?? ""))
+      .filter(({ attributes }) => names.includes(attributes["style:parent-style-name"] ?? ""))
       .map(({ attributes }) => attributes["style:name"] ?? "")
-      .concat(["Preformatted_20_Text", "Source_20_Code", "Source_20_Text"])
+      .concat(names)
   )
+
+/** What a document's styles say of its paragraphs and lists. */
+interface Styles {
+  readonly code: ReadonlySet<string>
+  readonly title: ReadonlySet<string>
+  /** Styles and levels of lists whose items are numbered, as `L1/2`, with their first number. */
+  readonly numbered: ReadonlyMap<string, number>
 }
+
+const stylesOf = (content: XmlElement, styles: XmlElement | undefined): Styles => ({
+  code: stylesFrom(content, "Preformatted_20_Text", "Source_20_Code", "Source_20_Text"),
+  title: stylesFrom(content, "Title"),
+  numbered: new Map(
+    [content, styles].flatMap((part) =>
+      all(part, "text:list-style").flatMap((style) =>
+        childrenOf(style)
+          .filter(
+            ({ attributes, name }) =>
+              name === "text:list-level-style-number" && (attributes["style:num-format"] ?? "1") !== ""
+          )
+          .map(
+            ({ attributes }) =>
+              [
+                `${style.attributes["style:name"]}/${attributes["text:level"]}`,
+                Number(attributes["text:start-value"] ?? 1) || 1
+              ] as const
+          )
+      )
+    )
+  )
+})
 
 class Reader {
   private code: Array<string> = []
-  private readonly codeStyles: ReadonlySet<string>
+  private readonly styles: Styles
 
-  constructor(codeStyles: ReadonlySet<string>) {
-    this.codeStyles = codeStyles
+  constructor(styles: Styles) {
+    this.styles = styles
   }
 
   readonly writer = new MarkdownWriter()
@@ -102,7 +131,7 @@ class Reader {
   }
 
   block(element: XmlElement, lists: number): void {
-    if (element.name === "text:p" && this.codeStyles.has(element.attributes["text:style-name"] ?? "")) {
+    if (element.name === "text:p" && this.styles.code.has(element.attributes["text:style-name"] ?? "")) {
       this.code.push(inline(element, this.notes))
       return
     }
@@ -114,7 +143,9 @@ class Reader {
           inline(element, this.notes)
         )
       case "text:p":
-        return this.writer.paragraph(inline(element, this.notes))
+        return this.styles.title.has(element.attributes["text:style-name"] ?? "")
+          ? this.writer.heading(1, inline(element, this.notes))
+          : this.writer.paragraph(inline(element, this.notes))
       case "text:list":
         return this.list(element, lists)
       case "table:table":
@@ -128,17 +159,30 @@ class Reader {
     }
   }
 
-  private list(list: XmlElement, lists: number): void {
+  /** The number that the next item of a level has, for lists that go on with one before them. */
+  private readonly counts: Array<number> = []
+
+  private list(list: XmlElement, lists: number, outer?: string): void {
+    // A list within a list has its style, unless it names one.
+    const style = list.attributes["text:style-name"] ?? outer
+    const from = this.styles.numbered.get(`${style}/${lists + 1}`)
+    const goesOn = list.attributes["text:continue-numbering"] === "true" || "text:continue-list" in list.attributes
+    let number = (goesOn ? this.counts[lists] : undefined) ?? from ?? 1
     let first = lists === 0
     for (const item of childrenOf(list)) {
       if (item.name !== "text:list-item" && item.name !== "text:list-header") continue
+      number = Number(item.attributes["text:start-value"] ?? number) || number
+      let isMarked = false
       for (const part of childrenOf(item)) {
-        if (part.name === "text:list") this.list(part, lists + 1)
+        if (part.name === "text:list") this.list(part, lists + 1, style)
         else if (part.name === "text:p" || part.name === "text:h") {
-          this.writer.item(inline(part, this.notes), lists, "-", first)
+          this.writer.item(inline(part, this.notes), lists, from === undefined ? "-" : `${number}.`, first)
           first = false
+          isMarked = true
         } else this.block(part, lists + 1)
       }
+      if (isMarked) number++
+      this.counts[lists] = number
     }
   }
 }
@@ -189,13 +233,13 @@ const columnName = (column: number): string =>
 
 /** Text, presentation or spreadsheet in OpenDocument; changes are taken as accepted. */
 export const openDocument = (bytes: Uint8Array): Extracted => {
-  const files = unzip(bytes, (name) => /^(?:content|meta)\.xml$|^META-INF\/manifest\.xml$/.test(name))
+  const files = unzip(bytes, (name) => /^(?:content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/.test(name))
   if (utf8(files.get("META-INF/manifest.xml")).includes("encryption-data"))
     throw new NotExtracted("it is encrypted: save it without a password")
   if (!files.has("content.xml")) throw new NotExtracted("no OpenDocument file: it has no content")
   const content = xml(utf8(files.get("content.xml")))
   const body = child(content, "office:body")
-  const reader = new Reader(codeStyles(content))
+  const reader = new Reader(stylesOf(content, files.has("styles.xml") ? xml(utf8(files.get("styles.xml"))) : undefined))
   const slides = child(body, "office:presentation")
   const sheets = child(body, "office:spreadsheet")
   if (slides !== undefined) writeSlides(reader, slides)

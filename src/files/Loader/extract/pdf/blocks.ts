@@ -14,6 +14,40 @@ const farShort = 0.35
 
 const bullet = /^(?:[•▪◦‣∙·●○■□–—*]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)/
 
+/** A bullet alone, that stands apart from its words. */
+const lone = /^(?:[•▪◦‣∙·●○■□–—*-]|\(?\d{1,2}[.)]|\(?[a-z][.)])$/
+
+/** Widest gap between a bullet and its words, in font sizes. */
+const bulletGap = 3
+
+/** Bullets and their words as one line each, where a line has nothing else. */
+const withBullets = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
+  const joined: Array<Line> = []
+  for (let at = 0; at < lines.length; at++) {
+    const [line, words, next] = [lines[at]!, lines[at + 1], lines[at + 2]]
+    const beside = (a: Line, b: Line | undefined) => b !== undefined && Math.abs(a.y - b.y) < a.size * 0.35
+    const isItem =
+      !line.mono &&
+      lone.test(line.text) &&
+      words !== undefined &&
+      beside(line, words) &&
+      !beside(line, next) &&
+      !beside(line, joined.at(-1)) &&
+      words.x - line.right < line.size * bulletGap
+    joined.push(isItem ? { ...words, x: line.x, text: `${line.text} ${words.text}` } : line)
+    if (isItem) at++
+  }
+  return joined
+}
+
+/** How a bullet is written: a number as it is, a letter with its words. */
+const itemOf = (text: string): readonly [marker: string, words: string] => {
+  const [sign = ""] = bullet.exec(text) ?? []
+  const number = /^\(?(\d{1,2})[.)]/.exec(sign)?.[1]
+  if (number !== undefined) return [`${number}.`, text.slice(sign.length)]
+  return ["-", /^\(?[a-z]/.test(sign) ? text : text.slice(sign.length)]
+}
+
 /** Rows of a table: neighbours of one baseline, at least two such rows, one below the other. */
 const tableFrom = (
   lines: ReadonlyArray<Line>,
@@ -103,11 +137,12 @@ const goesOn = /^\p{Ll}/u
 /** Writes the lines of a column, going on with the sentence that the column before it leaves open, as paragraphs, items, headings and tables. */
 export const writeColumn = (
   writer: MarkdownWriter,
-  lines: ReadonlyArray<Line>,
+  given: ReadonlyArray<Line>,
   page: number,
   style: Style,
   before: Column = { isOpen: false }
 ): Column => {
+  const lines = withBullets(given)
   let first = true
   let isOpen = false
   let text = ""
@@ -117,8 +152,14 @@ export const writeColumn = (
   let count = 0
   const flush = () => {
     if (first && before.isOpen && !item && goesOn.test(text)) writer.goOn(text, joinLines)
-    else if (item) writer.item(text.replace(bullet, ""), 0, "-", true)
-    else writer.paragraph(text)
+    else if (item) {
+      const [marker, words] = itemOf(text)
+      const isFirst = bullets.length === 0
+      writer.item(words, depthOf(itemX), marker, isFirst)
+    } else {
+      writer.paragraph(text)
+      if (text !== "") bullets = []
+    }
     if (text !== "") {
       first = false
       isOpen = /[\p{L}\p{N},;\u00ad-]$/u.test(text)
@@ -130,11 +171,19 @@ export const writeColumn = (
   const left = lines.reduce((least, { x }) => Math.min(least, x), Infinity)
   const right = lines.reduce((most, line) => Math.max(most, line.right), 0)
   let itemX = 0
+  /** Where the bullets of the list that is open stand, from the outermost. */
+  let bullets: Array<number> = []
+  const depthOf = (x: number): number => {
+    bullets = bullets.filter((other) => other < x - 2)
+    bullets.push(x)
+    return bullets.length - 1
+  }
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!
     const table = line.mono ? { rows: [], end: at } : tableFrom(lines, at)
     if (table.rows.length >= 2) {
       flush()
+      bullets = []
       writer.table(cellsOf(table.rows))
       first = isOpen = false
       at = table.end - 1
@@ -144,6 +193,7 @@ export const writeColumn = (
     const code = codeFrom(lines, at)
     if (code.length > 0) {
       flush()
+      bullets = []
       writer.code(codeText(code))
       first = isOpen = false
       at += code.length - 1
@@ -153,6 +203,7 @@ export const writeColumn = (
     const heading = headingAt(style, page, line, lines[at + 1])
     if (heading !== undefined) {
       flush()
+      bullets = []
       writer.heading(heading.level, heading.text)
       first = isOpen = false
       at += heading.lines - 1

@@ -28,7 +28,9 @@ const stripsOf = (items: ReadonlyArray<Item>): ReadonlyArray<Strip> => {
 /** Runs on one baseline become lines; a wide gap ends one, and so does the gutter between two columns. */
 export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
   const lines = linesWithin(items, [])
-  if (guttersOf(lines).length > 0) return lines
+  const gutters = guttersOf(lines)
+  // Where large type stands beside a column's line, the gutter is no wide gap.
+  if (gutters.length > 0) return linesWithin(items, gutters)
   const strips = stripsOf(items)
   if (strips.length === 0) return lines
   const parted = linesWithin(items, strips)
@@ -44,9 +46,51 @@ const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): 
     if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
     else rows.push([item])
   }
-  for (const row of rows) row.sort((a, b) => a.x - b.x)
-  const starts = rows.map(gapStarts)
-  return rows.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat()))
+  const whole = withRaised(rows)
+  for (const row of whole) row.sort((a, b) => a.x - b.x)
+  const starts = whole.map(gapStarts)
+  return whole.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat()))
+}
+
+/** A sign smaller than this share of its line's letters, which stands no further above their baseline than the other, is raised. */
+const raised = { size: 0.8, above: 0.6 }
+
+/** Letters and digits of a note or a power, few of them. */
+const mark = /^[\p{L}\p{N}*\u2020\u2021,()+-]{1,5}$/u
+
+/** A note's number is set apart from the word that it follows, or the note that it begins; a power is not. */
+const noteAt = (sign: Item, host: Item): string => {
+  const number = sign.text.trim()
+  const begins = sign.x < host.x
+  const isNote = begins ? host.text.length >= 10 : /\p{L}{2}[.,;:!?)"\u2019\u201d]?$/u.test(host.text.trimEnd())
+  if (!/^\d{1,3}$/.test(number) || !isNote) return sign.text
+  return begins ? `[${number}] ` : `[${number}]`
+}
+
+/** Rows in which what is raised above a word stands beside it; fonts raise it further than a baseline may vary. */
+const withRaised = (rows: ReadonlyArray<Array<Item>>): ReadonlyArray<Array<Item>> => {
+  const merged: Array<Array<Item>> = []
+  rows.forEach((row, i) => {
+    const below = rows[i + 1]
+    const signs = row.filter((item) => !isBlank(item))
+    const hosts = below?.filter((item) => !isBlank(item)) ?? []
+    const beside = (sign: Item) =>
+      hosts.find(
+        (host) =>
+          sign.size < host.size * raised.size &&
+          host.y - sign.y < host.size * raised.above &&
+          (Math.abs(sign.x - host.x - host.width) < host.size * 0.3 ||
+            (sign.x < host.x && host.x - sign.x - sign.width < host.size * 0.5))
+      )
+    if (
+      below === undefined ||
+      signs.length === 0 ||
+      !signs.every((sign) => mark.test(sign.text.trim()) && beside(sign))
+    )
+      merged.push(row)
+    else below.push(...signs.map((sign) => ({ ...sign, text: noteAt(sign, beside(sign)!), y: hosts[0]!.y })))
+  })
+  return merged
 }
 
 /** A gap wider than this many font sizes parts cells, where the row above or below has one that ends at the same place. */

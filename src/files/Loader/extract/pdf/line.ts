@@ -1,3 +1,5 @@
+import { rightToLeft } from "./spaces.ts"
+
 /** A run of text on a page, in points, y from the top down. */
 export interface Item {
   readonly text: string
@@ -31,8 +33,6 @@ const forms = /[\ufb00-\ufb4f\u2e80-\u2fdf\ufb50-\ufdff\ufe70-\ufefc]/g
 /** Letters for their forms, and one sign for the dots that lead to a page number. */
 const legible = (text: string): string =>
   text.replace(forms, (form) => form.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
-
-const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 
 /** As runs are read: from the right where most are of a script that is, but words of other scripts among them from the left. */
 const asRead = (run: ReadonlyArray<Item>): ReadonlyArray<Item> => {

@@ -2,6 +2,7 @@ import { NotExtracted } from "../Extracted.ts"
 import { fieldItems } from "./fields.ts"
 import { outlineKey } from "./headings.ts"
 import type { Item } from "./line.ts"
+import { drawnFromRight, rightToLeft, withoutFoundSpaces } from "./spaces.ts"
 
 export interface PageText {
   readonly height: number
@@ -52,6 +53,7 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     const { height, transform } = page.getViewport({ scale: 1 })
     const content = await page.getTextContent()
     await learnFonts(page, content, fonts)
+    const spaced = await spacesOf(page, content)
     const items = (content.items as unknown as ReadonlyArray<RawItem>).flatMap((raw): ReadonlyArray<Item> => {
       if (typeof raw.str !== "string" || raw.str === "") return []
       const [a, b, c, d, e, f] = multiply(transform, raw.transform)
@@ -59,7 +61,7 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
       if (Math.abs(b!) > Math.abs(a!) * 0.1 && Math.abs(a!) < Math.abs(b!) * 10) return []
       const { bold, mono, tex } = fonts.get(raw.fontName)!
       const size = Math.hypot(c!, d!)
-      return [{ text: tex ? texText(raw.str) : raw.str, x: e!, y: f!, width: raw.width, size, bold, mono }]
+      return [{ text: tex ? texText(raw.str) : spaced(raw.str), x: e!, y: f!, width: raw.width, size, bold, mono }]
     })
     const annotations = await page.getAnnotations().catch(() => [])
     const place = (x: number, y: number) => multiply(transform, [1, 0, 0, 1, x, y]).slice(4) as [number, number]
@@ -109,6 +111,20 @@ const learnFonts = async (
       tex: texFont.test(name)
     })
   }
+}
+
+/** A page of more signs is none that people read; each of its words would be looked for in all of them. */
+const mostDrawn = 50_000
+
+/** Words as the page parts them; only what is read from the right needs a second look. */
+const spacesOf = async (
+  page: Page,
+  { items }: Awaited<ReturnType<Page["getTextContent"]>>
+): Promise<(text: string) => string> => {
+  if (!items.some((item: object) => "str" in item && rightToLeft.test(String(item.str)))) return (text) => text
+  const operators = await page.getOperatorList().catch(() => undefined)
+  const drawn = drawnFromRight((operators?.argsArray ?? []) as ReadonlyArray<unknown>)
+  return drawn.includes(" ") && drawn.length < mostDrawn ? (text) => withoutFoundSpaces(text, drawn) : (text) => text
 }
 
 const multiply = (m: ReadonlyArray<number>, n: ReadonlyArray<number>): ReadonlyArray<number> => [
