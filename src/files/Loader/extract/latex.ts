@@ -6,11 +6,13 @@ import {
   levels,
   lists,
   raw,
+  readable,
   silentArguments,
   tables,
   unhighlighted,
   unread
 } from "./latex/words.ts"
+import { tableCells } from "./latex/cells.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 
 /** Longest argument of a command, and environment that is taken as a whole, in characters. */
@@ -284,26 +286,10 @@ class Scanner {
   }
 
   private table(body: string): void {
-    const rules =
-      /\\(?:hline|toprule|midrule|bottomrule|endhead|endfirsthead|endfoot|cline\{[^{}]{0,40}\}|cmidrule\{[^{}]{0,40}\})/g
-    const columns = /^(?:[ \t\n]*\[[^\]]{0,20}\])?(?:[ \t\n]*\{(?:[^{}]|\{[^{}]{0,200}\}){0,500}\}){1,2}/
-    const rows = body
-      .replace(columns, "")
-      .replace(rules, "")
-      .split(/\\\\(?:\[[^\]]{0,20}\])?/)
-      .slice(0, 10_000)
-      .map((row) => row.split(/(?<!\\)&/).map((cell) => readable(this.inner(cell)).trim()))
-      .filter((cells) => cells.some((cell) => cell !== ""))
-    this.writer.table(rows)
+    this.writer.table(
+      tableCells(body)
+        .map((row) => row.map((cell) => readable(this.inner(cell)).trim()))
+        .filter((cells) => cells.some((cell) => cell !== ""))
+    )
   }
 }
-
-/** Quotes and dashes as they are printed. */
-const readable = (text: string): string =>
-  text
-    .replaceAll("``", "“")
-    .replaceAll("''", "”")
-    .replaceAll("---", "—")
-    .replace(/(?<![-–—])--(?![-–—])/g, "–")
-    .replaceAll("`", "‘")
-    .replace(/‘([^‘]{1,500})‘/g, "`$1`")

@@ -202,3 +202,13 @@ export const formulas = new Set(
 )
 export const tables = new Set(["tabular", "tabular*", "tabularx", "tabulary", "longtable", "supertabular", "tabbing"])
 export const lists = new Set(["itemize", "enumerate", "description", "compactitem", "compactenum"])
+
+/** Quotes and dashes as they are printed. */
+export const readable = (text: string): string =>
+  text
+    .replaceAll("``", "“")
+    .replaceAll("''", "”")
+    .replaceAll("---", "—")
+    .replace(/(?<![-–—])--(?![-–—])/g, "–")
+    .replaceAll("`", "‘")
+    .replace(/‘([^‘]{1,500})‘/g, "`$1`")

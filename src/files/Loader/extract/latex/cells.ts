@@ -1,0 +1,16 @@
+const rules =
+  /\\(?:hline|toprule|midrule|bottomrule|endhead|endfirsthead|endfoot|cline\{[^{}]{0,40}\}|cmidrule\{[^{}]{0,40}\})/g
+
+/** What says how the columns are set. */
+const columns = /^(?:[ \t\n]*\[[^\]]{0,20}\])?(?:[ \t\n]*\{(?:[^{}]|\{[^{}]{0,200}\}){0,500}\}){1,2}/
+
+const mostRows = 10_000
+
+/** The cells of a table's body, as they are written. */
+export const tableCells = (body: string): ReadonlyArray<ReadonlyArray<string>> =>
+  body
+    .replace(columns, "")
+    .replace(rules, "")
+    .split(/\\\\(?:\[[^\]]{0,20}\])?/)
+    .slice(0, mostRows)
+    .map((row) => row.split(/(?<!\\)&/))
