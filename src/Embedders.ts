@@ -15,6 +15,11 @@ import { EmbedderMismatch } from "./Store.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
 
+interface Prefixes {
+  readonly query: string
+  readonly passage: string
+}
+
 /** Says which embedder serves a collection: the one it records, for ever. */
 export class Embedders extends Context.Tag("clew/Embedders")<
   Embedders,
@@ -23,6 +28,8 @@ export class Embedders extends Context.Tag("clew/Embedders")<
     readonly configured: Service
     /** Whether a collection has to have the configured embedder, but for those of the packaged model; else each has its own. */
     readonly insists: boolean
+    /** The prefixes that a new collection would get with this embedder. */
+    readonly prefixesOf: (recorded: EmbedderIdentity) => Prefixes
     /** Who is urgent waits five seconds at most, and not at all for an embedder that is known to be down. */
     readonly forCollection: (
       collection: Pick<Collection, "name" | "embedder">,
@@ -50,6 +57,8 @@ export const layer = (options: {
   /** Whether a collection's own embedder is opened though another one is insisted on; none unless given. */
   readonly opensRecorded?: (identity: EmbedderIdentity) => boolean
   readonly open: (identity: EmbedderIdentity) => Effect.Effect<Service, EmbedderUnavailable>
+  /** What the configuration, or else the model's card, says of prefixes; the recorded ones unless given. */
+  readonly prefixesOf?: (identity: EmbedderIdentity) => Prefixes
 }): Layer.Layer<Embedders, never, Embedder> =>
   Layer.effect(
     Embedders,
@@ -75,6 +84,8 @@ export const layer = (options: {
       return {
         configured,
         insists: options.insists,
+        prefixesOf:
+          options.prefixesOf ?? (({ passagePrefix, queryPrefix }) => ({ query: queryPrefix, passage: passagePrefix })),
         forCollection: Effect.fn("Embedders.forCollection")(function* (
           { embedder: recorded, name },
           patience = "patient"

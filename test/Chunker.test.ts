@@ -63,8 +63,14 @@ it.scopedLive("takes no passages of a document that nobody waits for any more", 
     yield* chunker.chunk(maze(100), "markdown")
     const left = yield* Effect.fork(chunker.chunk(maze(101), "markdown"))
     yield* Effect.yieldNow()
-    // Long enough for the thread to be done; its answer waits until this thread goes on.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+    // Until the thread is done, and no other works; its answer waits until this thread goes on.
+    const pause = new Int32Array(new SharedArrayBuffer(4))
+    for (let used = process.cpuUsage(), quiet = 0; quiet < 5;) {
+      Atomics.wait(pause, 0, 0, 20)
+      const { system, user } = process.cpuUsage(used)
+      used = process.cpuUsage()
+      quiet = user + system < 2000 ? quiet + 1 : 0
+    }
     yield* Fiber.interrupt(left)
     const content = `# Another\n\n${section(0).repeat(100)}`
     const passages = yield* chunker.chunk(content, "markdown")

@@ -11,6 +11,7 @@ import * as Auto from "./Auto.ts"
 import { isRemote, remote, type Shared } from "./backends.ts"
 import { Breakers } from "./Breakers.ts"
 import * as Builtin from "./Builtin.ts"
+import { prefixesOf } from "./prefixes.ts"
 
 /** A model folder's identity ends in a hash of its weights. */
 const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
@@ -64,6 +65,8 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
           insists: backend !== "auto",
           // It is here and asks nobody, whatever serves new collections.
           opensRecorded: (recorded) => recorded.backend === "builtin" && backend !== "builtin",
+          prefixesOf: ({ backend, model }) =>
+            isRemote(backend) ? prefixesOf(model, config) : { query: queryPrefix ?? "", passage: passagePrefix ?? "" },
           open
         }),
         Layer.succeed(Embedder, configured)

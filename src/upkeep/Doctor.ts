@@ -90,6 +90,19 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const findings: Array<Finding> = [
           { name: "embedder", status: "ok", detail: `collection ${name}: ${describeEmbedder(embedder)} answers` }
         ]
+        const usual = embedders.prefixesOf(embedder)
+        for (const [of, recorded, expected] of [
+          ["questions", embedder.queryPrefix, usual.query],
+          ["passages", embedder.passagePrefix, usual.passage]
+        ] as const) {
+          if (recorded === expected) continue
+          findings.push({
+            name: "embedder",
+            status: "warn",
+            detail: `collection ${name}: ${JSON.stringify(recorded)} stands before ${of}, in a new collection ${JSON.stringify(expected)} would`,
+            next: "if that is right, set it in [embedding]; else run `clew reindex`"
+          })
+        }
         if (missing.length > 0 && !fix) {
           findings.push({
             name: "vectors",
