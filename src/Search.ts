@@ -6,13 +6,11 @@ import * as Option from "effect/Option"
 import * as Struct from "effect/Struct"
 import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
-import type { EmbedderUnavailable } from "./Embedder.ts"
 import { Embedders } from "./Embedders.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, identicalEmbedder } from "./model/Collection.ts"
 import type { SearchExplanation } from "./model/Explain.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
-import type { Vector } from "./model/Passage.ts"
 import { limits } from "./model/Limits.ts"
 import type { Found } from "./model/Provenance.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
@@ -20,11 +18,13 @@ import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, RankRequest } from "./model/Stored.ts"
 import { Reranker } from "./Reranker.ts"
 import { judging, tooWeak } from "./Search/judging.ts"
+import { listed } from "./Search/listed.ts"
 import { wordsOf } from "./Search/nearWords.ts"
 import { reranked } from "./Search/reranked.ts"
 import { demandsOf, read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { lean } from "./runtime/tracing.ts"
-import { type EmbedderMismatch, RankingStore, type Store } from "./Store.ts"
+import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
+import { RankingStore, type Store } from "./Store.ts"
 
 export interface SearchOutcome extends Found {
   /** Best first, at most `topK`; fewer only where fewer match. */
@@ -36,9 +36,6 @@ export interface SearchOutcome extends Found {
 
 /** The weight of the vector leg that measured best, by how the legs are fused. */
 const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.4 }
-
-/** What the vector leg is asked and how much of the query that says, 0 to 1, or why it is not asked. */
-type QueryVector = { readonly vector: Vector; readonly share: number } | { readonly missing: string }
 
 /** Finds passages by vector, keyword, or both fused. */
 export class Search extends Effect.Service<Search>()("clew/Search", {
@@ -119,7 +116,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         // Whoever asks for the graph by name gets that; else the reranker has the last word where there is one.
         const reranker = request.graph === true ? undefined : available
         const use = reranker === undefined ? (request.graph ?? config.graph) : false
-        const ranking: RankRequest = {
+        const ranking: Omit<RankRequest, "limit"> = {
           collection,
           vector,
           others,
@@ -129,23 +126,32 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           fusion,
           rrfK: config.rrfK,
           context: config.context,
+          recency: config.recency && { ...config.recency, now: started },
           filter,
           demands,
           graph: use === false ? undefined : { question: words, auto: use === "auto" },
-          // Relevance has another order than scores, so that more are looked at than are wanted.
-          limit: Math.max(limit, reranker?.top ?? 0, least > 0 ? limits.topK.max : 0),
           // What went unread for a phrase only the report says.
           explain: request.explain === true || demands !== undefined
         }
-        const { hits: ranked, near, report } = yield* store.find(ranking)
-        const judged = judging(collections, words, near)(ranked)
-        const fit = judged.hits.filter(({ relevance }) => relevance >= least)
+        const places = Math.max(limit, reranker?.top ?? 0)
+        const { found, list } = yield* listed(
+          { ...config, limit: places },
+          // Relevance has another order than scores, so that more are looked at than are wanted.
+          least > 0 ? Math.max(places, limits.topK.max) : places,
+          (wanted) =>
+            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, near, report }) => {
+              const judge = judging(collections, words, near)
+              const fit = least === 0 ? ranked : judge.judged(ranked).filter(({ relevance }) => relevance >= least)
+              return { hits: fit, ranked, near, report, ...judge }
+            })
+        )
+        const { isWeak: isWeakOf, judged, near, ranked, report } = found
         const isAsked = demands === undefined && isEmptyFilter(filter)
         const [rerankTime, { hits: all, missing }] = yield* Effect.timed(
-          reranker === undefined ? Effect.succeed({ hits: fit, missing: undefined }) : reranked(reranker, words, fit)
+          reranker === undefined ? Effect.succeed({ hits: list, missing: undefined }) : reranked(reranker, words, list)
         )
         const hits = all.slice(0, limit)
-        const isWeak = judged.isWeak && isAsked && hits.length > 0
+        const isWeak = isAsked && hits.length > 0 && isWeakOf(hits)
         const degraded = [short, missing].filter((why) => why !== undefined).join("; ") || undefined
         const unchecked = report?.unchecked ?? 0
         const readAs =
@@ -155,8 +161,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const hint =
           hits.length > 0
             ? undefined
-            : judged.hits.length > 0
-              ? tooWeak(judged.hits, least)
+            : ranked.length > 0
+              ? tooWeak(judged(ranked), least)
               : yield* Effect.provide(filterHint(given), stores)
         const alsoSearched = wordsOf(near, hits)
         return {
@@ -214,41 +220,6 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   }),
   dependencies: [Collections.Default]
 }) {}
-
-type Embedded = {
-  readonly collection: Collection
-  readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
-}
-
-/** Why the vector leg did not answer for collections; each reason names those that it holds for, unless it holds for all. */
-const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
-  const reasons = new Map<string, Array<string>>()
-  for (const { answer, collection } of embedded) {
-    const reason = Either.match(answer, {
-      onLeft: (failure) =>
-        failure._tag === "EmbedderUnavailable" ? `embedder unavailable: ${failure.reason}` : failure.message,
-      onRight: (known) => ("missing" in known ? known.missing : partly(known.share, vectorAlone))
-    })
-    if (reason !== undefined) reasons.set(reason, [...(reasons.get(reason) ?? []), collection.name])
-  }
-  if (reasons.size === 0) return undefined
-  const how = (reason: string) =>
-    reason.startsWith(knowsOnly) ? "" : vectorAlone ? " not searched" : " searched by keywords alone"
-  return Array.from(reasons, ([reason, names]) =>
-    names.length === embedded.length
-      ? reason
-      : `${names.length === 1 ? "collection" : "collections"} ${names.join(", ")}${how(reason)}: ${reason}`
-  ).join("; ")
-}
-
-const knowsOnly = "the embedding model knows only"
-
-/** What a model that knows but a share of the query's letters leaves out. */
-const partly = (share: number, vectorAlone: boolean): string | undefined =>
-  share === 1
-    ? undefined
-    : `${knowsOnly} ${Math.round(100 * share)} % of the query's letters` +
-      (vectorAlone ? "" : ", so meaning counts that much less")
 
 /** The same in a sentence for people, which says which search it was where one leg answered alone. */
 export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">): string | undefined =>

@@ -9,7 +9,8 @@ import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
 
-const config = (context: boolean) => Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context, graph: false as const })
+const config = (context: boolean) =>
+  Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context, fold: false, perDocument: 0, graph: false as const })
 
 /** Two passages that say the same, one amid others about the question; and sixty documents of two passages. */
 const setUp = Effect.gen(function* () {

@@ -163,7 +163,15 @@ it.scoped("fuses scores, or what the door is used to, unless the request or the 
       Search.Default.pipe(
         Layer.provide(embeddersLayer(embedder)),
         Layer.provide(
-          Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context: true, fusion: "score", graph: "auto" })
+          Layer.succeed(SearchConfig, {
+            topK: 5,
+            rrfK: 10,
+            context: true,
+            fold: true,
+            perDocument: 0,
+            fusion: "score",
+            graph: "auto"
+          })
         ),
         Layer.provide(Layer.succeedContext(ports(store)))
       )

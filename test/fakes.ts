@@ -48,4 +48,11 @@ export const makeEmbedder = (identity: EmbedderIdentity = compass) =>
 export const embeddersLayer = (embedder: Embedder["Type"]) =>
   Embedders.layerSingle.pipe(Layer.provide(Layer.succeed(Embedder, embedder)))
 
-export const searchConfig = Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context: true, graph: "auto" })
+export const searchConfig = Layer.succeed(SearchConfig, {
+  topK: 5,
+  rrfK: 10,
+  context: true,
+  fold: true,
+  perDocument: 0,
+  graph: "auto"
+})

@@ -64,6 +64,24 @@ export const read = (
 const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
 const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false }
 
+const pair = /^([\w-]{1,40}) ?= ?(?:"([^"]*)"|([^"=]+))$/
+
+/** `name = value` with commas between; braces, and quotes around texts, may be left out. */
+const tableFrom = (value: string): unknown => {
+  const inner = value.replace(/[\t ]+/g, " ").trim()
+  const pairs = (inner.startsWith("{") && inner.endsWith("}") ? inner.slice(1, -1) : inner)
+    .split(",")
+    .map((part) => pair.exec(part.trim()))
+  return pairs.some((found) => found === null)
+    ? value
+    : Object.fromEntries(
+        pairs.map((found) => {
+          const [, name = "", quoted, bare = ""] = found!
+          return [name, quoted ?? (decimal.test(bare.trim()) ? Number(bare) : bare.trim())]
+        })
+      )
+}
+
 /** Text converted to the key's kind of value; other text stays as it is, so that decoding reports it. */
 const fromText = ({ kind }: Key, value: string): unknown => {
   switch (kind) {
@@ -76,6 +94,8 @@ const fromText = ({ kind }: Key, value: string): unknown => {
         .split(",")
         .map((item) => item.trim())
         .filter((item) => item !== "")
+    case "table":
+      return tableFrom(value)
     case "text":
       return value
   }

@@ -10,7 +10,10 @@ import { describeOrigin, isTable, type Tree } from "./Tree.ts"
 /** A value as it would be written in TOML, shortened, without a password it may contain. */
 const show = (value: unknown): string => {
   if (value instanceof Date) return value.toISOString()
-  if (isTable(value)) return "a table"
+  if (isTable(value)) {
+    const inner = Object.entries(value).map(([key, each]) => `${key} = ${show(each)}`)
+    return inner.length === 0 ? "a table" : `{ ${inner.join(", ")} }`
+  }
   const text =
     typeof value === "number" || typeof value === "bigint" ? String(value) : JSON.stringify(value, showBigint)
   const masked = text.replace(/\/\/[^/@\s]*@/g, "//…@")
@@ -104,13 +107,16 @@ const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): Effect.E
   const value = second === undefined ? section : isTable(section) ? section[second] : undefined
   const key = path.join(".")
   const where = originOf(tree, key)
-  if (issue._tag === "Unexpected") return unknownKey(where, path, second === undefined && isTable(value))
+  if (issue._tag === "Unexpected" && findKey(key) === undefined)
+    return unknownKey(where, path, second === undefined && isTable(value))
   if (issue._tag === "Missing") {
     const detail = "no path for the database: HOME and XDG_DATA_HOME are not set; name a file: --db FILE"
     return Effect.succeed({ where: "environment", key, detail })
   }
   const found = show(value ?? "unset")
-  const allowed = findKey(key) === undefined ? `a section, written [${key}]` : issue.message
+  const known = findKey(key)
+  const allowed =
+    known === undefined ? `a section, written [${key}]` : known.kind === "table" ? known.allowed : issue.message
   const detail = value === undefined ? `${key} must be ${allowed}` : `${key} is ${found}, but must be ${allowed}`
   return Effect.succeed({ where, key, found, allowed, detail })
 }

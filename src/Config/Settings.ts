@@ -13,6 +13,7 @@ import {
   name,
   oneOf,
   origins,
+  recency,
   path,
   paths
 } from "./Value.ts"
@@ -62,6 +63,23 @@ const search = Schema.Struct({
     flag,
     true,
     "If scores are fused, the passages before and after a passage count towards its score"
+  ),
+  fold: key(
+    "fold",
+    flag,
+    true,
+    "Fold passages that repeat a better one, and neighbours that overlap with it, into that result"
+  ),
+  perDocument: key(
+    "per_document",
+    integer(0, limits.topK.max),
+    0,
+    "Most passages of one document before those of others; 0: any number"
+  ),
+  recency: optionalKey(
+    "recency",
+    recency,
+    "Halve a score after each half-life of the document's age, which this metadata key tells; unset: never"
   ),
   graph: key(
     "graph",

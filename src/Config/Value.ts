@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
 /** How a value is written where everything is text, such as in the environment. */
-export type Kind = "boolean" | "number" | "text" | "list"
+export type Kind = "boolean" | "number" | "text" | "list" | "table"
 
 interface About {
   readonly kind: Kind
@@ -117,6 +117,16 @@ export const duration = Schema.String.pipe(
 export const flagOrLevel = Schema.Union(Schema.Boolean, Schema.Literal("low", "medium", "high")).pipe(
   value("boolean", 'true, false, "low", "medium" or "high"')
 )
+
+/** Fades the scores of documents with their age, which a key of their metadata tells. */
+export const recency = Schema.Struct({
+  key: Schema.String.pipe(Schema.filter((key) => key.trim() !== "")),
+  halfLifeDays: Schema.Finite.pipe(
+    Schema.between(0.01, 100_000),
+    Schema.propertySignature,
+    Schema.fromKey("half_life_days")
+  )
+}).pipe(value("table", 'a table like { key = "date", half_life_days = 90 }, of 0.01 to 100000 days'))
 
 const isOrigin = (text: string): boolean =>
   text === "*" || (isAddress(text) && new URL(text).origin.toLowerCase() === text.toLowerCase())

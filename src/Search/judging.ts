@@ -15,30 +15,33 @@ export const judging = (
   collections: ReadonlyArray<Collection>,
   words: string,
   near: ReadonlyArray<NearTerm>
-): ((hits: ReadonlyArray<Hit>) => {
-  readonly hits: ReadonlyArray<Hit & { readonly relevance: number }>
-  readonly isWeak: boolean
-}) => {
+): {
+  readonly judged: (hits: ReadonlyArray<Hit>) => ReadonlyArray<Hit & { readonly relevance: number }>
+  /** Whether none of the judged is likely to answer. */
+  readonly isWeak: (hits: ReadonlyArray<Hit>) => boolean
+} => {
   const known = new Set(
     collections.flatMap(({ embedder: { backend, model }, name }) =>
       backend === fitted.backend && model === fitted.model ? [name] : []
     )
   )
   const judge = relevance(words, near)
-  return (hits) => {
-    const judged = hits.map((hit) => {
-      const { collection, document, passage, similarity } = hit
-      const what = {
-        title: searchedTitle(document.title, document.source),
-        heading: searchedHeading(passage),
-        text: passage.text
-      }
-      return { ...hit, relevance: judge(what, known.has(collection) ? similarity : undefined) }
-    })
-    const isWeak = judged.every(
-      (hit) => hit.relevance < weakBelow && (hit.similarity === undefined || known.has(hit.collection))
-    )
-    return { hits: judged, isWeak }
+  return {
+    judged: (hits) =>
+      hits.map((hit) => {
+        const { collection, document, passage, similarity } = hit
+        const what = {
+          title: searchedTitle(document.title, document.source),
+          heading: searchedHeading(passage),
+          text: passage.text
+        }
+        return { ...hit, relevance: judge(what, known.has(collection) ? similarity : undefined) }
+      }),
+    isWeak: (hits) =>
+      hits.every(
+        ({ collection, relevance = 0, similarity }) =>
+          relevance < weakBelow && (similarity === undefined || known.has(collection))
+      )
   }
 }
 

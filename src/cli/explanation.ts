@@ -31,10 +31,14 @@ const legOf = (
     : `${name} ${leg.rank === undefined ? "unranked" : `#${leg.rank}`} ${leg.score.toFixed(3)}${leg.beside === undefined ? "" : ` beside ${leg.beside.toFixed(3)}`} adds ${leg.contribution.toFixed(3)}`
 
 /** How a result's score was computed, on one line. */
-export const explanationOf = ({ keyword, rerank, vector }: Explanation): string => {
+export const explanationOf = ({ keyword, recency, rerank, vector }: Explanation): string => {
   const before = rerank === undefined ? "" : `reranked from #${rerank.rank} ${rerank.score.toFixed(3)}: `
   const terms = keyword === undefined ? "" : termsOf(keyword)
-  return harmless(`${before}${legOf("vector", vector)}, ${legOf("keyword", keyword)}${terms}`)
+  const age =
+    recency === undefined
+      ? ""
+      : `, age of ${Math.round(recency.age_days)} days takes ${(0 - recency.contribution).toFixed(3)}`
+  return harmless(`${before}${legOf("vector", vector)}, ${legOf("keyword", keyword)}${terms}${age}`)
 }
 
 /** How the search went, for people. */

@@ -5,6 +5,7 @@ import { defaultCollection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { bestExcerpt, highlighter, type TextSpan } from "../text/highlight.ts"
+import { alike } from "../text/prompt.ts"
 import { explanationOf } from "./explanation.ts"
 import { harmless } from "./harmless.ts"
 import { Place, shown } from "./place.ts"
@@ -15,6 +16,10 @@ import { wrapLine } from "./wrap.ts"
 const excerptCharacters = 400
 
 const oneLine = (text: string): string => harmless(text).replaceAll("\n", " ")
+
+/** What stands behind the name of a passage's file. */
+const placeOf = ({ locator, startLine }: Hit["passage"], line = startLine): string =>
+  locator === undefined ? `:${line}` : oneLine(fragment(locator))
 
 const newlines = (text: string): number => text.split("\n").length - 1
 
@@ -49,7 +54,6 @@ export const renderFiles = (hits: ReadonlyArray<Hit>) =>
     [...new Set(hits.map(({ document }) => oneLine(shown(cwd, document.source))))].join("\n")
   )
 
-/** The names that joined one passage to the next, from the query or a passage on. */
 /** The path by which the graph led to a passage. */
 export const way = (via: NonNullable<Hit["via"]>): string =>
   via.map(({ entity, source }) => `${entity} (${source ?? "in the query"})`).join(", ")
@@ -63,7 +67,9 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
     const gutter = " ".repeat(String(hits.length).length + 2)
     const fit = (line: string) => (isTerminal ? wrapLine(line, Math.max(20, columns - gutter.length)) : [line])
     return hits
-      .map(({ collection, document, explain, passage, relevance, score, via }, index) => {
+      .map((hit, index) => {
+        const { collection, document, explain, passage, relevance, score, via } = hit
+        const same = alike(hit, ({ document, passage }) => `${shown(cwd, document.source)}${placeOf(passage)}`)
         const spans = find(passage.text)
         const excerpt = bestExcerpt(passage.text, spans, excerptCharacters)
         const cut = [excerpt.start > 0 ? "… " : "", excerpt.end < passage.text.length ? " …" : ""] as const
@@ -74,8 +80,7 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
         const repeated = new Set([document.title, ...passage.heading].flatMap((part) => (part ? [bare(part)] : [])))
         while (lines.length > 1 && (repeated.has(bare(lines[0]!)) || underline.test(lines[0]!))) lines.shift()
         const line = Math.min(passage.endLine, passage.startLine + newlines(passage.text.slice(0, excerpt.start)))
-        const place = passage.locator === undefined ? `:${line}` : oneLine(fragment(passage.locator))
-        const where = `${oneLine(shown(cwd, document.source))}${place}`
+        const where = `${oneLine(shown(cwd, document.source))}${placeOf(passage, line)}`
         const title = [document.title, headingPath(passage.heading.filter((heading) => heading !== document.title))]
           .filter((part) => part !== undefined && part !== "")
           .join(" > ")
@@ -85,7 +90,8 @@ export const renderHits = (hits: ReadonlyArray<Hit>, query: string) =>
           ...(via === undefined ? [] : fit(oneLine(`via ${way(via)}`)).map(colors.dim)),
           ...(title === "" ? [] : fit(oneLine(title)).map(colors.bold)),
           ...(passage.tableHeader === undefined ? [] : fit(oneLine(passage.tableHeader)).map(colors.dim)),
-          ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit)
+          ...`${cut[0]}${lines.join("\n")}${cut[1]}`.split("\n").flatMap(fit),
+          ...(same === "" ? [] : fit(oneLine(same)).map(colors.dim))
         ].join(`\n${gutter}`)
       })
       .join("\n\n")

@@ -18,7 +18,7 @@ import type { Settings } from "./Tool.ts"
 import { countFitting, defaultMaxTokens } from "./tools/budget.ts"
 import { indexInfo, infoText } from "./tools/info.ts"
 import { guard, quote } from "./tools/quoted.ts"
-import { alsoSearchedLine, readAsLine } from "./tools/request.ts"
+import { alsoSearchedLine, readAsLine, weakLine } from "./tools/request.ts"
 
 const ragDefault = 3
 
@@ -62,7 +62,7 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     const { run } = yield* Prompt
     const request = { query, topK: topK ?? ragDefault, hybrid: true, fullSources: true, maxTokens: defaultMaxTokens }
     // Without a limit from the caller, at least one passage fits beside the longest question.
-    const { alsoSearched, degraded, mode, prompt, readAs } = yield* Effect.catchTag(
+    const { alsoSearched, degraded, mode, prompt, readAs, weak } = yield* Effect.catchTag(
       run(request),
       "BudgetTooSmall",
       ({ least }) => run({ ...request, maxTokens: least })
@@ -70,7 +70,8 @@ const ragAnswer = ({ query, topK }: typeof RagArguments.Type) =>
     const note = degraded === undefined ? "" : `\n\n(${shortfall({ degraded, mode })}.)`
     const also = alsoSearched === undefined ? "" : `\n\n(${alsoSearchedLine(alsoSearched)})`
     const how = readAs === undefined ? "" : `\n\n(${readAsLine(readAs)})`
-    return asUser("The question with the passages found for it", [prompt, note, also, how].join(""))
+    const better = weak === true ? `\n\n(${weakLine})` : ""
+    return asUser("The question with the passages found for it", [prompt, note, also, how, better].join(""))
   })
 
 /** How many passages are sampled evenly over each collection; the first few are shown with their text. */

@@ -24,7 +24,7 @@ const leg = {
   contribution: Schema.Finite.annotations({ description: "What the leg adds to the result's score" })
 }
 
-/** How a result's score came about: the legs' contributions add up to it. */
+/** How a result's score came about: the contributions add up to it. */
 export const Explanation = Schema.Struct({
   vector: Schema.optional(Schema.Struct(leg).annotations({ description: "By meaning" })),
   keyword: Schema.optional(
@@ -40,6 +40,12 @@ export const Explanation = Schema.Struct({
         })
       )
     }).annotations({ description: "By words" })
+  ),
+  recency: Schema.optional(
+    Schema.Struct({
+      age_days: Schema.Finite.annotations({ description: "Age of the document, in days" }),
+      contribution: Schema.Finite.annotations({ description: "What its age takes from the result's score, 0 or less" })
+    }).annotations({ description: "Where search.recency is set and the document has a date" })
   ),
   rerank: Schema.optional(
     Schema.Struct({

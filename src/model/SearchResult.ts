@@ -1,4 +1,6 @@
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
 import { Explanation, SearchExplanation } from "./Explain.ts"
@@ -13,8 +15,22 @@ export interface LegPlace {
   readonly score: number
 }
 
+type PlacedPassage = Passage & { readonly ordinal: number }
+
+/** A passage and its document. */
+export interface Similar {
+  readonly passage: PlacedPassage
+  readonly collection: CollectionName
+  readonly document: {
+    readonly docId: DocumentId
+    readonly source: string
+    readonly title?: string | undefined
+    readonly metadata: Metadata
+  }
+}
+
 /** A passage found, with its document and how each leg placed it. */
-export interface Hit {
+export interface Hit extends Similar {
   readonly score: number
   /** How likely it is to answer, 0 to 1, the same in every mode. */
   readonly relevance?: number | undefined
@@ -26,14 +42,10 @@ export interface Hit {
   readonly via?: ReadonlyArray<ViaStep> | undefined
   /** How the score came about, where that was asked for. */
   readonly explain?: Explanation | undefined
-  readonly passage: Passage & { readonly ordinal: number }
-  readonly collection: CollectionName
-  readonly document: {
-    readonly docId: DocumentId
-    readonly source: string
-    readonly title?: string | undefined
-    readonly metadata: Metadata
-  }
+  /** The passages that its own is made of, in their order, where neighbours that overlap are one hit. */
+  readonly spans?: ReadonlyArray<PlacedPassage> | undefined
+  /** Passages of lower rank that say the same. */
+  readonly similar?: ReadonlyArray<Similar> | undefined
 }
 
 /** Where a passage stands in its document. */
@@ -68,6 +80,14 @@ export const ResultMetadata = Schema.Struct(
   { key: Schema.String, value: Schema.Unknown }
 ).annotations({ identifier: "ResultMetadata", description: "Where the passage stands, and the document's own keys" })
 
+const Span = Struct.pick(place, "chunk_index", "start", "end", "start_line", "end_line")
+
+export const SimilarPlace = Schema.Struct({
+  ...Struct.pick(ResultMetadata.fields, "source", "doc_id", "collection"),
+  ...Span,
+  locator: place.locator
+}).annotations({ identifier: "SimilarPlace", description: "Where a passage stands that says the same" })
+
 export const SearchResult = Schema.Struct({
   text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
   score: Schema.Finite.annotations({ description: "What it was ranked by, higher is better" }),
@@ -78,6 +98,16 @@ export const SearchResult = Schema.Struct({
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
       description: "The way by which the knowledge graph led here; absent where the ranking did"
+    })
+  ),
+  spans: Schema.optional(
+    Schema.Array(Schema.Struct(Span)).annotations({
+      description: "The passages that it is made of, in their order, where neighbours that overlap are one result"
+    })
+  ),
+  similar: Schema.optional(
+    Schema.Array(SimilarPlace).annotations({
+      description: "Where passages of lower rank stand that say the same, or nearly, and have no place of their own"
     })
   ),
   explain: Schema.optional(Explanation)
@@ -113,6 +143,22 @@ const placed = (locator: Locator | undefined) =>
         ...(locator._tag === "Sheet" ? { sheet: locator.sheet } : {})
       }
 
+const spanOf = (passage: PlacedPassage) => ({
+  chunk_index: passage.ordinal,
+  start: passage.start,
+  end: passage.end,
+  start_line: passage.startLine,
+  end_line: passage.endLine
+})
+
+const similarPlace = ({ collection, document, passage }: Similar): typeof SimilarPlace.Type => ({
+  source: document.source,
+  doc_id: document.docId,
+  collection,
+  ...spanOf(passage),
+  ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) })
+})
+
 export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
   chunk_index: passage.ordinal,
   ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
@@ -124,6 +170,26 @@ export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
   ...(passage.tableHeader === undefined ? {} : { table_header: passage.tableHeader })
 })
 
+/** What the service's own keys hold where they are there. */
+const ownKinds: Readonly<Record<string, (value: unknown) => boolean>> = {
+  title: Predicate.isString,
+  heading: Predicate.isString,
+  locator: Predicate.isString,
+  sheet: Predicate.isString,
+  table_header: Predicate.isString,
+  page: Number.isSafeInteger,
+  slide: Number.isSafeInteger
+}
+
+const isNamesake = ([key, value]: readonly [string, unknown]): boolean =>
+  Object.hasOwn(ownKinds, key) && !ownKinds[key]!(value)
+
+/** A document's keys without those that have the name of the service's and mean something else, like `page: true`. */
+const withoutNamesakes = (metadata: Metadata): Metadata => {
+  const entries = Object.entries(metadata)
+  return entries.some(isNamesake) ? Object.fromEntries(entries.filter((entry) => !isNamesake(entry))) : metadata
+}
+
 /** The service's own keys win over a document's of the same name. */
 export const toSearchResult = ({
   collection,
@@ -132,13 +198,15 @@ export const toSearchResult = ({
   passage,
   relevance,
   score,
+  similar,
+  spans,
   via
 }: Hit): SearchResult => ({
   text: passage.text,
   score,
   ...(relevance === undefined ? {} : { relevance }),
   metadata: {
-    ...document.metadata,
+    ...withoutNamesakes(document.metadata),
     source: document.source,
     doc_id: document.docId,
     ...(document.title === undefined ? {} : { title: document.title }),
@@ -146,5 +214,7 @@ export const toSearchResult = ({
     ...placeOf(passage)
   },
   ...(via === undefined ? {} : { via }),
+  ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
+  ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),
   ...(explain === undefined ? {} : { explain })
 })

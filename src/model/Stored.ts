@@ -175,6 +175,14 @@ export interface NearTerm {
   readonly weight: number
 }
 
+/** How scores fade with a document's age: by half after each half-life, from the time that a metadata key tells. */
+export interface Recency {
+  readonly key: string
+  readonly halfLifeDays: number
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
 /** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
 export interface RankRequest extends Asked {
   /** Further collections to be ranked together with the first; those that are gone by now are passed over. */
@@ -188,6 +196,8 @@ export interface RankRequest extends Asked {
   readonly rrfK?: number | undefined
   /** Whether the passages before and after one count for it, where scores are fused; not unless given. */
   readonly context?: boolean | undefined
+  /** Scores stay as they are unless given. */
+  readonly recency?: Recency | undefined
   readonly filter: Filter
   /** What passages must have, or must not. */
   readonly demands?: Demands | undefined

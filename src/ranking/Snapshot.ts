@@ -94,6 +94,9 @@ export interface Snapshot<E> {
     passages: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<{ readonly id: number; readonly heading: string; readonly text: string }>, E>
 
+  /** What passages' documents hold under a key of their metadata, where they have it. */
+  readonly metadata: (passages: ReadonlyArray<number>, key: string) => Effect.Effect<ReadonlyMap<number, unknown>, E>
+
   /** The passages before and after each in its document, as far as there are any. */
   readonly beside: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<number>>, E>
 

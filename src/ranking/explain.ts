@@ -7,6 +7,7 @@ import type { Fused } from "../text/fusion.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
 import { terms } from "../text/terms.ts"
 import type { Beside } from "./context.ts"
+import type { Ages } from "./recency.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
 
 type Stage = keyof RankReport["stages_us"]
@@ -41,11 +42,13 @@ export const explain = Effect.fnUntraced(function* <E>(
   best: ReadonlyArray<Fused<number>>,
   hits: ReadonlyArray<Hit>,
   {
+    ages,
     beside,
     gains,
     near,
     scoreIn
   }: {
+    readonly ages: Ages | undefined
     readonly scoreIn: ScoreIn
     readonly gains: ReadonlyMap<number, number>
     readonly beside: Beside | undefined
@@ -71,6 +74,7 @@ export const explain = Effect.fnUntraced(function* <E>(
     const score = scoreIn("keyword", key)
     const gain = gains.get(key) ?? 0
     const around = beside?.get(key)
+    const age = ages?.get(key)
     const found = shown.flatMap((want) => {
       const own = want.scores.get(key)
       return own === undefined
@@ -111,7 +115,8 @@ export const explain = Effect.fnUntraced(function* <E>(
               ...(total > shown.length ? { others } : {}),
               ...(gain === 0 ? {} : { name_bonus: gain })
             }
-          })
+          }),
+      ...(age === undefined ? {} : { recency: { age_days: age.ageDays, contribution: age.contribution } })
     }
   })
 })

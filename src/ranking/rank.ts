@@ -13,6 +13,7 @@ import { namesGain, namesIn } from "../text/codeNames.ts"
 import { along } from "./along.ts"
 import { inContext } from "./context.ts"
 import { explain, type ScoreIn, Stages } from "./explain.ts"
+import { byRecency } from "./recency.ts"
 import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
 import { tied, TieOrder } from "./ties.ts"
@@ -79,7 +80,11 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
         )
       : { order, beside: undefined }
   const complete = (yield* ties.learn(tied(placed, request.limit))) ? placed.toSorted(ties.best) : placed
-  const led = yield* Effect.withSpan(along(snapshot, asked, request, complete), "Store.graph")
+  const { ages, order: timely } =
+    request.recency === undefined
+      ? { ages: undefined, order: complete }
+      : yield* byRecency(snapshot, complete, request.recency, ties, request.limit)
+  const led = yield* Effect.withSpan(along(snapshot, asked, request, timely), "Store.graph")
   const best = led.order.slice(0, request.limit)
 
   const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
@@ -105,7 +110,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   })
   if (request.explain !== true) return { hits, near } satisfies Found as Found
 
-  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, beside, near })
+  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, ages, beside, near })
   const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
   return {
     hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),

@@ -1,6 +1,6 @@
 import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import type { Hit, Similar } from "../model/SearchResult.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { withoutMarks } from "./citations.ts"
 import { type Stretch, stretchesOf } from "./prompt/adjacent.ts"
@@ -30,7 +30,7 @@ export const bounded = (text: string, most = 300): string => {
 export const sourceCharacters = 500
 
 /** `source:12-18`, `source:12` for a single line, or the place as the file's own readers name it: `paper.pdf#page=3`. */
-export const citation = ({ document, passage }: Hit, name = whole): string =>
+export const citation = ({ document, passage }: Similar, name = whole): string =>
   `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
 
 const whole = (source: string): string => source
@@ -48,10 +48,21 @@ export const titleOf = ({ document, passage }: Hit): string =>
 
 /**
  * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
- * title and headings, the names of a table's columns where it begins within one, an empty line, and the text.
+ * title and headings, the names of a table's columns where it begins within one, where the same stands besides, an
+ * empty line, and the text.
  */
 export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([header(number, hit.score)], hit, hit.passage.text, whole)
+  quotedUnder([header(number, hit.score)], hit, hit.passage.text, whole, alike(hit))
+
+/** Places of similar passages that are told. */
+const toldPlaces = 3
+
+/** How many passages of lower rank say the same, and where the first of them stand; empty where none does. */
+export const alike = ({ similar = [] }: Hit, name: (place: Similar) => string = citation): string => {
+  if (similar.length === 0) return ""
+  const places = similar.slice(0, toldPlaces).map((place) => name(place))
+  return `+${similar.length} like this: ${places.join(", ")}${similar.length > toldPlaces ? ", …" : ""}`
+}
 
 const header = (number: number, score: number): string => `[${number}] (score: ${score.toFixed(4)})`
 
@@ -59,7 +70,8 @@ const quotedUnder = (
   headers: ReadonlyArray<string>,
   hit: Hit,
   text: string,
-  name: (source: string) => string
+  name: (source: string) => string,
+  more = ""
 ): string => {
   const title = titleOf(hit)
   const quoted = [
@@ -67,6 +79,7 @@ const quotedUnder = (
     ...(title === "" ? [] : [`title: ${title}`]),
     ...(hit.collection === defaultCollection ? [] : [`collection: ${hit.collection}`]),
     ...(hit.passage.tableHeader === undefined ? [] : [`columns: ${bounded(hit.passage.tableHeader)}`]),
+    ...(more === "" ? [] : [more]),
     ...(hit.via === undefined ? [] : [`via: ${bounded(hit.via.map(({ entity }) => entity).join(", "))}`]),
     "",
     text

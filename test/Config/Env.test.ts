@@ -9,8 +9,16 @@ const example: Readonly<Record<Key["kind"], FastCheck.Arbitrary<unknown>>> = {
   boolean: FastCheck.boolean(),
   number: FastCheck.oneof(FastCheck.integer(), FastCheck.double({ noDefaultInfinity: true, noNaN: true })),
   text: FastCheck.string(),
-  list: FastCheck.array(FastCheck.stringMatching(/^[a-z:/]+$/))
+  list: FastCheck.array(FastCheck.stringMatching(/^[a-z:/]+$/)),
+  table: FastCheck.record({ key: FastCheck.stringMatching(/^[a-z_]+$/), half_life_days: FastCheck.nat() })
 }
+
+const written = (value: unknown): string =>
+  typeof value === "object" && !Array.isArray(value)
+    ? `{ ${Object.entries(value!)
+        .map(([name, each]) => `${name} = ${JSON.stringify(each)}`)
+        .join(", ")} }`
+    : String(value)
 
 describe("the environment", () => {
   it("has a variable of its own for every key", () => {
@@ -22,11 +30,19 @@ describe("the environment", () => {
   it.each(keys.map((key) => [key.path, key] as const))("gives %s the value that it was written from", (_, key) => {
     FastCheck.assert(
       FastCheck.property(example[key.kind], (value) => {
-        const { unknown, values } = read({ [key.variable]: String(value), PATH: "/bin" })
+        const { unknown, values } = read({ [key.variable]: written(value), PATH: "/bin" })
         assert.deepStrictEqual(unknown, [])
         assert.deepStrictEqual(values, [{ key, value: Object.is(value, -0) ? 0 : value }])
       })
     )
+  })
+
+  it("takes a table with and without braces and quotes", () => {
+    const value = (text: string) => read({ CLEW_SEARCH_RECENCY: text }).values[0]?.value
+    for (const text of ['{ key = "date", half_life_days = 90 }', "key=date,half_life_days=90"]) {
+      assert.deepStrictEqual(value(text), { key: "date", half_life_days: 90 })
+    }
+    assert.strictEqual(value("90"), "90")
   })
 
   it("takes 1 and 0 for true and false", () => {

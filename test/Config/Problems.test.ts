@@ -27,6 +27,18 @@ test("a value of the wrong type or out of range: file, key, what was found, what
         '[log]\nlevel = "loud"',
         'log.level is "loud", but must be one of all, trace, debug, info, warning, error, fatal, none'
       ],
+      [
+        '[search]\nrecency = { key = "date", half_life = 3 }',
+        'search.recency is { key = "date", half_life = 3 }, but must be a table like { key = "date", half_life_days = 90 }, of 0.01 to 100000 days'
+      ],
+      [
+        "[search]\nrecency = 3",
+        'search.recency is 3, but must be a table like { key = "date", half_life_days = 90 }, of 0.01 to 100000 days'
+      ],
+      [
+        '[search.recency]\nkey = "date"\nhalf_life_days = 0',
+        'search.recency is { key = "date", half_life_days = 0 }, but must be a table like { key = "date", half_life_days = 90 }, of 0.01 to 100000 days'
+      ],
       ["embedding = 3", "embedding is 3, but must be a section, written [embedding]"],
       ["[[embedding]]", "embedding is [{}], but must be a section, written [embedding]"],
       ["[server.port]", "server.port is a table, but must be a whole number from 0 to 65535"],

@@ -293,3 +293,21 @@ it.scopedLive("stores nothing of a batch that contradicts itself", () =>
     assert.strictEqual((yield* ask(port, "GET", "/stats")).json.documents, 0)
   })
 )
+
+it.scopedLive("answers with documents whose metadata have the service's names for something else", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const own = { page: true, slide: "no", heading: 3, locator: {}, sheet: [1], table_header: null, year: 2020 }
+    yield* ask(port, "POST", "/index", {
+      body: { documents: [{ content: "Bees make honey.", metadata: { ...own, title: "Bees" } }] }
+    })
+    yield* ask(port, "POST", "/index", { body: { documents: [{ content: "Bees.", metadata: { page: 7 } }] } })
+    const { json, status } = yield* ask(port, "POST", "/query", { body: { query: "honey of bees" } })
+    assert.strictEqual(status, 200)
+    const [bees, page] = json.results.map((result: any) => result.metadata)
+    assert.strictEqual(bees.year, 2020)
+    assert.strictEqual(bees.title, "Bees")
+    for (const key of ["page", "slide", "heading", "locator", "sheet", "table_header"]) assert.notProperty(bees, key)
+    assert.strictEqual(page.page, 7)
+  })
+)

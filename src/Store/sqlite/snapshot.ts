@@ -99,6 +99,22 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       [list(passages)]
     ),
 
+  metadata: (passages, key) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly doc_id: DocumentId; readonly metadata: string }>(
+        `SELECT p.id, d.doc_id, d.metadata FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+         WHERE p.id ${inList} AND instr(d.metadata, ?) > 0`,
+        [list(passages), JSON.stringify(key)]
+      ),
+      (rows) =>
+        new Map(
+          rows.flatMap(({ doc_id: docId, id, metadata }): ReadonlyArray<readonly [number, unknown]> => {
+            const found = parsed<Hit["document"]["metadata"]>(metadata, () => `the metadata of document ${docId}`)
+            return Object.hasOwn(found, key) ? [[id, found[key]]] : []
+          })
+        )
+    ),
+
   beside: (passages) =>
     Effect.map(
       sql.unsafe<{ readonly id: number; readonly beside: number }>(

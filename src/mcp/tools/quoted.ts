@@ -38,10 +38,13 @@ const boundedStep = ({ chunk_index, entity, source }: ViaStep): ViaStep => ({
   ...(source === undefined ? {} : { source: bounded(source, sourceCharacters), chunk_index })
 })
 
+/** Similar passages that are named. */
+const mostSimilar = 10
+
 /** A result with everything bounded except the passage. */
 export const toQuoted = (hit: Hit): SearchResult => {
   const { document, passage } = hit
-  const { explain, metadata, score, text, via } = toSearchResult({
+  const { explain, metadata, relevance, score, similar, spans, text, via } = toSearchResult({
     ...hit,
     document: {
       ...document,
@@ -54,8 +57,13 @@ export const toQuoted = (hit: Hit): SearchResult => {
   return {
     text,
     score: Number(score.toFixed(4)),
+    ...(relevance === undefined ? {} : { relevance: Number(relevance.toFixed(4)) }),
     metadata,
     ...(via === undefined ? {} : { via: via.map(boundedStep) }),
+    ...(spans === undefined ? {} : { spans }),
+    ...(similar === undefined
+      ? {}
+      : { similar: similar.slice(0, mostSimilar).map((place) => ({ ...place, source: bounded(place.source, 200) })) }),
     ...(explain === undefined ? {} : { explain })
   }
 }

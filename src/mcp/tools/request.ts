@@ -1,11 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as Schema from "effect/Schema"
-import * as Struct from "effect/Struct"
 import { CollectionName } from "../../model/Collection.ts"
 import { Filter } from "../../model/Filter.ts"
 import type { Found } from "../../model/Provenance.ts"
-import { Alpha, Fusion, MaxTokens, QueryText, SearchRequest } from "../../model/Query.ts"
+import { Alpha, Fusion, MaxTokens, MinRelevance, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
 import type { ReadAs } from "../../model/ReadAs.ts"
 import { asRead, shortfall } from "../../Search.ts"
 import { Store } from "../../Store.ts"
@@ -45,14 +44,18 @@ export const FilterArgument = Schema.optional(
 
 /** Arguments of both search tools. */
 export const SearchArguments = Schema.Struct({
-  ...Struct.omit(SearchRequest.fields, "minRelevance"),
+  ...SearchRequest.fields,
   query: described(QueryText, "What to search for"),
+  topK: Schema.optional(described(TopK, "Passages to return")).pipe(Schema.fromKey("top_k")),
   hybrid: Schema.optional(Schema.Boolean.annotations({ description: "false: only meaning" })),
   alpha: Schema.optional(described(Alpha, "0 only words, 1 only meaning")),
   fusion: Schema.optional(described(Fusion, "How both are fused")),
   filter: FilterArgument,
-  graph: Schema.optional(Schema.Literal(true, false, "auto").annotations({ description: "Follow names" })),
-  collection: Schema.optional(described(CollectionName, "Only this collection (default: all)")),
+  graph: Schema.optional(
+    Schema.Union(Schema.Boolean, Schema.Literal("auto")).annotations({ description: "Follow names" })
+  ),
+  minRelevance: Schema.optional(described(MinRelevance, "Least relevance")).pipe(Schema.fromKey("min_relevance")),
+  collection: Schema.optional(described(CollectionName, "Default: all")),
   maxTokens
 })
 export type SearchArguments = typeof SearchArguments.Type
@@ -119,6 +122,9 @@ export const alsoSearchedLine = (words: ReadonlyArray<string>): string =>
 export const readAsLine = (readAs: ReadAs): string =>
   `${bounded(asRead({ readAs })!, 400)}.`.replace(/^./, (first) => first.toUpperCase())
 
+/** Said where nothing better was found. */
+export const weakLine = "Weak matches only: none of these is likely to answer."
+
 /** What a model is told of a search beside its results, a sentence each. */
 export const remarksOn = (found: Found): ReadonlyArray<string> => {
   const { alsoSearched, degraded, readAs, weak } = found
@@ -126,7 +132,7 @@ export const remarksOn = (found: Found): ReadonlyArray<string> => {
     ...(degraded === undefined ? [] : [`Degraded: ${shortfall(found)}.`]),
     ...(alsoSearched === undefined ? [] : [alsoSearchedLine(alsoSearched)]),
     ...(readAs === undefined ? [] : [readAsLine(readAs)]),
-    ...(weak === true ? ["Weak matches only: none of these is likely to answer."] : [])
+    ...(weak === true ? [weakLine] : [])
   ]
 }
 

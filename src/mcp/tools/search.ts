@@ -1,6 +1,5 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { MinRelevance } from "../../model/Query.ts"
 import { toProvenance } from "../../model/Provenance.ts"
 import { type Hit, SearchResponse, SearchResult } from "../../model/SearchResult.ts"
 import { Search } from "../../Search.ts"
@@ -8,7 +7,7 @@ import { bounded, citation, entry } from "../../text/prompt.ts"
 import { make, type Settings } from "../Tool.ts"
 import { defaultMaxTokens, fitting } from "./budget.ts"
 import { guard, Notice, quote, toQuoted } from "./quoted.ts"
-import { described, emptyHanded, optional, plural, remarksOn, SearchArguments, told } from "./request.ts"
+import { emptyHanded, optional, plural, remarksOn, SearchArguments, told } from "./request.ts"
 
 const Explained = told.annotations({ description: "Present with explain" })
 
@@ -46,7 +45,6 @@ export const search = make({
     (tools.includes("get_document") ? " get_document reads around a passage." : ""),
   input: Schema.Struct({
     ...SearchArguments.fields,
-    minRelevance: Schema.optional(described(MinRelevance, "Least relevance")).pipe(Schema.fromKey("min_relevance")),
     explain: Schema.optional(Schema.Boolean.annotations({ description: "Explain the scores" }))
   }),
   output: SearchAnswer,

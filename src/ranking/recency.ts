@@ -1,0 +1,44 @@
+import * as Effect from "effect/Effect"
+import type { Recency } from "../model/Stored.ts"
+import { ageInDays, decay, timeOf } from "../text/age.ts"
+import type { Fused } from "../text/fusion.ts"
+import type { Snapshot } from "./Snapshot.ts"
+import { tied, type TieOrder } from "./ties.ts"
+
+/** The age of a passage's document and what that takes from its score, which is 0 or less. */
+export interface Aged {
+  readonly ageDays: number
+  readonly contribution: number
+}
+
+export type Ages = ReadonlyMap<number, Aged>
+
+/**
+ * The ranking with scores that fade with the age of the document: after each half-life half of it is left. A document
+ * without a date, or with one that cannot be read, keeps its score; so does one of the future. A score below 0 falls by
+ * as much as one above it.
+ */
+export const byRecency = Effect.fnUntraced(function* <E>(
+  snapshot: Pick<Snapshot<E>, "metadata">,
+  order: ReadonlyArray<Fused<number>>,
+  { halfLifeDays, key, now }: Recency,
+  ties: TieOrder<E>,
+  limit: number
+) {
+  const values = yield* snapshot.metadata(
+    order.map((hit) => hit.key),
+    key
+  )
+  const ages = new Map<number, Aged>()
+  const aged = order.map((hit): Fused<number> => {
+    const time = timeOf(values.get(hit.key))
+    if (time === undefined) return hit
+    const ageDays = ageInDays(time, now)
+    const contribution = -Math.abs(hit.score) * (1 - decay(ageDays, halfLifeDays))
+    ages.set(hit.key, { ageDays, contribution })
+    return { ...hit, score: hit.score + contribution }
+  })
+  aged.sort(ties.best)
+  if (yield* ties.learn(tied(aged, limit))) aged.sort(ties.best)
+  return { order: aged, ages: ages as Ages }
+})

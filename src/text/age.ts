@@ -1,0 +1,50 @@
+const day = 86_400_000
+
+/** A day, or a point in time, as ISO 8601 has them, or less of it: "2024", "2024-05", "2024-05-06", "2024-05-06T07:08:09Z". */
+const iso =
+  /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?)?)?$/i
+
+/** The offset of a zone, in milliseconds; a time without one is taken as UTC. */
+const offsetOf = (zone: string | undefined): number => {
+  if (zone === undefined || /^z$/i.test(zone)) return 0
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(":", "") || 0)
+  return (zone.startsWith("-") ? -1 : 1) * minutes * 60_000
+}
+
+const fromText = (text: string): number | undefined => {
+  const found = iso.exec(text.trim())
+  if (found === null) return undefined
+  const [year, month = 1, date = 1, hours = 0, minutes = 0, seconds = 0] = found
+    .slice(1, 7)
+    .map((part) => (part === undefined ? undefined : Number(part)))
+  const time = Date.UTC(year!, month - 1, date, hours, minutes, seconds)
+  const told = new Date(time)
+  // The 31st of June is no day, and 24 no hour.
+  const holds =
+    told.getUTCFullYear() === year &&
+    told.getUTCMonth() === month - 1 &&
+    told.getUTCDate() === date &&
+    told.getUTCHours() === hours &&
+    told.getUTCMinutes() === minutes
+  return holds ? time - offsetOf(found[7]) : undefined
+}
+
+/** From here on a number is taken for milliseconds since the epoch, below for seconds, and up to 9999 for a year. */
+const milliseconds = 1e11
+
+/**
+ * The time that a metadata value tells, in milliseconds since the epoch: ISO 8601 text, a year, or seconds or
+ * milliseconds since the epoch. Undefined for anything else, since "May 6" and 06/05/24 may mean several days.
+ */
+export const timeOf = (value: unknown): number | undefined => {
+  if (typeof value === "string") return fromText(value)
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 1000) return undefined
+  if (value <= 9999) return Number.isInteger(value) ? Date.UTC(value, 0, 1) : undefined
+  return value < milliseconds ? value * 1000 : value
+}
+
+/** Days from a time to now; what is still to come has no age. */
+export const ageInDays = (time: number, now: number): number => Math.max(0, (now - time) / day)
+
+/** The share of its score that something of an age keeps: half after each half-life. */
+export const decay = (ageDays: number, halfLifeDays: number): number => 0.5 ** (ageDays / halfLifeDays)

@@ -1,0 +1,138 @@
+import type { Hit, Similar } from "../model/SearchResult.ts"
+import { Seen, sketch } from "./resemblance.ts"
+
+/** A hit, and what was ranked below it and has no place of its own. */
+export interface Fold {
+  readonly hit: Hit
+  /** The passages before and after it in its document that overlap with it. */
+  readonly overlapping: ReadonlyArray<Hit>
+  /** Passages that say the same or nearly the same, and their overlapping neighbours that do. */
+  readonly similar: ReadonlyArray<Hit>
+}
+
+export interface FoldOptions {
+  /** Places of the list. */
+  readonly limit: number
+  /** Whether near-duplicates and overlapping neighbours are folded into the better hit. */
+  readonly fold: boolean
+  /** Most places of one document, 0 for any number; its further passages come after all others. */
+  readonly perDocument: number
+}
+
+export interface FoldedList {
+  readonly folds: ReadonlyArray<Fold>
+  /** Whether no place is filled by what was folded or put off, or would be if more hits were given. */
+  readonly isComplete: boolean
+}
+
+interface Open {
+  readonly hit: Hit
+  readonly overlapping: Array<Hit>
+  readonly similar: Array<Hit>
+}
+
+const alone = (hit: Hit): Open => ({ hit, overlapping: [], similar: [] })
+
+const documentOf = ({ collection, document }: Hit): string => JSON.stringify([collection, document.docId])
+
+/** Whether two passages of one document overlap word for word, under the same headings and on the same page. */
+const isOverlapping = ({ passage: a }: Hit, { passage: b }: Hit): boolean => {
+  if (Math.abs(a.ordinal - b.ordinal) !== 1) return false
+  const [first, second] = a.ordinal < b.ordinal ? [a, b] : [b, a]
+  return (
+    second.start < first.end &&
+    second.end > first.end &&
+    JSON.stringify([first.heading, first.locator]) === JSON.stringify([second.heading, second.locator]) &&
+    second.text.startsWith(first.text.slice(second.start - first.start))
+  )
+}
+
+const said = ({ document, passage }: Hit) => sketch([document.title ?? "", ...passage.heading, passage.text])
+
+/**
+ * The best places of a list, best first: a hit that overlaps with a better one beside it, or says what a better one says,
+ * is folded into that. Only where the list is not filled otherwise do those that were folded or put off follow, in their
+ * order, so that as many come as there are. The best passages of a short list are the head of those of a long one.
+ */
+export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: FoldOptions): FoldedList => {
+  const open: Array<Open> = []
+  /** By the place of its text among those seen. */
+  const speakers: Array<Open> = []
+  const ofDocument = new Map<string, Array<Open>>()
+  const later: Array<{ readonly own: Open; readonly from?: Array<Hit> }> = []
+  const seen = new Seen()
+  for (const hit of hits) {
+    if (open.length === limit) break
+    const name = documentOf(hit)
+    const own = ofDocument.get(name) ?? []
+    if (fold) {
+      const beside = own.find((other) => isOverlapping(other.hit, hit))
+      const words = said(hit)
+      const place = seen.place(words)
+      if (beside !== undefined) {
+        if (place === undefined) speakers.push(beside)
+        beside.overlapping.push(hit)
+        later.push({ own: alone(hit), from: beside.overlapping })
+        continue
+      }
+      const speaker = place === undefined ? undefined : speakers[place]
+      if (speaker !== undefined) {
+        speaker.similar.push(hit)
+        later.push({ own: alone(hit), from: speaker.similar })
+        continue
+      }
+    }
+    const next = alone(hit)
+    if (fold) speakers.push(next)
+    if (perDocument > 0 && own.length >= perDocument) {
+      later.push({ own: next })
+      continue
+    }
+    ofDocument.set(name, [...own, next])
+    open.push(next)
+  }
+  const filling = later.slice(0, limit - open.length)
+  for (const { from, own } of filling) from?.splice(from.indexOf(own.hit), 1)
+  return { folds: [...open, ...filling.map(({ own }) => own)], isComplete: later.length === 0 || open.length === limit }
+}
+
+const byPlace = (a: Hit, b: Hit): number => a.passage.ordinal - b.passage.ordinal
+
+/** Passages that overlap, in their order, as one: from the first one's start to the last one's end, word for word. */
+const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] =>
+  hits
+    .toSorted(byPlace)
+    .map(({ passage }) => passage)
+    .reduce((passage, next) => ({
+      ...passage,
+      text: passage.text + next.text.slice(passage.end - next.start),
+      end: next.end,
+      endLine: Math.max(passage.endLine, next.endLine)
+    }))
+
+/** Similar passages, those that overlap as one. */
+const places = (similar: ReadonlyArray<Hit>): ReadonlyArray<Similar> => {
+  const groups: Array<Array<Hit>> = []
+  for (const hit of similar) {
+    const name = documentOf(hit)
+    const group = groups.find((all) => documentOf(all[0]!) === name && all.some((other) => isOverlapping(other, hit)))
+    if (group === undefined) groups.push([hit])
+    else group.push(hit)
+  }
+  return groups.map((group) => {
+    const [{ collection, document }] = group as [Hit]
+    return { collection, document, passage: joined(group) }
+  })
+}
+
+/** The hit with what was folded into it: the text of all that overlap, and where else the same stands. */
+export const unfolded = ({ hit, overlapping, similar }: Fold): Hit => ({
+  ...hit,
+  ...(overlapping.length === 0
+    ? {}
+    : {
+        passage: { ...joined([hit, ...overlapping]), ordinal: hit.passage.ordinal },
+        spans: [hit, ...overlapping].sort(byPlace).map(({ passage }) => passage)
+      }),
+  ...(similar.length === 0 ? {} : { similar: places(similar) })
+})

@@ -1,0 +1,79 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SearchConfig } from "../src/Config.ts"
+import { defaultCollection } from "../src/model/Collection.ts"
+import { Search } from "../src/Search.ts"
+import { Store } from "../src/Store.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
+import { document } from "./contracts/Store.ts"
+import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+
+/** Eighty copies of a text, and ten texts of their own that rank below them. */
+const setUp = Effect.gen(function* () {
+  const { embedder } = yield* makeEmbedder()
+  const store = yield* Store
+  yield* store.createCollection(defaultCollection, compass)
+  const put = (source: string, text: string) =>
+    Effect.flatMap(embedder.embedPassages([text]), ([vector]) =>
+      store.put(defaultCollection, [document(text, { source, vectors: [Option.getOrUndefined(vector!)] })])
+    )
+  for (let n = 0; n < 80; n++) yield* put(`copy-${n}.md`, n % 2 === 0 ? "North wind!" : "north   wind")
+  for (let n = 0; n < 10; n++) yield* put(`own-${n}.md`, `north wind ${"south ".repeat(n + 1)}`)
+  return (over: Partial<typeof SearchConfig.Service>) =>
+    Effect.provide(
+      Search,
+      Search.Default.pipe(
+        Layer.provide(
+          Layer.merge(
+            embeddersLayer(embedder),
+            Layer.succeed(SearchConfig, {
+              topK: 5,
+              rrfK: 10,
+              context: true,
+              fold: true,
+              perDocument: 0,
+              graph: "auto",
+              ...over
+            })
+          )
+        )
+      )
+    )
+})
+
+it.effect("asks for more where copies leave places, and gives them back where nothing else matches", () =>
+  Effect.gen(function* () {
+    const searching = yield* setUp
+    const search = yield* searching({})
+    const plain = yield* searching({ fold: false })
+    for (const request of [{}, { fusion: "rrf" as const }, { alpha: 0 }, { hybrid: false }]) {
+      const query = "north wind"
+      const unfolded = yield* plain.run({ ...request, query })
+      assert.isTrue(unfolded.hits.every(({ document }) => document.source.startsWith("copy")))
+      const { hits } = yield* search.run({ ...request, query })
+      assert.strictEqual(hits.length, 5)
+      assert.deepStrictEqual(
+        hits.map(({ document }) => document.source.startsWith("copy")),
+        [true, false, false, false, false]
+      )
+      assert.strictEqual(hits[0]!.similar?.length, 79)
+      assert.isTrue(hits.every(({ relevance }) => relevance !== undefined))
+
+      const all = (yield* search.run({ ...request, query, topK: 100 })).hits
+      assert.strictEqual(all.length, 90)
+      assert.strictEqual(new Set(all.map(({ document }) => document.source)).size, 90)
+      assert.isTrue(all.every(({ similar }) => similar === undefined))
+      assert.deepStrictEqual(
+        all.slice(0, 5).map(({ document }) => document.source),
+        hits.map(({ document }) => document.source)
+      )
+      const next = yield* search.run({ ...request, query, offset: 2, topK: 3 })
+      assert.deepStrictEqual(
+        next.hits.map(({ document }) => document.source),
+        hits.slice(2).map(({ document }) => document.source)
+      )
+    }
+  }).pipe(Effect.provide(layerMemory))
+)
