@@ -99,16 +99,16 @@ export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: F
 const byPlace = (a: Hit, b: Hit): number => a.passage.ordinal - b.passage.ordinal
 
 /** Passages that overlap, in their order, as one: from the first one's start to the last one's end, word for word. */
-const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] =>
-  hits
-    .toSorted(byPlace)
-    .map(({ passage }) => passage)
-    .reduce((passage, next) => ({
-      ...passage,
-      text: passage.text + next.text.slice(passage.end - next.start),
-      end: next.end,
-      endLine: Math.max(passage.endLine, next.endLine)
-    }))
+const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] => {
+  const [first, ...rest] = hits.toSorted(byPlace)
+  let { end, endLine, text } = first!.passage
+  for (const { passage } of rest) {
+    text += passage.text.slice(end - passage.start)
+    end = passage.end
+    endLine = Math.max(endLine, passage.endLine)
+  }
+  return { ...first!.passage, text, end, endLine }
+}
 
 /** Similar passages, those that overlap as one. */
 const places = (similar: ReadonlyArray<Hit>): ReadonlyArray<Similar> => {
