@@ -1,4 +1,5 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import { Api } from "../api/Api.ts"
 import { type Found, type Provenance, toProvenance } from "../model/Provenance.ts"
@@ -39,8 +40,15 @@ export const layer = HttpApiBuilder.group(Api, "search", (handlers) =>
   Effect.gen(function* () {
     const search = yield* Search
     const prompt = yield* Prompt
-    return handlers
-      .handle("query", ({ payload }) => Effect.map(search.run({ ...payload, ...byContract }), toSearchResponse))
-      .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
+    return (
+      handlers
+        // It is JSON as its schema has it already, and encoding it once more would take as long as fusing the legs.
+        .handle("query", ({ payload }) =>
+          Effect.map(search.run({ ...payload, ...byContract }), (outcome) =>
+            HttpServerResponse.unsafeJson(toSearchResponse(outcome))
+          )
+        )
+        .handle("prompt", ({ payload }) => Effect.map(prompt.run({ ...payload, ...byContract }), toPromptResponse))
+    )
   })
 )

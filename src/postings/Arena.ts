@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import wasm from "./kernel.wasm.ts"
-import type { Head } from "./head.ts"
+import { compact, objectBytes } from "./compact.ts"
+import type { Loaded } from "./loaded.ts"
 
 /** What the kernel exports; see kernel.as.ts. */
 interface Kernel {
@@ -27,27 +28,6 @@ interface Kernel {
   readonly check: (at: number, end: number, passages: number) => number
 }
 
-/** A term's postings in the arena, and how many of them are not deleted as of the version. */
-export interface Postings {
-  readonly at: number
-  readonly end: number
-  readonly count: number
-  living: number
-  version: number
-}
-
-/** What of a segment is in the arena: its passages' lengths, its tombstones as of the version, terms asked for. */
-export interface Loaded {
-  readonly ids: Head["ids"]
-  readonly firsts: Head["firsts"]
-  readonly lengthsAt: number
-  /** Terms of all its passages together. */
-  readonly terms: number
-  deadAt: number
-  version: number
-  readonly postings: Map<string, Postings>
-}
-
 interface Memory {
   readonly buffer: SharedArrayBuffer
   readonly grow: (pages: number) => number
@@ -67,14 +47,12 @@ const { Instance, Memory, Module } = (
 const pageBytes = 65_536
 /** A gibibyte, of addresses only until it is used. */
 const maxPages = 16_384
-/** What an arena may hold before it is emptied: so much, and more for large indexes; a query may go beyond it. */
+/** What an arena may hold before half of it is let go: so much, and more for large indexes; a query may go beyond it. */
 const leastBytes = 8 * 1024 * 1024
 const bytesPerPassage = 32
 const maxBytes = 64 * 1024 * 1024
 /** What is before it is the kernel's own. */
 const firstByte = 1024
-/** About what an object beside the arena takes. */
-const objectBytes = 128
 
 let compiled: object | undefined
 let current: Arena | undefined
@@ -82,7 +60,7 @@ let current: Arena | undefined
 /**
  * Memory that the kernel works in, with what queries have loaded of segments, by their stamps: it never changes, so any
  * snapshot and any database may use it. Nothing is freed by itself: segments that are merged away and tombstones of
- * before stay until a full arena is emptied, or left to those who still use it.
+ * before stay until a full arena is compacted to what was used last, or left to those who still use it.
  */
 export class Arena {
   readonly kernel: Kernel
@@ -92,6 +70,8 @@ export class Arena {
   private beside = 0
   private users = 0
   private passages = 0
+  /** How often it was used. */
+  uses = 0
   bytes: Uint8Array
   words: Uint32Array
   doubles: Float64Array
@@ -109,10 +89,11 @@ export class Arena {
   static using<A, E, R>(use: (arena: Arena) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       current ??= new Arena()
-      if (current.isFull && current.users === 0) current.empty()
+      if (current.isFull && current.users === 0) current.compact()
       else if (current.isFull) current = new Arena()
       const arena = current
       arena.users++
+      arena.uses++
       return Effect.ensuring(
         Effect.suspend(() => use(arena)),
         Effect.sync(() => arena.users--)
@@ -120,16 +101,23 @@ export class Arena {
     })
   }
 
-  private get isFull(): boolean {
-    return this.used + this.beside > Math.min(maxBytes, leastBytes + bytesPerPassage * this.passages)
+  private get most(): number {
+    return Math.min(maxBytes, leastBytes + bytesPerPassage * this.passages)
   }
 
-  /** Its memory stays for what comes next: a new one would come on top, until somebody collects the old one. */
-  private empty(): void {
-    this.segments.clear()
-    this.used = firstByte
-    this.beside = 0
-    this.passages = 0
+  private get isFull(): boolean {
+    return this.used + this.beside > this.most
+  }
+
+  /**
+   * Keeps what was used last, half of what it may hold. Its memory stays for what comes next: a new one would come on
+   * top, until somebody collects the old one.
+   */
+  private compact(): void {
+    const { end, kept } = compact(this.segments, this.bytes, firstByte, this.most / 2)
+    this.used = end
+    this.beside = kept * objectBytes
+    this.passages = [...this.segments.values()].reduce((sum, { ids }) => sum + ids.count, 0)
   }
 
   /** How many passages are searched at once. */

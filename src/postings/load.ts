@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
-import type { Arena, Loaded, Postings } from "./Arena.ts"
+import type { Arena } from "./Arena.ts"
+import type { Loaded, Postings } from "./loaded.ts"
 import { damaged } from "../model/Damaged.ts"
 import { BlockReader, compareTerms, findTerm } from "./block.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
@@ -33,7 +34,16 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
       arena.words.set(lengths, lengthsAt / 4)
       // Copies: a view would keep the row that it came in.
       const own = firsts.map((first) => Buffer.from(first))
-      arena.segments.set(stamp, { ids, firsts: own, lengthsAt, terms, deadAt: 0, version: 0, postings: new Map() })
+      arena.segments.set(stamp, {
+        ids,
+        firsts: own,
+        lengthsAt,
+        terms,
+        deadAt: 0,
+        version: 0,
+        used: arena.uses,
+        postings: new Map()
+      })
     }
   }
   const all: Array<Loaded> = []
@@ -54,13 +64,14 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
       loaded.deadAt = arena.store(yield* tombstones(store, segment))
     }
     loaded.version = segment.version
+    loaded.used = arena.uses
     // As it is now: a reader of another snapshot may change it before this one is done.
     all.push({ ...loaded })
   }
   return all
 })
 
-const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0 }
+const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0, used: 0 }
 
 /** Brings the postings of terms into the arena, as far as they are not there. */
 export const loadPostings = Effect.fnUntraced(function* <E>(
@@ -75,7 +86,11 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
     const { firsts, postings } = loaded[index]!
     for (const needle of needles) {
       const key = needleKey(needle)
-      if (postings.has(key)) continue
+      const known = postings.get(key)
+      if (known !== undefined) {
+        known.used = arena.uses
+        continue
+      }
       const refs = blocksOf(firsts, needle).map((block) => ({ segment: segment.id, block }))
       if (refs.length === 0) postings.set(key, none)
       else wanted.push({ loaded: loaded[index]!, needle, refs })
@@ -102,7 +117,8 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
       end: at + found.bytes.length,
       count: found.count,
       living: found.count,
-      version: 0
+      version: 0,
+      used: arena.uses
     })
   }
 })

@@ -1,19 +1,29 @@
+/** Texts are words; of longer ones rows are made for each call. */
+const usual = 64
+const rows = [new Uint16Array(usual + 1), new Uint16Array(usual + 1), new Uint16Array(usual + 1)] as const
+
 /** Letters to add, take away, change, or swap with their neighbour to make one word of the other; `limit + 1` if more. */
 export const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
-  let [before, last] = [new Array<number>(b.length + 1).fill(0), Array.from({ length: b.length + 1 }, (_, j) => j)]
+  const width = b.length
+  let [before, last, row] =
+    width > usual ? (rows.map(() => new Uint16Array(width + 1)) as [Uint16Array, Uint16Array, Uint16Array]) : rows
+  for (let j = 0; j <= width; j++) last[j] = j
   for (let i = 1; i <= a.length; i++) {
-    const row = [i]
+    const letter = a.charCodeAt(i - 1)
+    row[0] = i
     let least = i
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1]
-      let edits = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) edits = Math.min(edits, before[j - 2]! + 1)
-      row.push(edits)
+    for (let j = 1; j <= width; j++) {
+      const other = b.charCodeAt(j - 1)
+      let edits = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (letter === other ? 0 : 1))
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other) {
+        edits = Math.min(edits, before[j - 2]! + 1)
+      }
+      row[j] = edits
       if (edits < least) least = edits
     }
     if (least > limit) return limit + 1
-    ;[before, last] = [last, row]
+    ;[before, last, row] = [last, row, before]
   }
-  return Math.min(last[b.length]!, limit + 1)
+  return Math.min(last[width]!, limit + 1)
 }

@@ -1,4 +1,5 @@
-import { queryTerms, splitQuery, terms } from "./terms.ts"
+import { queryTerms, splitQuery } from "./terms.ts"
+import { scan } from "./terms/scan.ts"
 
 /** What a passage is judged by: all that is searched of it. */
 export interface Judged {
@@ -15,20 +16,35 @@ export const weakBelow = 0.1
 
 const logistic = (x: number): number => 1 / (1 + Math.exp(-x))
 
-/** The share of a query's terms, by their letters, that a passage has; a term of `near` stands in for its word. */
-const shareOf = (
+/** Tells the share of a query's terms, by their letters, that a passage has; a term of `near` stands in for its word. */
+const sharing = (
   content: ReadonlySet<string>,
-  near: ReadonlyArray<{ readonly word: string; readonly term: string }>,
-  { heading, text, title }: Judged
-): number => {
-  const has = new Set([...terms(title), ...terms(heading), ...terms(text)])
-  for (const { term, word } of near) if (has.has(term)) for (const own of queryTerms(word)) has.add(own)
-  let [all, found] = [0, 0]
-  for (const term of content) {
-    all += term.length
-    if (has.has(term)) found += term.length
+  near: ReadonlyArray<{ readonly word: string; readonly term: string }>
+): ((judged: Judged) => number) => {
+  const all = [...content].reduce((sum, { length }) => sum + length, 0)
+  /** What of the query each term stands for. */
+  const meanings = new Map<string, Set<string>>([...content].map((term) => [term, new Set([term])]))
+  for (const { term, word } of near) {
+    const known = meanings.get(term) ?? new Set()
+    for (const own of queryTerms(word)) if (content.has(own)) known.add(own)
+    if (known.size > 0) meanings.set(term, known)
   }
-  return all === 0 ? 0 : found / all
+  return ({ heading, text, title }) => {
+    const has = new Set<string>()
+    let found = 0
+    for (const field of [title, heading, text]) {
+      // Nothing is left to be found.
+      if (found === all) break
+      scan(field, (term) => {
+        for (const own of meanings.get(term) ?? []) {
+          if (has.has(own)) continue
+          has.add(own)
+          found += own.length
+        }
+      })
+    }
+    return all === 0 ? 0 : found / all
+  }
 }
 
 /**
@@ -41,8 +57,9 @@ export const relevance = (
   near: ReadonlyArray<{ readonly word: string; readonly term: string }> = []
 ): ((judged: Judged, similarity: number | undefined) => number) => {
   const content = new Set(splitQuery(query).content)
+  const shareOf = sharing(content, near)
   return (judged, similarity) => {
-    const share = shareOf(content, near, judged)
+    const share = shareOf(judged)
     return similarity === undefined
       ? logistic(-4.65 + 4.74 * share + (1.39 * Math.min(enough, content.size)) / enough)
       : logistic(-4.8 + 2.48 * share + 5.12 * similarity)

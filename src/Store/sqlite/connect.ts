@@ -44,6 +44,9 @@ export const memory = ":memory:"
 /** As large as a WAL stays once all of it is in the database. */
 export const walBytes = 64 * 1024 * 1024
 
+/** Pages of the database that a thread that reads keeps in memory; SQLite's default of 2,000 holds a seventh of that index. */
+const readerKibibytes = 16_000
+
 /** A disk with less left counts as full for those who mean to make room. */
 const scarceBytes = 32 * 1024 * 1024
 
@@ -125,6 +128,8 @@ export const open = ({
     yield* sql`PRAGMA busy_timeout = 0`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
+    // What a search reads of an index of ten thousand passages, so that the next finds it there.
+    if (mode === "readonly" && !isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${readerKibibytes}`)
     // Never mapped into memory: a file that another program cuts short would end this one by a signal.
     yield* sql`PRAGMA mmap_size = 0`
     const { isOurs, version } = yield* Effect.zipRight(loadSchema(sql), retryBusy(schemaOf(sql))).pipe(

@@ -108,6 +108,9 @@ const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"
 
+/** Passages read beyond those wanted: where no more tie with the last, all are scored but once. */
+const spare = 32
+
 /**
  * The best of some of a table's vectors, exact, best first, and all that tie with the last, or of very many the first by
  * their places; and how many tie. One of no direction has no score.
@@ -120,15 +123,18 @@ const best = Effect.fnUntraced(function* (
 ) {
   const rows = yield* sql.unsafe<{ readonly id: number; readonly score: number | null }>(
     `SELECT passage_id AS id, ${similarity} FROM ${from} ORDER BY score DESC, id LIMIT ?`,
-    [...params, depth + 1]
+    [...params, depth + spare]
   )
   const found = rows.filter((row): row is Scored => row.score !== null)
   const last = found[depth - 1]?.score
   if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
-  const equal = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT id FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score = ?`,
-    [...params, last]
-  )
+  const equal =
+    rows.length < depth + spare || found.at(-1)!.score < last
+      ? found.filter(({ score }) => score === last)
+      : yield* sql.unsafe<{ readonly id: number }>(
+          `SELECT id FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score = ?`,
+          [...params, last]
+        )
   const ids = equal.map(({ id }) => id)
   return {
     found: [
