@@ -37,11 +37,14 @@ export const mimes =
 export const asText = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => content(file)
 export const asBytes = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => file.bytes
 
+/** Characters kept of a title; it is embedded with each passage, and a longer one is a mistake in the markup. */
+const longestTitle = 300
+
 export const toDocument = ({ marks, metadata, text, title }: Read): LoadedDocument => ({
   _tag: "Loaded",
   content: text,
   format: "markdown",
-  title,
+  title: title?.slice(0, longestTitle).replace(/[\ud800-\udbff]$/, ""),
   metadata,
   marks
 })

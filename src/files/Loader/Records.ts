@@ -5,22 +5,28 @@ import { skipSpace } from "../../text/chunk/space.ts"
 import type { Entry } from "../../text/data/Entry.ts"
 import { jsonEntries } from "../../text/data/json.ts"
 import { yamlEntries, yamlFile } from "../../text/data/yaml.ts"
-import { extension } from "../../text/format.ts"
+import { extension, formatOfName } from "../../text/format.ts"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { content } from "./content.ts"
 import { decode } from "./decode.ts"
 import { lazily } from "./lazily.ts"
 import { toLoaded } from "./record.ts"
+import { onlyItem, tomlList } from "./records/toml.ts"
+import { hasText, valueOf, xmlList } from "./records/xml.ts"
 
 const json = new Set(["json", "jsonc", "json5"])
 const yaml = new Set(["yaml", "yml"])
 const yamlParser = lazily(() => import("yaml"))
+const tomlParser = lazily(() => import("smol-toml"))
+const xmlParser = lazily(() => import("./extract/xml.ts"))
 
 /** Entries of the list that a file is; undefined where it is none. */
 const listed = (path: string, text: string): Iterable<Entry> | undefined => {
   const ending = extension(path) ?? ""
   const start = skipSpace(text, 0, text.length)
   if (json.has(ending)) return text.charAt(start) === "[" ? jsonEntries(text, start, text.length) : undefined
+  if (ending === "toml") return tomlList(text)
+  if (ending === "xml") return xmlList(text)
   if (!yaml.has(ending)) return undefined
   const { base, body, read } = yamlFile(text)
   const [first] = read(text, body, text.length, base)
@@ -41,24 +47,44 @@ const isRecord = (text: string, { inside }: Entry): boolean => {
 const accepts = (file: SourceFile): boolean => {
   if (file.kind._tag === "Other") return false
   const ending = extension(file.path) ?? ""
-  if (!json.has(ending) && !yaml.has(ending)) return false
+  if (!json.has(ending) && !yaml.has(ending) && ending !== "toml" && ending !== "xml") return false
   const head = decode(file.head, file.kind.encoding)
   const [first] = listed(file.path, head) ?? []
-  return first !== undefined && isRecord(head, first)
+  return first !== undefined && (ending === "xml" ? hasText(head, first) : isRecord(head, first))
 }
+
+/** What reads one item of a list; by it a failure is named. */
+interface Parser {
+  readonly name: string
+  readonly parse: (text: string) => unknown
+}
+
+const parserOf = (ending: string): Effect.Effect<Parser> =>
+  ending === "toml"
+    ? Effect.map(tomlParser, ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text)) }))
+    : ending === "xml"
+      ? Effect.map(xmlParser, ({ xml }) => ({ name: "XML", parse: (text) => valueOf(xml(text)) }))
+      : Effect.map(yamlParser, ({ parse }) => ({
+          name: "YAML",
+          parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
+        }))
 
 /** A record as a line of JSON Lines would have it. */
 const recordOf = (path: string, text: string, line: number): Effect.Effect<Loaded | undefined> => {
-  if (!yaml.has(extension(path) ?? "")) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
-  return Effect.map(yamlParser, ({ parse }) => {
+  const ending = extension(path) ?? ""
+  if (json.has(ending)) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
+  return Effect.map(parserOf(ending), ({ name, parse }) => {
     try {
-      const [value] = parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>
-      return toLoaded(line, JSON.stringify(value ?? null))
+      return toLoaded(line, JSON.stringify(parse(text) ?? null))
     } catch (error) {
-      return { _tag: "Rejected", line, reason: `not valid YAML: ${(error as Error).message.split("\n")[0]}` }
+      return { _tag: "Rejected", line, reason: `not valid ${name}: ${(error as Error).message.split("\n")[0]}` }
     }
   })
 }
+
+/** Where a list ends, what comes after its last item left out. */
+const listEnd = (ending: string, text: string): number =>
+  json.has(ending) ? text.lastIndexOf("]") : ending === "xml" ? text.lastIndexOf("</") : text.length
 
 /** Each entry's line and text. */
 function* pieces(path: string, text: string): Generator<{ readonly line: number; readonly text: string }> {
@@ -74,24 +100,34 @@ function* pieces(path: string, text: string): Generator<{ readonly line: number;
     open = from
   }
   if (open === undefined) return
-  const close = json.has(extension(path) ?? "") ? text.lastIndexOf("]") : text.length
+  const close = listEnd(extension(path) ?? "", text)
   yield piece(open, close < open ? text.length : close)
 }
 
+const whole = (path: string, text: string): Loaded => ({
+  _tag: "Loaded",
+  content: text,
+  format: formatOfName(path) ?? "text",
+  metadata: {}
+})
+
 /**
- * A JSON or YAML file that is one list of records, read as JSON Lines is: one document a record. Only where the first
+ * A JSON, YAML, TOML or XML file that is one list of records, read as JSON Lines is: one document a record. Only where the first
  * record has a text of its own, in the head; other lists are settings or data, and one document.
  */
 export const format: FileFormat = {
   name: "records",
+  version: 2,
   accepts: (file) => Effect.sync(() => accepts(file)),
   load: (file) =>
     Stream.unwrap(
-      Effect.map(content(file), (text) =>
-        Stream.fromIterable(pieces(file.path, text)).pipe(
+      Effect.map(content(file), (text) => {
+        // A list as far as its head goes may hold something else further down: then it is one document.
+        if (listed(file.path, text) === undefined) return Stream.make(whole(file.path, text))
+        return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
           Stream.filter((loaded) => loaded !== undefined)
         )
-      )
+      })
     )
 }

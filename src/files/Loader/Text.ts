@@ -10,7 +10,7 @@ import { content } from "./content.ts"
  */
 export const format: FileFormat = {
   name: "text",
-  version: 2,
+  version: 3,
   accepts: (file) => Effect.succeed(file.kind._tag === "Text"),
   load: (file) =>
     Stream.fromEffect(

@@ -28,7 +28,16 @@ const kinds: Readonly<Record<string, Kind>> = {
   "guide.ipynb": "notebook",
   "talk.srt": "subtitles",
   "letter.eml": "mail",
-  "sources/paper.ms": "man"
+  "sources/paper.ms": "man",
+  "guide.1": "man",
+  "guide.tex": "latex",
+  "accounts.xlsx": "xlsx",
+  "accounts.ods": "openDocument",
+  "calibre.epub": "epub",
+  "newsletter.eml": "mail",
+  "guide-ar.pdf": "pdf",
+  "report.pdf": "pdf",
+  "form.pdf": "pdf"
 }
 
 const samples: ReadonlyArray<readonly [name: string, kind: Kind, bytes: Uint8Array]> = [
@@ -89,7 +98,7 @@ describe("hostile documents", () => {
   it("an archive that unpacks to too much, or holds too many files, is refused; names outside of it are no files", () => {
     const bomb = zipSync({ "a.xml": [new Uint8Array(8 * 1024 * 1024), { level: 9 }] })
     const most = { all: 1024 * 1024, entries: 10 }
-    assert.throws(() => unzip(bomb, () => true, most), NotExtracted, "unpacks to more than 1 MiB")
+    assert.throws(() => unzip(bomb, () => true, most), NotExtracted, /^the archive unpacks to more than 1 MiB$/)
     const many = zipSync(Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`${i}.xml`, strToU8("a")])))
     assert.throws(() => unzip(many, () => true, most), NotExtracted, "more than 10 files")
     const outside = zipSync({
@@ -99,6 +108,16 @@ describe("hostile documents", () => {
     })
     assert.deepStrictEqual([...unzip(outside, () => true).keys()], ["word/a.xml"])
   })
+
+  it.effect("a packed file that unpacks to more than 512 MiB is refused, and nothing more is unpacked", () =>
+    Effect.gen(function* () {
+      // One file in nine parts, as gzip joins them.
+      const part = gzipSync(new Uint8Array(64 * 1024 * 1024))
+      const bomb = Buffer.concat(Array.from({ length: 9 }, () => part))
+      assert.isBelow(bomb.length, 1024 * 1024)
+      assert.strictEqual((yield* refusal("compressed", bomb)).message, "it unpacks to more than 512 MiB")
+    })
+  )
 
   it.effect("entities are not expanded, and none that names a file or an address is opened", () =>
     Effect.gen(function* () {

@@ -108,6 +108,56 @@ describe("records", () => {
       )
     })
   )
+
+  const read = (path: string, text: string) =>
+    Effect.gen(function* () {
+      const source = yield* sourceFile(path, new TextEncoder().encode(text))
+      if (!(yield* Records.format.accepts(source))) return "left"
+      return (yield* loaded(Records.format, source)).map((each) =>
+        each._tag === "Loaded" ? [each.record, each.line, each.title, each.content, each.metadata] : each.reason
+      )
+    })
+
+  it.effect("TOML that is one list of tables with a text, their own tables with them", () =>
+    Effect.gen(function* () {
+      const text =
+        '[[posts]]\nid = "p1"\ntext = "Smoke calms."\nday = 2024-01-05\n[posts.place]\ntown = "Ulm"\n\n# next\n[[posts]]\ntext = "Wax melts."\n[[posts]]\nid = \n'
+      assert.deepStrictEqual(yield* read("/n/a.toml", text), [
+        ["p1", 1, undefined, "Smoke calms.", { day: "2024-01-05", place: { town: "Ulm" } }],
+        ["L8", 8, undefined, "Wax melts.", {}],
+        "not valid TOML: Invalid TOML document: invalid value"
+      ])
+      assert.strictEqual(yield* read("/n/b.toml", '[server]\nport = 1\n[[posts]]\ntext = "a"\n'), "left")
+      assert.strictEqual(yield* read("/n/c.toml", '[[bin]]\nname = "a"\n[[bin]]\nname = "b"\n'), "left")
+    })
+  )
+
+  it.effect("XML whose outermost element holds elements of one name with a text", () =>
+    Effect.gen(function* () {
+      const text =
+        '<?xml version="1.0"?>\n<posts>\n<post id="p1"><title>Smoke</title><text>It &amp; bees <b>calm</b>.</text><tag>a</tag><tag>b</tag></post>\n<post text="Wax melts."/>\n<post><text>open</post>\n</posts>\n'
+      const found = yield* read("/n/a.xml", text)
+      assert.deepStrictEqual(found.slice(0, 2) as ReadonlyArray<unknown>, [
+        ["p1", 3, "Smoke", "It & bees calm.", { tag: ["a", "b"] }],
+        ["L4", 4, undefined, "Wax melts.", {}]
+      ])
+      assert.match(String(found[2]), /^not valid XML: no sound XML/)
+      assert.strictEqual(
+        yield* read("/n/b.xml", "<rss><channel><item><text>a</text></item><item/></channel></rss>"),
+        "left"
+      )
+      assert.strictEqual(yield* read("/n/c.xml", "<a><b><name>x</name></b><b/></a>"), "left")
+    })
+  )
+
+  it.effect("a list in its head that holds something else further down is one document", () =>
+    Effect.gen(function* () {
+      const text = `${'[[posts]]\ntext = "a"\n'.repeat(5000)}[other]\nb = 1\n`
+      const [only, ...more] = (yield* read("/n/a.toml", text)) as ReadonlyArray<ReadonlyArray<unknown>>
+      assert.strictEqual(only?.[3], text)
+      assert.lengthOf(more, 0)
+    })
+  )
 })
 
 describe("formats", () => {

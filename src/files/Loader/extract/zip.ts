@@ -22,6 +22,8 @@ export const unzip = (
     const pieces: Array<Uint8Array> = []
     let length = 0
     file.ondata = (error, data, final) => {
+      // The library hands on what was thrown below.
+      if (error instanceof NotExtracted) throw error
       if (error !== null) throw new NotExtracted(`the archive is damaged at ${file.name}: ${error.message}`)
       length += data.length
       total += data.length
