@@ -21,7 +21,7 @@ import { judging, tooWeak } from "./Search/judging.ts"
 import { listed } from "./Search/listed.ts"
 import { wordsOf } from "./Search/nearWords.ts"
 import { reranked } from "./Search/reranked.ts"
-import { demandsOf, read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import { read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { lean } from "./runtime/tracing.ts"
 import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
 import { RankingStore, type Store } from "./Store.ts"
@@ -221,27 +221,5 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   dependencies: [Collections.Default]
 }) {}
 
-/** The same in a sentence for people, which says which search it was where one leg answered alone. */
-export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">): string | undefined =>
-  degraded === undefined || mode === "hybrid" || degraded.startsWith("reranker")
-    ? degraded
-    : `answered by ${mode} search alone: ${degraded}`
-
-/** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
-export const asRead = ({ readAs }: Pick<Found, "readAs">): string | undefined => {
-  if (readAs === undefined) return undefined
-  if (readAs.as_words !== undefined) return `read as plain words: ${readAs.as_words}`
-  const unread =
-    readAs.unchecked === undefined ? "" : `; ${readAs.unchecked} passages with its words were not looked at`
-  return `read as: ${readAs.words} (${demandsOf(readAs)})${unread}`
-}
-
-/** What was searched for besides, in a sentence for people. */
-export const besides = ({ alsoSearched }: Pick<Found, "alsoSearched">): string | undefined =>
-  alsoSearched === undefined ? undefined : `also searched: ${alsoSearched.join(", ")}`
-
 const modeOf = (hybrid: boolean, alpha: number): Mode =>
   !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"
-
-/** What is said where nothing better was found, in a sentence for people. */
-export const weakOnly = "weak matches only: none of these is likely to answer"

@@ -3,6 +3,7 @@ import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/ReadAs.ts"
 import { RankingStore, Store } from "../Store.ts"
+import { demandsOf } from "../text/remarks.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
 
 /** A query as it is searched for. */
@@ -121,10 +122,6 @@ export const relaxed = (query: string): Reading => ({
   ...plainly(query),
   readAs: { words: query, as_words: "nothing meets all that its quotes, dashes and fields demand" }
 })
-
-/** What is demanded of passages and documents, in few words. */
-export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
-  [...phrases.map((phrase) => `with “${phrase}”`), ...without.map((text) => `without “${text}”`), ...fields].join(", ")
 
 /** Why a query of nothing but demands finds nothing. */
 export const unmet = (readAs: ReadAs): string =>

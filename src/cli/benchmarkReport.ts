@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import { type BenchmarkMode, type Evaluation, modes, type Quality } from "../measuring/Benchmark.ts"
 import { mean } from "../text/evaluation.ts"
 import { bytesText, numberText } from "./output.ts"
-import { plain } from "./table.ts"
+import { type Column, drawn } from "./table.ts"
 import { Terminal } from "./terminal.ts"
 
 const Scores = Schema.Struct({
@@ -93,23 +93,29 @@ export const benchmarkReport = (
   }
 }
 
+const columns: ReadonlyArray<Column> = [
+  ["dataset", "left"],
+  ["mode", "left"],
+  ["nDCG@10", "right"],
+  ["recall@10", "right"],
+  ["all@10", "right"],
+  ["recall@100", "right"],
+  ["MRR@10", "right"],
+  ["p50 ms", "right"],
+  ["p95 ms", "right"]
+]
+
 /** A table of every dataset and mode, and the speed of indexing. */
 export const renderBenchmark = (report: BenchmarkReport) =>
   Effect.gen(function* () {
-    const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
     const { colors } = (yield* Terminal).out
-    const table = new Table({
-      head: ["dataset", "mode", "nDCG@10", "recall@10", "all@10", "recall@100", "MRR@10", "p50 ms", "p95 ms"],
-      colAligns: ["left", "left", "right", "right", "right", "right", "right", "right", "right"],
-      chars: plain,
-      style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }
-    })
+    const rows: Array<ReadonlyArray<string>> = []
     const all = [...report.datasets, ...(report.mean === undefined ? [] : [{ dataset: "mean", ...report.mean }])]
     for (const { dataset, modes: scores } of all) {
       for (const mode of modes) {
         const { all_evidence_at_10, mrr_at_10, ndcg_at_10, p50_ms, p95_ms, recall_at_10, recall_at_100 } = scores[mode]
         const ndcg = ndcg_at_10.toFixed(4)
-        table.push([
+        rows.push([
           dataset,
           mode,
           mode === report.configured ? colors.bold(ndcg) : ndcg,
@@ -127,5 +133,7 @@ export const renderBenchmark = (report: BenchmarkReport) =>
         `${dataset}: ${numberText(documents)} documents, ${numberText(passages)} passages, indexed at ` +
         `${numberText(passages_per_second)} passages/s${failed === 0 ? "" : `, ${numberText(failed)} records could not be read`}`
     )
-    return [table.toString(), "", ...indexed, `Peak memory ${bytesText(report.peak_memory_bytes)}`].join("\n")
+    return [yield* drawn(columns, rows), "", ...indexed, `Peak memory ${bytesText(report.peak_memory_bytes)}`].join(
+      "\n"
+    )
   })

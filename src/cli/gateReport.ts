@@ -5,7 +5,7 @@ import { bootstrap } from "../text/bootstrap.ts"
 import { mean } from "../text/evaluation.ts"
 import { harmless } from "./harmless.ts"
 import { count } from "./output.ts"
-import { plain } from "./table.ts"
+import { type Column, drawn } from "./table.ts"
 import { Terminal } from "./terminal.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
@@ -138,22 +138,28 @@ const rendered = ({ after, before, changed, difference, questions, with: name }:
   ...(changed.length > mostShown ? [`  and ${changed.length - mostShown} more`] : [])
 ]
 
+const columns: ReadonlyArray<Column> = [
+  ["configuration", "left"],
+  ["mode", "left"],
+  ["nDCG@10", "right"],
+  ["", "left"],
+  ["recall@10", "right"],
+  ["", "left"],
+  ["MRR@10", "right"],
+  ["", "left"],
+  ["judged@10", "right"]
+]
+
 /** A table of the modes of each configuration, and the changes. */
 export const renderGate = (report: GateReport) =>
   Effect.gen(function* () {
-    const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
     const { colors } = (yield* Terminal).out
-    const table = new Table({
-      head: ["configuration", "mode", "nDCG@10", "", "recall@10", "", "MRR@10", "", "judged@10"],
-      colAligns: ["left", "left", "right", "left", "right", "left", "right", "left", "right"],
-      chars: plain,
-      style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }
-    })
+    const rows: Array<ReadonlyArray<string>> = []
     for (const { configuration, modes } of report.configurations) {
       for (const mode of judgedModes) {
         const { judged_at_10: judged, mrr_at_10: mrr, ndcg_at_10: ndcg, recall_at_10: recall } = modes[mode]
         const range = ({ high, low }: typeof Interval.Type) => colors.dim(`${low.toFixed(3)}-${high.toFixed(3)}`)
-        table.push([
+        rows.push([
           harmless(configuration),
           mode,
           mode === "configured" ? colors.bold(ndcg.mean.toFixed(4)) : ndcg.mean.toFixed(4),
@@ -171,7 +177,7 @@ export const renderGate = (report: GateReport) =>
       `${count(questions, "question")} of ${harmless(report.judgements)}` +
         (unanswerable === 0 ? "" : `; ${unanswerable} left out because nothing judged answers them`),
       "",
-      table.toString(),
+      yield* drawn(columns, rows),
       ...(against === undefined ? [] : rendered(against)),
       ...(baseline === undefined ? [] : rendered(baseline))
     ].join("\n")

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Latencies, legs, type Sample } from "../measuring/Speed.ts"
 import { bytesText, count, numberText } from "./output.ts"
-import { plain } from "./table.ts"
+import { type Column, drawn } from "./table.ts"
 import { Terminal } from "./terminal.ts"
 
 const Milliseconds = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
@@ -61,26 +61,27 @@ export const speedReport = ({
   peak_memory_bytes: peakMemoryBytes
 })
 
+const columns: ReadonlyArray<Column> = [
+  ["search", "left"],
+  ["p50 ms", "right"],
+  ["p95 ms", "right"],
+  ["p99 ms", "right"]
+]
+
 /** A table of the legs, and the other figures. */
 export const renderSpeed = (report: SpeedReport) =>
   Effect.gen(function* () {
-    const { default: Table } = yield* Effect.promise(() => import("cli-table3"))
     const { colors } = (yield* Terminal).out
-    const table = new Table({
-      head: ["search", "p50 ms", "p95 ms", "p99 ms"],
-      colAligns: ["left", "right", "right", "right"],
-      chars: plain,
-      style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }
-    })
+    const rows: Array<ReadonlyArray<string>> = []
     for (const leg of legs) {
       const { p50_ms, p95_ms, p99_ms } = report.legs[leg]
-      table.push([leg, colors.bold(p50_ms.toFixed(1)), p95_ms.toFixed(1), p99_ms.toFixed(1)])
+      rows.push([leg, colors.bold(p50_ms.toFixed(1)), p95_ms.toFixed(1), p99_ms.toFixed(1)])
     }
     const { bytes_per_passage, passages_per_second, recall_at_10 } = report
     return [
       `${report.collection}: ${count(report.documents, "document")}, ${count(report.passages, "passage")}, ${count(report.queries, "query", "queries")} sampled from them`,
       "",
-      table.toString(),
+      yield* drawn(columns, rows),
       "",
       `Vector search finds ${(recall_at_10 * 100).toFixed(1)} % of the ten nearest`,
       ...(passages_per_second === null

@@ -1,4 +1,7 @@
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { Worker, type WorkerOptions } from "node:worker_threads"
+import * as Turn from "./Turn.ts"
 
 /**
  * Starts a worker thread. `source` is its entry below `src`, `built` what the build makes of it, beside this file's
@@ -17,3 +20,68 @@ export const startWorker = (
       })
     : new Worker(new URL(`./${built}`, here), { ...options, workerData })
 }
+
+const nobody = () => {}
+
+/**
+ * Has a worker do one job after the other. It is started for the first and ends with the scope, keeps the process alive
+ * only while it works, and answers each job under the number that the job came with. Who stops waiting ends it: it may be
+ * in a loop.
+ */
+export const oneByOne = <Job extends object, Answer extends object>(options: {
+  readonly spawn: () => Worker
+  /** The answer of a worker that broke off: by an error, or with an exit code. */
+  readonly broken: (why: Error | number) => Answer
+  /** Whether the worker is ended after the job: an idle thread never gives back the memory that it took. */
+  readonly isSpent?: (job: Job) => boolean
+  /** Bounds the work on a job, once its turn has come. */
+  readonly within?: (answer: Effect.Effect<Answer>) => Effect.Effect<Answer>
+}): Effect.Effect<(job: Job) => Effect.Effect<Answer>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { broken, isSpent = () => false, spawn, within = (answer) => answer } = options
+    const turn = Turn.make()
+    let running: Worker | undefined
+    let settle: (answer: Answer) => void = nobody
+    let lastId = 0
+    const end = (): void => {
+      void running?.terminate()
+      running = undefined
+    }
+    yield* Effect.addFinalizer(() => Effect.sync(end))
+
+    const start = (): Worker => {
+      const worker = spawn()
+      const breakOff = (why: Error | number) => {
+        if (running !== worker) return
+        end()
+        settle(broken(why))
+      }
+      worker.on("message", (answer: Answer & { readonly id: number }) => {
+        // One that has been ended may have had its last answer on the way.
+        if (running === worker && answer.id === lastId) settle(answer)
+      })
+      worker.on("error", breakOff)
+      worker.on("exit", breakOff)
+      return worker
+    }
+
+    const ask = (job: Job) =>
+      Effect.async<Answer>((resume) => {
+        const worker = (running ??= start())
+        worker.ref()
+        settle = (answer) => {
+          worker.unref()
+          if (isSpent(job) && running === worker) end()
+          // It would hold the job.
+          settle = nobody
+          resume(Effect.succeed(answer))
+        }
+        worker.postMessage({ ...job, id: ++lastId })
+        return Effect.sync(() => {
+          settle = nobody
+          end()
+        })
+      })
+
+    return (job) => turn(within(ask(job)))
+  })

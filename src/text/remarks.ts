@@ -1,0 +1,28 @@
+import type { Found } from "../model/Provenance.ts"
+import type { ReadAs } from "../model/ReadAs.ts"
+
+/** What is demanded of passages and documents, in few words. */
+export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
+  [...phrases.map((phrase) => `with “${phrase}”`), ...without.map((text) => `without “${text}”`), ...fields].join(", ")
+
+/** What a search lacked, in a sentence for people, which says which search it was where one leg answered alone. */
+export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">): string | undefined =>
+  degraded === undefined || mode === "hybrid" || degraded.startsWith("reranker")
+    ? degraded
+    : `answered by ${mode} search alone: ${degraded}`
+
+/** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
+export const asRead = ({ readAs }: Pick<Found, "readAs">): string | undefined => {
+  if (readAs === undefined) return undefined
+  if (readAs.as_words !== undefined) return `read as plain words: ${readAs.as_words}`
+  const unread =
+    readAs.unchecked === undefined ? "" : `; ${readAs.unchecked} passages with its words were not looked at`
+  return `read as: ${readAs.words} (${demandsOf(readAs)})${unread}`
+}
+
+/** What was searched for besides, in a sentence for people. */
+export const besides = ({ alsoSearched }: Pick<Found, "alsoSearched">): string | undefined =>
+  alsoSearched === undefined ? undefined : `also searched: ${alsoSearched.join(", ")}`
+
+/** What is said where nothing better was found, in a sentence for people. */
+export const weakOnly = "weak matches only: none of these is likely to answer"
