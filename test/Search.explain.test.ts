@@ -7,21 +7,15 @@ import type { Explanation } from "../src/model/Explain.ts"
 import type { DoorRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { compass, makeEmbedder, searchLayer } from "./fakes.ts"
 
 const words = ["north", "east", "south", "west"]
 const other = CollectionName.make("other")
 
 const setUp = Effect.gen(function* () {
   const { embedder } = yield* makeEmbedder()
-  const context = yield* Layer.build(
-    Search.Default.pipe(
-      Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
-      Layer.provideMerge(layerMemory)
-    )
-  )
+  const context = yield* Layer.build(searchLayer(embedder))
   const store = yield* Effect.provide(Store, context)
   for (const name of [defaultCollection, other]) yield* store.createCollection(name, compass)
   for (let n = 0; n < 40; n++) {

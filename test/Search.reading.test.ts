@@ -7,9 +7,8 @@ import { DocumentId } from "../src/model/Document.ts"
 import type { SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { compass, makeEmbedder, searchLayer } from "./fakes.ts"
 
 const texts = [
   ["docs/gale.md", "the north wind is a gale", { title: "Gale", year: 2020, author: "Kim", kinds: ["wind", "storm"] }],
@@ -20,12 +19,7 @@ const texts = [
 
 const setUp = Effect.gen(function* () {
   const { embedder } = yield* makeEmbedder()
-  const context = yield* Layer.build(
-    Search.Default.pipe(
-      Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
-      Layer.provideMerge(layerMemory)
-    )
-  )
+  const context = yield* Layer.build(searchLayer(embedder))
   const store = yield* Effect.provide(Store, context)
   const search = yield* Effect.provide(Search, context)
   yield* store.createCollection(defaultCollection, compass)

@@ -12,19 +12,13 @@ import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import type { DoorRequest, SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { ports, whole } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, searchLayer } from "./fakes.ts"
 
 const setUpWith = Effect.fnUntraced(function* (change: Partial<Embedder["Type"]> = {}) {
   const { down, embedder: made } = yield* makeEmbedder()
   const embedder = { ...made, ...change }
-  const context = yield* Layer.build(
-    Search.Default.pipe(
-      Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
-      Layer.provideMerge(layerMemory)
-    )
-  )
+  const context = yield* Layer.build(searchLayer(embedder))
   return {
     down,
     embedder,

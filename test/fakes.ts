@@ -6,6 +6,8 @@ import { SearchConfig } from "../src/Config.ts"
 import { Embedder, EmbedderUnavailable } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
 import type { EmbedderIdentity } from "../src/model/Collection.ts"
+import { Search } from "../src/Search.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 export const words = ["north", "east", "south", "west"]
 
@@ -56,3 +58,10 @@ export const searchConfig = Layer.succeed(SearchConfig, {
   perDocument: 0,
   graph: "auto"
 })
+
+/** Search by one embedder over a store in memory, which comes with it. */
+export const searchLayer = (embedder: Embedder["Type"]) =>
+  Search.Default.pipe(
+    Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
+    Layer.provideMerge(layerMemory)
+  )

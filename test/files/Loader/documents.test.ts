@@ -5,12 +5,13 @@ import * as Stream from "effect/Stream"
 import { strToU8 } from "fflate"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import type { Loaded, LoadedDocument } from "../../../src/files/Loader.ts"
+import type { LoadedDocument } from "../../../src/files/Loader.ts"
 import * as Extractor from "../../../src/files/Loader/Extractor.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import { fragment, markAt } from "../../../src/model/Locator.ts"
 import { sourceFile } from "../../contracts/FileFormat.ts"
 import { pdfOf } from "./pdfOf.ts"
+import { document, inOrder } from "./loading.ts"
 
 const fixture = (name: string) =>
   new Uint8Array(readFileSync(fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))))
@@ -27,30 +28,11 @@ const load = (name: string, bytes: Uint8Array = fixture(name), given = limits) =
     })
   )
 
-const document = (loaded: ReadonlyArray<Loaded>, index = 0): LoadedDocument => {
-  const found = loaded[index]
-  return found?._tag === "Loaded" ? found : assert.fail(`no document ${index} in ${JSON.stringify(loaded)}`)
-}
-
 /** How a stretch of the text is cited. */
 const cited = ({ content, marks = [] }: LoadedDocument, words: string): string => {
   assert.include(content, words)
   const mark = markAt(marks, content.indexOf(words))
   return mark?.locator === undefined ? `:${mark?.line}` : fragment(mark.locator)
-}
-
-/** Each once, in this order. */
-const inOrder = (text: string, ...parts: ReadonlyArray<string>) => {
-  let from = 0
-  for (const part of parts) {
-    const at = text.indexOf(part, from)
-    assert.isAtLeast(
-      at,
-      0,
-      `${JSON.stringify(part)} after ${JSON.stringify(text.slice(0, from).slice(-60))} in:\n${text}`
-    )
-    from = at + part.length
-  }
 }
 
 /** Share of a text's pairs of neighbouring words that another has, too. */
