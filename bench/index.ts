@@ -6,6 +6,7 @@ const benches: Readonly<Record<string, string>> = {
   "index-speed": "indexing a corpus end to end with the built program: passages a second, peak memory",
   query: "queries on an indexed corpus, in process: p50 and p95 of each mode",
   pool: "queries in a pool of threads beside the same in process: latency, throughput, event-loop delay",
+  builds: "the same questions over HTTP to several built programs in turn: latency, CPU, do their answers differ?",
   million: "Clew beside sqlite-vec, FTS5, usearch and a plain scan, at 10k to 1M passages",
   embed: "passages embedded a second, and the time to load the packaged model",
   chunk: "documents cut a second",
