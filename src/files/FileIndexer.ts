@@ -18,6 +18,7 @@ import type { DocumentId } from "../model/Document.ts"
 import type { Compared, Draft, IndexedDocument } from "../model/Draft.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
 import { pruneAll } from "./Pruner.ts"
+import { letOthersWrite } from "../runtime/EventLoop.ts"
 import { Store, type StoreUnavailable } from "../Store.ts"
 import type { FileEvent } from "./FileEvent.ts"
 import type { WalkOptions } from "./WalkEvent.ts"
@@ -203,7 +204,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
               Effect.forEach(paths, (path) => wouldForget(run.collection, path)),
               (each) => each.reduce(add, none)
             )
-          : pruneAll(store, collection.name, paths, seenBy)
+          : Effect.zipLeft(pruneAll(store, collection.name, paths, seenBy), letOthersWrite)
         return { _tag: "Pruned", ...forgotten } satisfies FileEvent
       })
 

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { Deleted, Pruned, PrunePosition } from "../model/Stored.ts"
+import { letOthersWrite } from "../runtime/EventLoop.ts"
 import type { Store } from "../Store.ts"
 
 /**
@@ -19,6 +20,7 @@ export const pruneAll = Effect.fnUntraced(function* (
     const step: Pruned = yield* store.prune(collection, paths, { before, from })
     sum = { documents: sum.documents + step.documents, passages: sum.passages + step.passages }
     from = step.next
+    if (from !== undefined) yield* letOthersWrite
   } while (from !== undefined)
   return sum
 })

@@ -40,3 +40,9 @@ export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
     }
     return go()
   })
+
+/** Between two writes of one job: real time, in which another process that waits for the lock tries again and gets it. */
+export const letOthersWrite: Effect.Effect<void> = Effect.async<void>((resume) => {
+  const timer = setTimeout(() => resume(Effect.void), 30)
+  return Effect.sync(() => clearTimeout(timer))
+})

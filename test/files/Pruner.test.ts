@@ -1,0 +1,31 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { defaultCollection } from "../../src/model/Collection.ts"
+import { pruneAll } from "../../src/files/Pruner.ts"
+import { nextTurn } from "../../src/runtime/EventLoop.ts"
+import { document, embedder } from "../contracts/Store.ts"
+import { inFolder, opened } from "../Store/opened.ts"
+
+it.scopedLive("lets another writer in between two steps", () =>
+  Effect.gen(function* () {
+    const filename = `${yield* inFolder}/index.db`
+    const { store } = yield* opened(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    for (let from = 0; from < 6000; from += 500) {
+      const some = Array.from({ length: 500 }, (_, at) =>
+        document(`note ${from + at}`, { source: `n${from + at}`, origin: `/notes/${from + at}` })
+      )
+      yield* store.put(defaultCollection, some)
+    }
+    const other = yield* opened(filename)
+    let isPruned = false
+    const pruning = yield* Effect.fork(
+      Effect.tap(pruneAll(store, defaultCollection, ["/notes"]), () => (isPruned = true))
+    )
+    yield* nextTurn
+    yield* other.store.put(defaultCollection, [document("meanwhile", { source: "other" })])
+    assert.isFalse(isPruned)
+    assert.strictEqual((yield* Fiber.join(pruning)).documents, 6000)
+  })
+)
