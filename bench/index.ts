@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, string>> = {
   graphPrecision: "mentions and relations of the graph, drawn to be judged by hand",
   libraries: "the tokenizer and the reader of Markdown beside libraries that do the same (FOLDER)",
   quality: "the figures of docs/quality.md, written into it, on collections in BEIR layout (FOLDER...)",
+  relevance: "relevance told of collections that it was not fitted on, each left out in turn (FOLDER...)",
   terms: "index terms and highlighting",
   verdicts: "what is said of 198 claims about real passages, labelled by hand",
   citations: "the support of citations that hold and of others, on a dataset",

@@ -146,7 +146,7 @@ export const layer = ({
     upkeep(store, { pooled })
   ).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, llm)),
-    Layer.provideMerge(Layer.merge(FileIndexer.Default, Layer.provide(Search.Default, reranker))),
+    Layer.provideMerge(Layer.merge(FileIndexer.Default, Layer.provideMerge(Search.Default, reranker))),
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
     Layer.provideMerge(Layer.mergeAll(database(settings, store, { pooled }), embedders, loader, Tokenizer.Default)),
@@ -227,14 +227,26 @@ export const doctor = ({ apiKeys, settings }: Configured) =>
 /** Whether what the program stands on is there: SQLite, and what writes answers. */
 export const foundations = ({ apiKeys, settings }: Configured) =>
   Effect.all([
-    sqliteLoads,
+    Effect.map(sqliteLoads, (check) => [check]),
     Effect.flatMap(Config.LlmConfig, (config) =>
       Effect.flatMap(
         Effect.promise(() => import("./Llm/reachable.ts")),
-        ({ reachable }) => reachable(config)
+        ({ reachable }) => Effect.map(reachable(config), (check) => [check])
       )
-    )
-  ]).pipe(Effect.provide(Config.layer({ settings, apiKeys })))
+    ),
+    Effect.provide(rerankerAnswers, reranker)
+  ]).pipe(
+    Effect.map((checks) => checks.flat()),
+    Effect.provide(Config.layer({ settings, apiKeys }))
+  )
+
+/** A check of the reranker, where one is configured. */
+const rerankerAnswers = Effect.gen(function* () {
+  const service = yield* Effect.serviceOption(Reranker)
+  if (Option.isNone(service)) return []
+  const { reachable } = yield* Effect.promise(() => import("./Reranker/reachable.ts"))
+  return [yield* reachable(yield* Config.RerankConfig, service.value)]
+})
 
 /** Backups of the configured index. */
 export const backups = ({ settings }: Configured) => SqliteBackups.layer(settings.store.path)

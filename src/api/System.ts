@@ -23,7 +23,13 @@ const Check = Schema.Union(
 ).annotations({ identifier: "Check", description: "The state of one part" })
 export type Check = typeof Check.Type
 
-const checks = Schema.Struct({ store: Check, embedder: Check }).annotations({ description: "The state of each part" })
+const checks = Schema.Struct({
+  store: Check,
+  embedder: Check,
+  reranker: Schema.optional(
+    Check.annotations({ description: "Where one is configured; without it the server is ready all the same" })
+  )
+}).annotations({ description: "The state of each part" })
 
 export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks }).annotations({
   identifier: "Ready",
@@ -57,7 +63,8 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .annotateContext(
         OpenApi.annotations({
           summary: "Can the server answer queries?",
-          description: "Checks the index and the embedder. Never needs the key, never rate-limited."
+          description:
+            "Checks the index, the embedder, and a configured reranker, which need not answer. Never needs the key, never rate-limited."
         })
       )
   )

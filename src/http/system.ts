@@ -10,6 +10,7 @@ import { Embedders } from "../Embedders.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
 import { toEmbedding, toStats } from "../model/Stats.ts"
 import { toWatching } from "../model/Watching.ts"
+import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
 import { Graph } from "../Graph.ts"
 import { version } from "../version.ts"
@@ -44,6 +45,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     const embedders = yield* Embedders
     const graph = yield* Graph
     const watcher = yield* Watcher
+    const reranker = yield* Effect.serviceOption(Reranker)
     const { readOnly } = yield* Access
     const processFigures = yield* processSamples
 
@@ -71,7 +73,19 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     /** Open to everyone, so checked at most once a second; it continues when the first caller goes away. */
     const asking = yield* Effect.cachedWithTTL(
       Effect.forkDaemon(
-        Effect.interruptible(Effect.all({ store: check(readable), embedder: check(embedder) }, { concurrency: 2 }))
+        Effect.interruptible(
+          Effect.all(
+            {
+              store: check(readable),
+              embedder: check(embedder),
+              ...Option.match(reranker, {
+                onNone: () => ({}),
+                onSome: ({ rerank }) => ({ reranker: check(rerank("ready?", ["ready"])) })
+              })
+            },
+            { concurrency: "unbounded" }
+          )
+        )
       ),
       "1 second"
     )
@@ -99,7 +113,8 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
       .handle("ready", () =>
         Effect.map(Effect.flatMap(checks, Fiber.join), (checks) => {
-          const ready = Object.values(checks).every(({ status }) => status === "ok")
+          // Without the reranker searches go on as they are ranked.
+          const ready = [checks.store, checks.embedder].every(({ status }) => status === "ok")
           return ready ? { status: "ready" as const, checks } : { status: "unavailable" as const, checks }
         })
       )

@@ -127,7 +127,9 @@ export const percentile = (values: ReadonlyArray<number>, share: number): number
 
 /** The documents of a ranking of passages, each where its best passage stands, named by their records. */
 export const documentsOf = (hits: ReadonlyArray<Hit>, corpus: string): ReadonlyArray<string> => [
-  ...new Set(hits.map(({ document }) => document.source.slice(corpus.length + 1)))
+  ...new Set(
+    hits.flatMap((hit) => [hit, ...(hit.similar ?? [])].map(({ document }) => document.source.slice(corpus.length + 1)))
+  )
 ]
 
 /** Measures how well, and how fast, the judged queries of a dataset are answered. */

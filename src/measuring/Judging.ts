@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { Filter } from "../model/Filter.ts"
 import type { SearchRequest } from "../model/Query.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import type { Hit, Similar } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
 import { graded, isAbout, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
@@ -40,11 +40,19 @@ export interface Answered {
   readonly scores: Readonly<Record<JudgedMode, Scores>>
 }
 
-const placeOf = ({ document, passage }: Hit): PassagePlace => ({
+const placeOf = ({ document, passage }: Similar): PassagePlace => ({
   source: document.source,
   startLine: passage.startLine,
   endLine: passage.endLine
 })
+
+/** The place of a hit, or those of it and of the passages told with it that were judged. */
+const placesOf = (hit: Hit, judgements: JudgedQuestion["judgements"]): ReadonlyArray<PassagePlace> => {
+  const judged = [hit, ...(hit.similar ?? [])]
+    .map(placeOf)
+    .filter((place) => judgements.some((judgement) => isAbout(judgement, place)))
+  return judged.length > 0 ? judged : [placeOf(hit)]
+}
 
 /** Passages asked for, so that ten things are among them where many passages are of one. */
 const depth = 100
@@ -86,7 +94,7 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       collection: CollectionName | undefined
     ) {
       const { hits } = yield* search.run({ ...requests[mode], query, topK: depth, collection })
-      const places = hits.map(placeOf)
+      const places = hits.flatMap((hit) => placesOf(hit, judgements))
       const { grades, ranking } = graded(places, judgements)
       const best = places.slice(0, 10)
       return {
@@ -128,4 +136,6 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
 
 /** The grade that a passage was given, if it was. */
 export const gradeOf = (question: JudgedQuestion | undefined, hit: Hit): number | undefined =>
-  question?.judgements.findLast((judgement) => isAbout(judgement, placeOf(hit)))?.grade
+  question?.judgements.findLast((judgement) =>
+    [hit, ...(hit.similar ?? [])].some((place) => isAbout(judgement, placeOf(place)))
+  )?.grade

@@ -14,10 +14,16 @@ const enough = 8
 /** Below this a passage is a weak match: of 100 questions to other collections than their own 94 found nothing better. */
 export const weakBelow = 0.1
 
+/** What tells a passage that answers: a constant, the share of the terms, and the similarity or the number of terms. */
+export const fitted = { meaning: [-4.8, 2.48, 5.12], words: [-4.65, 4.74, 1.39] } as const
+
+/** How many terms a query has, of as many as tell, 0 to 1. */
+export const lengthOf = (content: ReadonlySet<string>): number => Math.min(enough, content.size) / enough
+
 const logistic = (x: number): number => 1 / (1 + Math.exp(-x))
 
 /** Tells the share of a query's terms, by their letters, that a passage has; a term of `near` stands in for its word. */
-const sharing = (
+export const sharing = (
   content: ReadonlySet<string>,
   near: ReadonlyArray<{ readonly word: string; readonly term: string }>
 ): ((judged: Judged) => number) => {
@@ -60,8 +66,8 @@ export const relevance = (
   const shareOf = sharing(content, near)
   return (judged, similarity) => {
     const share = shareOf(judged)
-    return similarity === undefined
-      ? logistic(-4.65 + 4.74 * share + (1.39 * Math.min(enough, content.size)) / enough)
-      : logistic(-4.8 + 2.48 * share + 5.12 * similarity)
+    const [[constant, byShare, byOther], other] =
+      similarity === undefined ? [fitted.words, lengthOf(content)] : [fitted.meaning, similarity]
+    return logistic(constant + byShare * share + byOther * other)
   }
 }

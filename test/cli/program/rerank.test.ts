@@ -46,7 +46,13 @@ it.scopedLive("clew query has its best passages read again, and goes on without 
     yield* query(["crust of the glacier", "--graph", "true"])
     assert.lengthOf(asked, 1)
 
+    const doctor = () => Effect.promise(() => box.run(["doctor"], { env }))
+    assert.match((yield* doctor()).stdout, /^ok +reranker: http:.* ranks passages$/m)
     faults.status = { status: 503, body: "loading" }
+    const ill = yield* doctor()
+    assert.match(ill.stdout, /^fail reranker: .*answered 503: loading/m)
+    assert.strictEqual(ill.code, 1)
+    assert.notInclude((yield* Effect.promise(() => box.run(["doctor"]))).stdout, "reranker")
     const without = yield* query(["crust of the glacier"])
     assert.match(without.degraded ?? "", /^reranker unavailable: .*answered 503: loading/)
     assert.deepStrictEqual(without.results, before.results)
