@@ -218,6 +218,12 @@ describe("definitionName", () => {
     assert.deepStrictEqual(...names("css", { ".a > .b {": ".a > .b" }))
     assert.deepStrictEqual(...names("toml", { "[package]": "[package]", "a = 1": undefined }))
     assert.deepStrictEqual(...names("yml", { "jobs:": "jobs" }))
+    assert.deepStrictEqual(
+      ...names("kt", { "package okio\n\nimport a.b": undefined, "class Buffer {": "class Buffer" })
+    )
+    assert.deepStrictEqual(
+      ...names("sql", { "CREATE FUNCTION @extschema@.apply_cluster(a text)": "function @extschema@.apply_cluster" })
+    )
     assert.deepStrictEqual(...names("tf", { 'resource "aws_s3_bucket" "b" {': "resource aws_s3_bucket b" }))
   })
   it("takes no time over what looks like much", () => {

@@ -32,7 +32,7 @@ const test =
   /^(?:describe|it|test|context|suite|specify|scenario|feature|bench)(?:\.\w+)*\s*\(\s*(["'`])([^\n]{1,120}?)\1/
 
 const sqlObject =
-  /^create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|virtual|external|global|unlogged|recursive|definer\s*=\s*\S+)\s+)*(table|view|function|procedure|index|trigger|type|schema|sequence|domain|extension|role|policy|package|database)\s+(?:if\s+not\s+exists\s+|concurrently\s+)*([\w.$"`[\]-]+)/i
+  /^create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|virtual|external|global|unlogged|recursive|definer\s*=\s*\S+)\s+)*(table|view|function|procedure|index|trigger|type|schema|sequence|domain|extension|role|policy|package|database)\s+(?:if\s+not\s+exists\s+|concurrently\s+)*([\w.$"`[\]@-]+)/i
 
 /** Languages whose definitions look like nothing else. Each gives the name's parts. */
 const own: Partial<Record<Family, RegExp>> = {
@@ -84,6 +84,8 @@ const typeName = (text: string): string | undefined => {
   if (word === undefined || name === undefined) return undefined
   const first = word.split(" ")[0] ?? word
   if (!alwaysTypes.has(first) && !afterType.test(rest)) return undefined
+  // What follows on the next lines is no package's body: the line says where the whole file belongs.
+  if (word === "package" && !/^\s*(?:\{|is\b)|^\s+\w+\s+is\b/.test(rest)) return undefined
   // A declaration ahead of its definition, or a variable of the type.
   if (/^\s*;|^\s+\*?\w+\s*[=;[]/.test(rest)) return undefined
   // A macro may stand before the name.
