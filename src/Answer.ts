@@ -18,38 +18,38 @@ import { verdictOf } from "./text/verdict.ts"
 export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined
   readonly temperature?: number | undefined
-  /** What was said before the question, in order. */
+  /** The messages before the question, in order. */
   readonly history?: ReadonlyArray<Turn> | undefined
 }
 
-/** What was found, and the answer to come. */
+/** The passages found, and the answer to come. */
 export interface Answering extends Omit<SearchOutcome, "queryTimeMs"> {
-  /** The passages that the answer is made from: passage n is cited as `[n]`. */
+  /** The passages behind the answer: passage n is cited as `[n]`. */
   readonly hits: ReadonlyArray<Hit>
-  /** How many more were found, ranked below them, for which the model's window had no room. */
+  /** How many lower-ranked passages did not fit into the model's window. */
   readonly omitted: number
-  /** What is going to answer. */
+  /** The model that will answer. */
   readonly llm: LlmIdentity
-  /** Starts nothing yet; fails where the window has room for no passage. */
+  /** Starts nothing yet; fails if no passage fits into the window. */
   readonly generation: Effect.Effect<Generation, LlmUnavailable>
 }
 
 /** Whether a citation holds. */
 export interface Verdict extends CitationMark {
-  /** There is a passage n, and the answer was made from it. */
+  /** There is a passage n, and the answer was given it. */
   readonly exists: boolean
-  /** 0 to 1: how far the passage says what the sentence says. */
+  /** 0 to 1: how well the passage supports the sentence. */
   readonly support: number
   readonly verdict: Judgement
   /** Whether the verdict is `supported`. */
   readonly supported: boolean
 }
 
-/** The mean of the share of a sentence's terms that a passage has, and of the cosine of both; the share alone without one. */
+/** The mean of the share of a sentence's terms in a passage and of their cosine; without a cosine, the share. */
 export const supportOf = (lexical: number, cosine: Option.Option<number>): number =>
   Option.match(cosine, { onNone: () => lexical, onSome: (value) => (lexical + Math.max(0, value)) / 2 })
 
-/** What is said where nothing was found: a model would answer from what it remembers. */
+/** The answer if nothing was found: a model would answer from memory. */
 const unanswered = (hint: string | undefined): Generation => ({
   llm: { backend: "extractive" },
   fragments: Stream.make(
@@ -59,7 +59,7 @@ const unanswered = (hint: string | undefined): Generation => ({
   usage: Effect.succeed(noUsage)
 })
 
-/** What fits into half of the window: what the system says, then the newest of the rest, in order. */
+/** The history that fits into half of the window: system messages, then the newest others, in order. */
 const remembered = (history: ReadonlyArray<Turn>, { countTokens, room }: Window) => {
   const isSystem = ({ role }: Turn) => role === "system"
   const kept = new Set<Turn>()
@@ -85,7 +85,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       new LlmUnavailable({
         reason:
           `The model's window has no room for ${omitted > 0 ? "a passage beside the question" : "the question"}: ` +
-          `raise llm.context_tokens (${contextTokens}) as far as the model goes, lower llm.max_tokens (${maxTokens}), or ask more briefly`
+          `raise llm.context_tokens (${contextTokens}) as far as the model allows, lower llm.max_tokens (${maxTokens}), or ask a shorter question`
       })
 
     const ask = Effect.fn("Answer.ask")(function* (request: AskRequest) {
@@ -132,7 +132,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
 
     type Pair = { readonly sentence: string; readonly hit: Hit }
 
-    /** Cosines of each sentence with its passage, by the embedder of a collection; none where there is none to ask. */
+    /** Cosines of each sentence with its passage, by the embedder of a collection; none if it does not answer. */
     const similaritiesIn = Effect.fn("Answer.similarities")(
       function* (name: CollectionName, pairs: ReadonlyArray<Pair>) {
         const embedder = yield* collections.embedder(name, "urgent")
@@ -152,7 +152,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       })
     )
 
-    /** In the pairs' order; each passage is held against its sentence by its own collection's embedder. */
+    /** In the pairs' order; each passage and sentence are compared by the embedder of the passage's collection. */
     const similarities = Effect.fnUntraced(function* (pairs: ReadonlyArray<Pair>) {
       const found = new Map<Pair, Option.Option<number>>()
       for (const name of new Set(pairs.map(({ hit }) => hit.collection))) {
@@ -163,7 +163,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       return pairs.map((pair) => found.get(pair)!)
     })
 
-    /** How far a passage bears out a sentence. */
+    /** How well a passage supports a sentence. */
     const judged = ({ hit, sentence }: Pair, cosine: Option.Option<number>) => {
       const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
       const { document, passage } = hit
@@ -172,9 +172,8 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
     }
 
     /**
-     * Checks every `[n]` of an answer: that the answer was made from a passage n, of `hits`, and that it supports the
-     * sentence the mark stands at, by `supportOf` and `verdictOf`; or else that it does with those that follow it, with
-     * which it was one entry of the prompt.
+     * Checks every `[n]` of an answer: that `hits` has a passage n, and that this passage supports the mark's sentence,
+     * by `supportOf` and `verdictOf`, alone or with the following passages of the same prompt entry.
      */
     const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
       const marks = citationMarks(answer)
@@ -197,7 +196,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       })
     })
 
-    /** The model that answers now, if one does, and the one that the configuration names. */
+    /** The model that answers now, if any, and the configured one. */
     const models = Effect.map(llm.identity(), (used) => ({
       used,
       configured: backend === "extractive" ? undefined : configured

@@ -44,18 +44,18 @@ import { Transfer } from "./upkeep/Transfer.ts"
 import { Watcher } from "./files/Watcher.ts"
 import * as WatchLock from "./files/WatchLock/Sqlite.ts"
 
-/** Decoded settings, and the keys that are in no file. */
+/** Decoded settings, and the API keys, which are in no file. */
 export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
 
 const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
 
-/** The configuration as it holds here: flag over environment over file over default. */
+/** The effective configuration: flag over environment over file over default. */
 export const configure = (options: Load.LoadOptions) => Effect.provide(Load.load(options), platform)
 
-/** What turns text into vectors, for new collections and for each that records its own. */
+/** The embedders, for new collections and for each that records its own. */
 const embedders = Embedding.layer({ keyVariable: variables.embeddingApiKey })
 
-/** What writes answers; each kind's own code is loaded where it is asked for. */
+/** The model for answers; each backend's code is loaded on demand. */
 const llm = Layer.scoped(
   Llm,
   Effect.gen(function* () {
@@ -76,7 +76,7 @@ const llm = Layer.scoped(
   })
 )
 
-/** What reranks, where something is configured to; its code is loaded only then. */
+/** The reranker, if one is configured; its code is loaded only then. */
 const reranker = Layer.unwrapEffect(
   Effect.gen(function* () {
     const config = yield* Config.RerankConfig
@@ -94,7 +94,7 @@ const loader = Layer.unwrapEffect(
 )
 
 interface Opening {
-  /** Reads run in threads of their own, as many as `vector.workers` says; for doors that answer many and for long. */
+  /** Reads run in `vector.workers` separate threads, for long-running servers. */
   readonly pooled?: boolean
 }
 
@@ -112,7 +112,7 @@ const database = (
   return mode === "readonly" ? Sqlite.layer(options) : SqliteThreaded.layer(options)
 }
 
-/** What another version made is made anew: beside everything else where a door runs long, else as far as it takes no time. */
+/** Rebuilds what another version built: in the background of a server, else only as far as it is quick. */
 const upkeep = (mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = false }: Opening) =>
   Layer.scopedDiscard(
     Effect.flatMap(Rebuilder, ({ beforeAnswering, inBackground }) =>
@@ -126,7 +126,7 @@ const watcher = ({ store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mo
     Layer.provide(mode === "memory" ? WatchLock.layerFree : WatchLock.layer(path))
   )
 
-/** The whole program but its doors, on one index. */
+/** The whole program without its interfaces, on one index. */
 export const layer = ({
   apiKeys,
   pooled = false,
@@ -156,8 +156,8 @@ export const layer = ({
 }
 
 /**
- * The program with the defaults but for these settings, for a program that brings its own configuration. Without
- * `store.path` the index goes with the process.
+ * The program with these settings over the defaults, for a program with its own configuration. Without `store.path` the
+ * index is in memory.
  */
 export const layerOf = (given: Omit<SettingsEncoded, "store"> & { readonly store?: SettingsEncoded["store"] } = {}) =>
   Layer.unwrapEffect(
@@ -170,7 +170,7 @@ const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
 
 const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
 
-/** The program on the configured index, or on the one that the purpose asks for instead. */
+/** The program on the configured index, or on the one that the purpose requires. */
 export const layerFor = Effect.fnUntraced(function* (
   { apiKeys, settings: given }: Configured,
   purpose: Purpose,
@@ -187,7 +187,7 @@ export const layerFor = Effect.fnUntraced(function* (
     case "shrink":
       return layer({ ...opening, apiKeys, settings, store: "shrink" })
     case "read": {
-      // Whoever may write brings an older index up to date; an index on a read-only disk can still be searched.
+      // Migrate an older index if it is writable; an index on a read-only disk can still be searched.
       const settled = yield* Effect.orElseSucceed(
         Effect.try(() => Sqlite.isSettled(file)),
         () => false
@@ -216,7 +216,7 @@ export const layerFor = Effect.fnUntraced(function* (
   }
 }, Effect.provide(platform))
 
-/** What looks the configured index over, which need not open for it. */
+/** Checks the configured index without opening it as a store. */
 export const doctor = ({ apiKeys, settings }: Configured) =>
   Doctor.Default.pipe(
     Layer.provide(Layer.merge(SqliteExaminer.layer(settings.store.path), embedders)),
@@ -224,7 +224,7 @@ export const doctor = ({ apiKeys, settings }: Configured) =>
     Layer.provide(platform)
   )
 
-/** Whether what the program stands on is there: SQLite, and what writes answers. */
+/** Checks of what the program needs: SQLite, and the model for answers. */
 export const foundations = ({ apiKeys, settings }: Configured) =>
   Effect.all([
     Effect.map(sqliteLoads, (check) => [check]),
@@ -250,13 +250,13 @@ const rerankerAnswers = Effect.gen(function* () {
 
 /** Backups of the configured index. */
 export const backups = ({ settings }: Configured) => SqliteBackups.layer(settings.store.path)
-/** Whether there is an index where the settings say. */
+/** Whether the configured index exists. */
 export const exists = ({ store: { path } }: Settings) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(path))).pipe(Effect.provide(platform))
 
 /** What an index holds, at a glance. */
 export const glance = (file: string) => readGlance(file)
 
-/** What the HTTP server needs besides: its own configuration, and how often each client may ask. */
+/** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured) =>
   Layer.provideMerge(Memory.layerConfig, Config.layerServer(configured))

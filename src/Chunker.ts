@@ -7,13 +7,13 @@ import * as thread from "./Chunker/thread.ts"
 import { chunk } from "./text/chunk.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
-/** Raised whenever the same text would be cut otherwise than before, so that documents are indexed anew. */
+/** Raised whenever the same text would be chunked differently, so that documents are indexed again. */
 const revision = 4
 
-/** Characters beyond which cutting takes long enough to hold up everything else. */
+/** Longer texts are chunked in a worker, since they would block the event loop. */
 const long = 32_768
 
-/** Cuts documents into passages, measured in tokens of the built-in tokenizer whatever the embedder. */
+/** Splits documents into passages, measured in tokens of the built-in tokenizer for every embedder. */
 export class Chunker extends Effect.Service<Chunker>()("clew/Chunker", {
   scoped: Effect.gen(function* () {
     const tokenizer = yield* Tokenizer
@@ -21,9 +21,9 @@ export class Chunker extends Effect.Service<Chunker>()("clew/Chunker", {
     const elsewhere = yield* thread.make
 
     return {
-      /** Names everything but the text that decides where it is cut. */
+      /** Identifies everything but the text that decides where it is split. */
       settings: `${revision}/${chunkSize}/${chunkOverlap}`,
-      /** In order of their start; none for a text of white space. */
+      /** Passages in order of their start; none for blank text. */
       chunk: (
         content: string,
         format: Format,

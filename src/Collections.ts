@@ -4,8 +4,8 @@ import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import { type CollectionNotFound, Store } from "./Store.ts"
 
 /**
- * What holds for a collection that is not there: the default one always exists, though it is made with its first
- * document, so `instead` stands for what it would give. Any other fails.
+ * Handles a missing collection: the default one always exists, although its first document creates it, so `instead`
+ * gives its result. Any other fails.
  */
 export const untilMade =
   <B, E2, R2>(name: CollectionName, instead: () => Effect.Effect<B, E2, R2>) =>
@@ -14,13 +14,13 @@ export const untilMade =
   ): Effect.Effect<A | B, E | E2 | CollectionNotFound, R | R2> =>
     name === defaultCollection ? Effect.catchIf(effect, isNotFound, instead) : effect
 
-/** The same where a value stands for what is not there yet. */
+/** The same with a fixed value for the missing default collection. */
 export const orEmpty = <B>(name: CollectionName, empty: B) => untilMade(name, () => Effect.succeed(empty))
 
 const isNotFound = (error: unknown): error is CollectionNotFound =>
   (error as { readonly _tag?: unknown } | null)?._tag === "CollectionNotFound"
 
-/** The collections by name, and the embedder that each of them records or would be made with. */
+/** The collections by name, and the embedder that each records or would be created with. */
 export class Collections extends Effect.Service<Collections>()("clew/Collections", {
   effect: Effect.gen(function* () {
     const store = yield* Store
@@ -33,7 +33,7 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
     ])
 
     return {
-      /** The collection, made with the configured embedder if it is new. */
+      /** The collection, created with the configured embedder if it is new. */
       open: Effect.fn("Collections.open")((name: CollectionName) =>
         Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
           Effect.flatMap(embedders.configured.identity, (identity) =>
@@ -42,12 +42,12 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
         )
       ),
 
-      /** The one that is named, else all: the default one first, the others by name. */
+      /** The named collection, else all: the default one first, the others by name. */
       among: Effect.fn("Collections.among")((name: CollectionName | undefined) =>
         name === undefined ? all : Effect.map(store.collection(name), (found) => [found])
       ),
 
-      /** The one that is named, else all that have passages. An index without any has its default collection at most. */
+      /** The named collection, else all with passages; if none has any, at most the default one. */
       searched: Effect.fn("Collections.searched")(function* (name: CollectionName | undefined) {
         if (name !== undefined && name !== defaultCollection) return [yield* store.collection(name)]
         const found = yield* store.collections
@@ -55,7 +55,7 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
         return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)
       }),
 
-      /** The embedder that a collection records, or would be made with. */
+      /** The embedder that a collection records, or would be created with. */
       identity: Effect.fn("Collections.identity")((name: CollectionName) =>
         store.collection(name).pipe(
           Effect.map(({ embedder }) => embedder),
@@ -63,7 +63,7 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
         )
       ),
 
-      /** What embeds for a collection: the recorded embedder, or the one that it would be made with. */
+      /** The embedder of a collection: the recorded one, or the one that it would be created with. */
       embedder: Effect.fn("Collections.embedder")((name: CollectionName, patience: "patient" | "urgent" = "patient") =>
         store.collection(name).pipe(
           Effect.flatMap((found) => embedders.forCollection(found, patience)),

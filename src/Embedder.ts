@@ -6,12 +6,12 @@ import * as Schema from "effect/Schema"
 import type { EmbedderIdentity } from "./model/Collection.ts"
 import type { Vector } from "./model/Passage.ts"
 
-/** The embedder cannot answer now: not reachable, not loadable, or it gave rubbish. */
+/** The embedder cannot answer now: unreachable, not loadable, or with invalid output. */
 export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>()(
   "EmbedderUnavailable",
   {
     reason: Schema.String,
-    /** It answers, but not to these texts: others may be embedded. */
+    /** It refused these texts only; others may be embedded. */
     refused: Schema.optional(Schema.Boolean)
   },
   HttpApiSchema.annotations({ status: 503 })
@@ -25,27 +25,27 @@ export class EmbedderUnavailable extends Schema.TaggedError<EmbedderUnavailable>
 export class Embedder extends Context.Tag("clew/Embedder")<
   Embedder,
   {
-    /** What the vectors are made by; may have to load or ask the model. */
+    /** The embedder's identity; may have to load or ask the model. */
     readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
-    /** None: the text has no known token but punctuation, so it has no direction. */
+    /** None if the text has no known token except punctuation, so no direction. */
     readonly embedQuery: (text: string) => Effect.Effect<Option.Option<Vector>, EmbedderUnavailable>
     /**
-     * The share of a query's letters that the model knows, 0 to 1, by which the vector leg counts less; an embedder
-     * without it knows all.
+     * The share of a query's letters that the model knows, 0 to 1; it scales the weight of the vector leg. An embedder
+     * without this method knows all.
      */
     readonly knownShare?: (text: string) => Effect.Effect<number, EmbedderUnavailable>
     /**
-     * Order of results matches order of texts; vectors are L2-normalised. `told` is called for a text, by its place, that
-     * was taken only in part or not at all, with what to say of it.
+     * Order of results matches order of texts; vectors are L2-normalised. `told` is called with the index of a text
+     * that was truncated or refused, and a message.
      */
     readonly embedPassages: (
       texts: ReadonlyArray<string>,
       told?: (at: number, what: string) => Effect.Effect<void>
     ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
-    /** For who cannot wait: fails at once where the embedder is known to be down. One that cannot be down has none. */
+    /** For callers that cannot wait: fails at once if the embedder is known to be down. Absent if it cannot be down. */
     readonly urgent?: {
       readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
-      /** Fails where it does not answer; asks it only where it has not answered lately. */
+      /** Fails if it does not answer; asks only if it has not answered recently. */
       readonly check: Effect.Effect<unknown, EmbedderUnavailable>
     }
   }

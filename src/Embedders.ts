@@ -20,17 +20,20 @@ interface Prefixes {
   readonly passage: string
 }
 
-/** Says which embedder serves a collection: the one it records, for ever. */
+/** Finds the embedder of a collection: always the one it records. */
 export class Embedders extends Context.Tag("clew/Embedders")<
   Embedders,
   {
     /** The embedder that a new collection gets. */
     readonly configured: Service
-    /** Whether a collection has to have the configured embedder, but for those of the packaged model; else each has its own. */
+    /**
+     * Whether a collection must have the configured embedder, except those of the packaged model; otherwise each keeps
+     * its own.
+     */
     readonly insists: boolean
     /** The prefixes that a new collection would get with this embedder. */
     readonly prefixesOf: (recorded: EmbedderIdentity) => Prefixes
-    /** Who is urgent waits five seconds at most, and not at all for an embedder that is known to be down. */
+    /** An urgent caller waits at most five seconds, and not at all for an embedder that is known to be down. */
     readonly forCollection: (
       collection: Pick<Collection, "name" | "embedder">,
       patience?: "patient" | "urgent"
@@ -38,7 +41,7 @@ export class Embedders extends Context.Tag("clew/Embedders")<
   }
 >() {}
 
-/** The packaged model loads from the disk; any other may hang, and somebody waits. */
+/** The packaged model loads from disk; any other may hang while the caller waits. */
 const inTime = ({ identity, urgent }: Service, recorded: EmbedderIdentity) =>
   urgent?.identity ??
   (recorded.backend === "builtin"
@@ -49,12 +52,12 @@ const inTime = ({ identity, urgent }: Service, recorded: EmbedderIdentity) =>
       }))
 
 /**
- * Where the configuration insists on an embedder, it must be what a collection records, unless that one is opened all the same. Else the
- * recorded one is opened, once for each identity; what it then turns out to be must be what is recorded.
+ * If the configuration names an embedder, it must match the collection's recorded one, unless `opensRecorded` accepts
+ * that. Otherwise the recorded one is opened, once per identity; its actual identity must match the record.
  */
 export const layer = (options: {
   readonly insists: boolean
-  /** Whether a collection's own embedder is opened though another one is insisted on; none unless given. */
+  /** Whether to open a collection's own embedder although another is configured; default never. */
   readonly opensRecorded?: (identity: EmbedderIdentity) => boolean
   readonly open: (identity: EmbedderIdentity) => Effect.Effect<Service, EmbedderUnavailable>
   /** What the configuration, or else the model's card, says of prefixes; the recorded ones unless given. */
@@ -67,7 +70,7 @@ export const layer = (options: {
       const said = new Set<string>()
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
-      // In a fiber of its own: a caller that goes away while it waits would take the turn of all others along.
+      // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
       const reopen = Effect.fnUntraced(function* (recorded: EmbedderIdentity) {
         const known = yield* SynchronizedRef.get(opened)
         const found = known.find(([identity]) => identicalEmbedder(identity, recorded))
@@ -94,7 +97,7 @@ export const layer = (options: {
           if (own && options.insists && !said.has(name)) {
             said.add(name)
             yield* Effect.logInfo(
-              `Collection ${name} goes on with ${describeEmbedder(recorded)}, which it was made with; \`clew reindex\` changes it over to the configured embedder`
+              `Collection ${name} keeps ${describeEmbedder(recorded)}, with which it was created; \`clew reindex\` switches it to the configured embedder`
             )
           }
           const embedder = own ? yield* reopen(recorded) : configured

@@ -14,23 +14,23 @@ import type { Network } from "./text/graph/network.ts"
 import { hashOf, keyOf } from "./text/graph/key.ts"
 import { weightOf } from "./text/graph/measure.ts"
 
-/** The graph of the collection knows no entity of this name. */
+/** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
   "EntityNotFound",
   { name: Schema.String },
   HttpApiSchema.annotations({ status: 404 })
 ) {
   override get message() {
-    return `The graph has no entity named ${JSON.stringify(this.name)}; \`clew graph build\` brings in what was indexed before there was a graph`
+    return `The graph has no entity named ${JSON.stringify(this.name)}; \`clew graph build\` adds documents indexed before there was a graph`
   }
 }
 
-/** Passages that one step of building takes: a transaction of some milliseconds. */
+/** Passages per step of building: a transaction of a few milliseconds. */
 const buildPage = 500
-/** Of an entity, the passages that are read and told. */
+/** Most passages read and shown for an entity. */
 const passagesRead = 50
 const longestPath = 6
-/** Entities that a search for a path, or for neighbours, goes on from at each step. */
+/** Most entities that a search for a path or neighbours expands at each step. */
 const widest = 200
 
 interface Parent {
@@ -46,7 +46,7 @@ const placeIn = (passage: GraphPassage, entity: number) => ({
   ...(passage.locator === undefined ? {} : { locator: passage.locator })
 })
 
-/** What a language model read in a passage about an entity and one of others, where one was asked. */
+/** What a language model read in a passage about an entity and one of others, if it was asked. */
 const saysOf = ({ said }: GraphPassage, entity: number, others: ReadonlySet<number>): { readonly says?: string } => {
   const found = said.find(({ object, subject }) => {
     const [from, to] = [hashOf(keyOf(subject)), hashOf(keyOf(object))]
@@ -55,7 +55,7 @@ const saysOf = ({ said }: GraphPassage, entity: number, others: ReadonlySet<numb
   return found === undefined ? {} : { says: `${found.subject} ${found.relation} ${found.object}` }
 }
 
-/** Builds, asks and exports the knowledge graph. */
+/** Builds, queries and exports the knowledge graph. */
 export class Graph extends Effect.Service<Graph>()("clew/Graph", {
   effect: Effect.gen(function* () {
     const documentStore = yield* Store
@@ -94,7 +94,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
     })
 
     return {
-      /** Brings in what is not in the graph yet, step by step. Broken off, it goes on where it was. */
+      /** Adds passages that are not in the graph yet, step by step. If interrupted, the next run resumes. */
       build: (collection: CollectionName) =>
         Stream.unfoldEffect(0, (after) =>
           Effect.map(store.extendGraph(collection, after, buildPage), (step) =>
@@ -102,10 +102,10 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           )
         ),
 
-      /** Has a language model read what is in the collection. */
+      /** Lets a language model read the collection. */
       asking: asking.make(store, llm),
 
-      /** What is known of a name, and the entities at most `hops` passages away, by relations of these kinds. */
+      /** What is known about a name, and the entities at most `hops` passages away, by relations of these kinds. */
       entity: Effect.fn("Graph.entity")(function* (
         collection: CollectionName,
         name: string,
@@ -168,7 +168,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         } satisfies GraphEntity
       }),
 
-      /** A shortest way from one entity to another, of at most six passages. */
+      /** A shortest path from one entity to another, of at most six passages. */
       path: Effect.fn("Graph.path")(function* (collection: CollectionName, from: string, to: string) {
         const start = yield* named(collection, from)
         const end = yield* named(collection, to)
@@ -191,7 +191,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           )
           const through = (passage: GraphPassage) =>
             passage.mentions.find(({ entity }) => reached.has(entity))?.entity ?? start.hash
-          // The goal may join too much to be walked through, and can be walked to all the same.
+          // The goal may join too many passages to be expanded, but it can still be reached.
           if (goal !== undefined) parents.set(end.hash, { from: through(goal), passage: goal })
           for (const { hash, name, passage } of next.slice(0, widest)) {
             names.set(hash, names.get(hash) ?? name)
@@ -218,13 +218,13 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
         return { steps } satisfies GraphPath
       }),
 
-      /** A page of the entities by PageRank, all or those whose names begin so, words compared by their letters alone. */
+      /** A page of entities by PageRank, all or those with a prefix, comparing only letters and digits. */
       entities: yield* ranking.make(store, documentStore),
 
       /** The whole graph: documents, the entities that join at least two of them, and PageRank of both. */
       whole: (collection: CollectionName) => load(store, collection),
 
-      /** A network with a place for every node, to be drawn. */
+      /** A network with coordinates for every node. */
       placed: (network: Network) =>
         Effect.map(
           Effect.promise(() => import("./Graph/layout.ts")),
@@ -233,7 +233,7 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
 
       linkage: store.linkage,
 
-      /** The linkage of a collection, of the default one where none is named; nothing where there is none. */
+      /** The linkage of a collection, by default of the default one; empty if it does not exist. */
       linkageIn: (collection: CollectionName | undefined) =>
         store.linkage(collection ?? defaultCollection).pipe(
           Effect.map((linkage): { readonly linkage?: number } => ({ linkage })),

@@ -17,7 +17,7 @@ import { atOnce, inTurns, nextTurn } from "./runtime/EventLoop.ts"
 import { makeTurns } from "./runtime/Turn.ts"
 import { Store } from "./Store.ts"
 
-/** Too much is being indexed already. */
+/** Too many batches are being indexed. */
 export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
   "IndexingBusy",
   { limit: Schema.Int },
@@ -25,7 +25,7 @@ export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
 ) {
   readonly headers = { "retry-after": "5" }
   override get message() {
-    return `${this.limit} batches are being indexed or wait for it already; send this one again later`
+    return `${this.limit} batches are already being indexed or waiting; retry this one later`
   }
 }
 
@@ -36,7 +36,7 @@ export interface Batch {
   readonly files?: ReadonlyArray<FileChange> | undefined
 }
 
-/** Turns documents into stored passages, embedding only what changed. */
+/** Turns documents into stored passages, and embeds only what changed. */
 export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
@@ -45,7 +45,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     const prepare = yield* preparing
     const turns = makeTurns(1)
 
-    /** Drafts of documents as a caller hands them over; a long one holds up nobody. */
+    /** Drafts of a caller's documents; a long one does not block others. */
     const draftAll = (inputs: ReadonlyArray<DocumentInput>): Effect.Effect<ReadonlyArray<Draft>> =>
       inTurns(function* () {
         const drafts: Array<Draft> = []
@@ -56,9 +56,9 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         return drafts
       })
 
-    /** Holds drafts against what is stored under their names; a collection that is not there yet holds nothing. */
+    /** Compares drafts with the stored documents of the same names; a missing collection has none. */
     const compare = Effect.fn("Indexer.compare")(function* (name: CollectionName, drafts: ReadonlyArray<Draft>) {
-      // The names alone: what is asked may cross to another thread.
+      // Only the names, since the request may go to another thread.
       const refs = drafts.map(({ derivedId, docId, source }): DocumentRef => ({ derivedId, docId, source }))
       const stored = yield* Effect.catchTag(store.lookup(name, refs), "CollectionNotFound", () =>
         Effect.succeed(drafts.map(() => Option.none<StoredRef>()))
@@ -90,7 +90,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         })
       )
       const nothingNew = documents.length === 0
-      // The marks first: a file that counts as read has all its documents marked.
+      // Marks first: all documents of a file recorded as read must be marked.
       if (touched.length > 0 || (nothingNew && files.length > 0)) {
         yield* store.touch(name, touched, seenBy, nothingNew ? files : [])
       }
@@ -138,7 +138,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       progress: (done: number) => Effect.Effect<void>
     ) {
       const collection = yield* open(name)
-      // Conflicts are found before anything is stored.
+      // Find conflicts before anything is stored.
       const compared = yield* compare(name, yield* draftAll(inputs))
       const outcomes: Array<IndexedDocument> = []
       yield* progress(0)
@@ -153,16 +153,16 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     })
 
     return {
-      /** Names everything but a file's text that decides how it is cut. */
+      /** Identifies everything but a file's text that decides how it is split. */
       settings: chunker.settings,
       open,
       draft: (input: Input): Draft => atOnce(drafting(input, chunker.settings)),
       compare,
       through,
       /**
-       * Indexes documents as a caller hands them over, slice by slice: a source or doc_id that is there already is
-       * replaced at once, the batch is not. `progress` is told how many are done. One batch at a time, so that no other
-       * one of this process can bring up a conflict later; fails at once where too many wait already.
+       * Indexes a caller's documents slice by slice: each document replaces the one with its source or doc_id
+       * atomically, but the batch is not atomic. `progress` gets the number done. Batches run one at a time, so that no
+       * other batch of this process can cause a conflict halfway; fails at once if too many are waiting.
        */
       index: Effect.fn("Indexer.index")(function* (
         inputs: ReadonlyArray<DocumentInput>,
@@ -177,7 +177,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
   dependencies: [Collections.Default]
 }) {}
 
-/** Batches that are under way or wait; each is held in memory. */
+/** Most batches running or waiting; each is held in memory. */
 const mostBatches = 16
 
 const planned = ({ draft, status, stored }: Compared): IndexedDocument => ({

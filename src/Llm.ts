@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Hit } from "./model/SearchResult.ts"
 
-/** The model cannot answer, or broke off; the reason says what to do. */
+/** The model cannot answer, or failed during the answer; the reason says what to do. */
 export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
   "LlmUnavailable",
   { reason: Schema.String },
@@ -16,41 +16,41 @@ export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
   }
 }
 
-/** What was said before the question. */
+/** A message before the question. */
 export interface Turn {
   readonly role: "system" | "user" | "assistant"
   readonly content: string
 }
 
-/** What to answer, and from what. */
+/** The question and what to answer it from. */
 export interface Question {
   readonly query: string
   /** Passage n is cited as `[n]`, n from 1. */
   readonly hits: ReadonlyArray<Hit>
-  /** What a model is told to do with the prompt, where that does not say it. */
+  /** The instruction for a model, unless the prompt contains it. */
   readonly system?: string | undefined
   /** The passages and the question, for a model that reads a prompt. */
   readonly prompt: string
-  /** What was said before, in order. */
+  /** Earlier messages, in order. */
   readonly history?: ReadonlyArray<Turn> | undefined
   /** Instead of the configured model. */
   readonly model?: string | undefined
   /** Instead of the configured temperature, 0 to 2. */
   readonly temperature?: number | undefined
-  /** A JSON schema that a model's answer has to fit, as far as its server knows schemas. */
+  /** A JSON schema for the model's answer, if its server supports schemas. */
   readonly schema?: object | undefined
 }
 
-/** What answers. */
+/** The identity of what answers. */
 export interface LlmIdentity {
   readonly backend: "ollama" | "openai" | "extractive"
-  /** None for extractive answers: no model writes them. */
+  /** Undefined for extractive answers. */
   readonly model?: string | undefined
-  /** Why no model does, where one would if it could. It may name addresses. */
+  /** Why no model answers, although one is preferred. May contain addresses. */
   readonly why?: string | undefined
 }
 
-/** What a model's server says of an answer, as far as it does, when the answer has ended. */
+/** What a model's server reports at the end of an answer. */
 export interface Usage {
   readonly promptTokens?: number | undefined
   readonly answerTokens?: number | undefined
@@ -58,39 +58,39 @@ export interface Usage {
   readonly isPromptCut: boolean
 }
 
-/** How much may be said to a model at once. */
+/** The size of a model's context. */
 export interface Window {
   /** Its whole window, in its own tokens. */
   readonly contextTokens: number
-  /** What of it is left for passages, question and what was said before. */
+  /** The rest for passages, question and earlier messages. */
   readonly room: number
-  /** About as many tokens as the model makes of a text, rather more than fewer. */
+  /** Estimates the model's tokens for a text, rather too many than too few. */
   readonly countTokens: (text: string) => number
 }
 
-/** An answer on its way. */
+/** An answer being generated. */
 export interface Generation {
   readonly llm: LlmIdentity
-  /** In order, at least one word. Leaving the stream stops the generation, upstream too. */
+  /** In order, at least one word. Closing the stream also stops the generation at the server. */
   readonly fragments: Stream.Stream<string, LlmUnavailable>
-  /** Whether the answer was cut at the longest that was allowed; known when the fragments have ended. */
+  /** Whether the answer was cut at the token limit; known when the fragments have ended. */
   readonly isCut: Effect.Effect<boolean>
   /** Known when the fragments have ended. */
   readonly usage: Effect.Effect<Usage>
 }
 
-/** Of an answer that no model wrote. */
+/** The usage of an answer without a model. */
 export const noUsage: Usage = { isPromptCut: false }
 
 /** Answers a question from passages. */
 export class Llm extends Context.Tag("clew/Llm")<
   Llm,
   {
-    /** What would answer now; may have to ask. `model` is the one a request names. */
+    /** What would answer now; may have to ask a server. `model` is the one that a request names. */
     readonly identity: (model?: string) => Effect.Effect<LlmIdentity>
-    /** None where nothing bounds what is said: what quotes reads no prompt. May have to ask, for a second at most. */
+    /** Undefined if there is no limit: extractive answers read no prompt. May ask a server, for at most a second. */
     readonly window: (model?: string) => Effect.Effect<Window | undefined>
-    /** Says who answers; nothing is generated until the fragments are asked for. */
+    /** Starts an answer; nothing is generated until the fragments are read. */
     readonly answer: (question: Question) => Effect.Effect<Generation>
   }
 >() {}

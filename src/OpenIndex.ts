@@ -18,7 +18,7 @@ import type { Tokenizer } from "./packaged/Tokenizer.ts"
 import type { Reindexer } from "./upkeep/Reindexer.ts"
 import type { Transfer } from "./upkeep/Transfer.ts"
 
-/** What an open index offers the doors: use cases, ports and their configuration. */
+/** What an open index offers the interfaces: use cases, ports and their configuration. */
 export type OpenIndex =
   | Answer
   | Benchmark

@@ -17,24 +17,24 @@ export class BudgetTooSmall extends Schema.TaggedError<BudgetTooSmall>()(
     return [{ path: "max_tokens", message: this.message }]
   }
   override get message() {
-    return `max_tokens is ${this.maxTokens}, but the instruction, the question and the best passage take ${this.least} tokens: give at least ${this.least}, or none for no bound`
+    return `max_tokens is ${this.maxTokens}, but the instruction, the question and the best passage take ${this.least} tokens: give at least ${this.least}, or leave it out for no limit`
   }
 }
 
 export interface PromptOutcome extends SearchOutcome, Written {
-  /** All that was found; `hits` are those within the prompt. */
+  /** All hits found; `hits` are those in the prompt. */
   readonly found: ReadonlyArray<Hit>
-  /** Hits found and left out of the prompt to keep to its budget; `hits` are those within it, number n being hit n. */
+  /** Hits left out of the prompt to fit its budget; `hits` are those in it, number n being hit n. */
   readonly omitted: number
 }
 
 export interface PromptRequest extends DoorRequest {
-  /** Bounds the whole prompt, in tokens of the built-in tokenizer; too few for one passage are an error. */
+  /** Limit of the whole prompt, in tokens of the built-in tokenizer; too few for one passage is an error. */
   readonly maxTokens?: number | undefined
   readonly fullSources?: boolean
 }
 
-/** Searches, and writes what was found as a prompt with numbered, citable passages. */
+/** Searches, and builds a prompt with numbered, citable passages. */
 export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
   effect: Effect.gen(function* () {
     const search = yield* Search
@@ -61,7 +61,7 @@ export class Prompt extends Effect.Service<Prompt>()("clew/Prompt", {
       return written.fits ? written : yield* new BudgetTooSmall({ maxTokens, least: written.least })
     })
 
-    /** For a model whose answer's marks are read; `fits` says whether its budget has room for a passage. */
+    /** For a model whose citations are checked; `fits` says whether a passage fits into its budget. */
     const forModel = Effect.fn("Prompt.forModel")(function* (
       request: DoorRequest,
       budget: Effect.Effect<Budget | undefined>

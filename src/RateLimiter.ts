@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** The caller has used up what it may ask for. */
+/** The caller is over the rate limit. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
   "TooManyRequests",
   { retryAfterSeconds: Schema.Int, perSecond: Schema.Int },
@@ -17,7 +17,7 @@ export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
   }
 }
 
-/** Says how often a caller may ask: each key has a bucket of tokens that fills again at a steady rate. */
+/** Limits the rate of callers: each key has a token bucket that refills at a steady rate. */
 export class RateLimiter extends Context.Tag("clew/RateLimiter")<
   RateLimiter,
   {

@@ -11,13 +11,16 @@ export class RerankerUnavailable extends Schema.TaggedError<RerankerUnavailable>
   }
 }
 
-/** Reads a query and passages together and says how well each answers. Where there is none, searches stay as they are ranked. */
+/**
+ * Reads a query and passages together and scores how well each answers. Without a reranker, searches keep their
+ * ranking.
+ */
 export class Reranker extends Context.Tag("clew/Reranker")<
   Reranker,
   {
-    /** How many of the best passages it is asked about. */
+    /** How many of the best passages it reranks. */
     readonly top: number
-    /** A finite number for each text, in their order, higher is better; of no particular scale. */
+    /** A finite score for each text, in order, higher is better; the scale is unspecified. */
     readonly rerank: (
       query: string,
       texts: ReadonlyArray<string>

@@ -27,14 +27,14 @@ import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
 import { RankingStore, type Store } from "./Store.ts"
 
 export interface SearchOutcome extends Found {
-  /** Best first, at most `topK`; fewer only where fewer match. */
+  /** Best first, at most `topK`; fewer only if fewer match. */
   readonly hits: ReadonlyArray<Hit>
-  /** How the search went, where that was asked for. */
+  /** How the search ran, on request. */
   readonly explain?: SearchExplanation | undefined
   readonly queryTimeMs: number
 }
 
-/** The weight of the vector leg that measured best, by how the legs are fused. */
+/** The best measured weight of the vector leg, per fusion. */
 const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.4 }
 
 /** Finds passages by vector, keyword, or both fused. */
@@ -60,7 +60,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       return { vector: vector.value, share } satisfies QueryVector
     })
 
-    /** What the vector leg is asked of each collection, the embedder of several being asked once. */
+    /** The query vector for each collection; a shared embedder is asked once. */
     const embedFor = Effect.fnUntraced(function* (query: string, collections: ReadonlyArray<Collection>) {
       const firsts = collections.filter(
         ({ embedder }, at) => collections.findIndex((other) => identicalEmbedder(other.embedder, embedder)) === at
@@ -75,8 +75,8 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     })
 
     /**
-     * Without a collection's name all are searched together. Fails as the vector leg does when it alone was asked and
-     * answers for no collection; hybrid goes on with the keyword leg.
+     * Without a collection's name, all are searched together. A vector-only search fails if the vector leg fails for
+     * every collection; a hybrid search continues with the keyword leg.
      */
     const run = Effect.fn("Search.run")(function* (request: DoorRequest) {
       const started = yield* Clock.currentTimeMillis
@@ -95,7 +95,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           alpha === 0 ? Effect.succeed([]) : embedFor(words, collections)
         )
         const failures = embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
-        // Of several collections those that can be searched are; of none that can, the caller hears why.
+        // Search the collections that can be searched; if none can, report why.
         if (failures.length > 0 && failures.length === collections.length) {
           const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
           if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
@@ -109,11 +109,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const isBlind = asked.every(({ vector }) => vector === undefined)
         const keyword = isBlind || alpha < 1 ? words : undefined
         const short = shortcomings(embedded, keyword === undefined)
-        // What the model does not know of a query, words alone can find.
+        // Only words can find what the model does not know of a query.
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
         const { collection, vector } = asked[0]!
         const others = asked.slice(1)
-        // Whoever asks for the graph by name gets that; else the reranker has the last word where there is one.
+        // An explicit request for the graph wins; otherwise the reranker, if there is one.
         const reranker = request.graph === true ? undefined : available
         const use = reranker === undefined ? (request.graph ?? config.graph) : false
         const ranking: Omit<RankRequest, "limit"> = {
@@ -130,13 +130,13 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           filter,
           demands,
           graph: use === false ? undefined : { question: words, auto: use === "auto" },
-          // What went unread for a phrase only the report says.
+          // Only the report says how many passages were unchecked for a phrase.
           explain: request.explain === true || demands !== undefined
         }
         const places = Math.max(limit, reranker?.top ?? 0)
         const { found, list } = yield* listed(
           { ...config, limit: places },
-          // Relevance has another order than scores, so that more are looked at than are wanted.
+          // Relevance orders differently from scores, so fetch more hits than requested.
           least > 0 ? Math.max(places, limits.topK.max) : places,
           (wanted) =>
             Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, near, report }) => {
@@ -200,12 +200,12 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         const reading = yield* Effect.provide(read(request.query, names), stores)
         const found = yield* searchFor(collections, reading)
         if (found.hits.length > 0 || reading.readAs === undefined) return found
-        // Text that was pasted is not left without an answer for its quotes.
+        // Pasted text must not find nothing only because of its quotes.
         if (reading.hasWords) return yield* searchFor(collections, relaxed(request.query))
         return { ...found, hint: [...(found.hint === undefined ? [] : [found.hint]), unmet(reading.readAs)].join("; ") }
       })
 
-      // A collection may go between the look at what there is and the search.
+      // A collection may be dropped between listing and searching.
       const found = yield* request.collection === undefined
         ? Effect.retry(outcome, { times: 2, while: ({ _tag }) => _tag === "CollectionNotFound" })
         : outcome

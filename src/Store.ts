@@ -9,10 +9,10 @@ import type { Upkeep } from "./Store/port/Upkeep.ts"
 
 export * from "./Store/port/errors.ts"
 
-/** All that a store keeps and does; what implements it answers each of the ports. */
+/** A whole store: an implementation provides all ports. */
 export interface Whole extends Documents, Files, Ranking, Reindexing, Graphs, Upkeep {}
 
-/** Collections, documents, and what is known of files. */
+/** Collections, documents, and the records of files. */
 export class Store extends Context.Tag("clew/Store")<Store, Documents & Files>() {}
 
 export class RankingStore extends Context.Tag("clew/RankingStore")<RankingStore, Ranking>() {}
@@ -25,7 +25,7 @@ export class UpkeepStore extends Context.Tag("clew/UpkeepStore")<UpkeepStore, Up
 
 export type Stores = Store | RankingStore | ReindexStore | GraphStore | UpkeepStore
 
-/** All the ports as the one store that they are, for what passes calls on. */
+/** All the ports combined as one store, for code that forwards calls. */
 export const whole: Effect.Effect<Whole, never, Stores> = Effect.map(
   Effect.all([Store, RankingStore, ReindexStore, GraphStore, UpkeepStore]),
   ([documents, ranking, reindexing, graphs, upkeep]) => ({
@@ -37,7 +37,7 @@ export const whole: Effect.Effect<Whole, never, Stores> = Effect.map(
   })
 )
 
-/** One store as all of its ports. */
+/** The ports of a store. */
 export const ports = (store: Whole): Context.Context<Stores> =>
   Context.make(Store, store).pipe(
     Context.add(RankingStore, store),

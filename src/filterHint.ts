@@ -7,7 +7,7 @@ const shown = 10
 
 const clipped = (key: string): string => JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}…` : key)
 
-/** What to say of a filter that left nothing over because no document has its keys; undefined where they all exist. */
+/** A hint for a filter that matches nothing because no document has its keys; undefined if all exist. */
 export const filterHint = Effect.fn("filterHint")(function* (filter: Filter) {
   const asked = [...keysOf(filter)].filter((key) => !columnKeys.has(key))
   if (asked.length === 0) return undefined
@@ -17,5 +17,5 @@ export const filterHint = Effect.fn("filterHint")(function* (filter: Filter) {
   const named = unknown.slice(0, shown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
   const all = candidates.slice(0, shown + columnKeys.size)
   const more = candidates.length > all.length ? ", …" : ""
-  return `no document has the metadata key ${named.join(", ")}; there is ${all.map(clipped).join(", ")}${more}`
+  return `no document has the metadata key ${named.join(", ")}; existing keys: ${all.map(clipped).join(", ")}${more}`
 })

@@ -1,2 +1,2 @@
-/** The package's version; a test holds it equal to package.json's. */
+/** The package's version; a test keeps it equal to package.json's. */
 export const version = "0.1.0"

@@ -91,7 +91,7 @@ it.scopedLive("says where prefixes alone differ", () =>
     const error = yield* Effect.flip(
       open({ backend: "ollama", url, model: "all-minilm", query_prefix: "query: " })(opened)
     )
-    assert.include(error.message, "its prefixes alone differ")
+    assert.include(error.message, "only its prefixes differ")
     assert.include(error.message, '"query: " before queries')
   })
 )
@@ -161,7 +161,7 @@ it.scopedLive(
       )
       assert.deepStrictEqual(
         said.filter((line) => line.startsWith("docs/")),
-        ["docs/1.md:1: longer than embed takes: only its beginning is searched by meaning"]
+        ["docs/1.md:1: too long for embed: only its beginning is searched by meaning"]
       )
     })
 )
@@ -170,7 +170,7 @@ it.scopedLive("refuses a width that the packaged model does not have", () =>
   Effect.gen(function* () {
     const open = yield* makeIndex
     const { message } = yield* Effect.flip(open({ backend: "builtin", dimensions: 128 })(add))
-    assert.match(message, /embedding\.dimensions is 128, but .* gives 256 and does not narrow them: take it out/)
+    assert.match(message, /embedding\.dimensions is 128, but .* gives 256 and cannot reduce them: remove the setting/)
     yield* open({ backend: "builtin", dimensions: 256 })(add)
   })
 )

@@ -126,7 +126,7 @@ it.scoped("fuses collections of different embedders by rank, each asked by its o
     assert.deepStrictEqual(found, ["default/a", "default/b", "default/c"])
     assert.strictEqual(degraded, "collection papers not searched: embedder unavailable: asleep")
     const hybrid = yield* find("north", { topK: 6 })
-    assert.strictEqual(hybrid.degraded, "collection papers searched by keywords alone: embedder unavailable: asleep")
+    assert.strictEqual(hybrid.degraded, "collection papers searched by keywords only: embedder unavailable: asleep")
     assert.includeMembers([...hybrid.found], ["papers/a", "papers/b"])
   })
 )

@@ -79,7 +79,7 @@ it.scoped("what nothing meets is read as plain words and said so; quotes alone f
     assert.isAbove(pasted.hits.length, 2)
     assert.deepStrictEqual(pasted.readAs, {
       words: 'error: no such file "east of eden" in north',
-      as_words: "nothing meets all that its quotes, dashes and fields demand"
+      as_words: "nothing meets all its quotes, dashes and fields"
     })
     const alone = yield* run('"east of eden"')
     assert.deepStrictEqual(alone.hits, [])

@@ -187,7 +187,7 @@ it.scoped("weighs the vector leg by how much of the query it knows, and says so"
     assert.strictEqual(whole.mode, "hybrid")
     assert.strictEqual(
       whole.degraded,
-      "the embedding model knows only 25 % of the query's letters, so meaning counts that much less"
+      "the embedding model knows only 25 % of the query's letters, so meaning counts proportionally less"
     )
     const north = whole.hits.find(({ document }) => document.source === "north")!
     assert.closeTo(

@@ -1,7 +1,7 @@
 import type { PackedPassages } from "../model/packedPassages.ts"
 import type { ChunkOptions } from "../text/chunk.ts"
 
-/** What the thread is started with. */
+/** The thread's start parameters. */
 export interface ThreadData {
   /** Path of the tokenizer's file. */
   readonly tokenizer: string
@@ -12,7 +12,7 @@ export interface Job {
   readonly options: Omit<ChunkOptions, "countTokens">
 }
 
-/** A job as the thread takes it; its number is its own. */
+/** A job for the thread, with a unique number. */
 export interface NumberedJob extends Job {
   readonly id: number
 }

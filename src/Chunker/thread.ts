@@ -6,12 +6,12 @@ import { packagedTokenizerFile } from "../packaged/Tokenizer.ts"
 import { oneByOne, startWorker } from "../runtime/workers.ts"
 import type { Done, Job, ThreadData } from "./messages.ts"
 
-/** Cuts a document elsewhere. Who stops waiting for it ends it. */
+/** Splits a document in another thread. Interruption ends the job. */
 export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>
 
 const entry = { source: "Chunker/chunkWorker.ts", built: "chunkWorker.js" }
 
-/** Characters of a document after which the thread is ended: they cost more memory than it takes time to start another. */
+/** After a document of this many characters the thread ends: its memory costs more than starting another. */
 const large = 4 * 1024 * 1024
 
 /** A thread of its own for long documents, one after the other. */
@@ -25,7 +25,7 @@ export const make: Effect.Effect<ChunkElsewhere, never, Scope.Scope> = Effect.ma
     Effect.flatMap(cut(job), (outcome) =>
       "broken" in outcome
         ? Effect.dieMessage(`Cutting a document broke off: ${outcome.broken}`)
-        : // A passage is its span: its text need not cross.
+        : // A passage is sent as its span, without its text.
           Effect.sync(() => unpackPassages(job.content, outcome.passages, (passage) => passage))
     )
 )

@@ -4,12 +4,12 @@ import { Embedder } from "../Embedder.ts"
 import { ollamaModel, remote, type RemoteConfig } from "./backends.ts"
 
 /**
- * Ollama where it answers and has the model, else the packaged model; asked each time, so that a collection made later
- * gets an Ollama that was started meanwhile. What a collection records is opened by that record.
+ * Ollama if it answers and has the model, else the packaged model. Chosen for each new collection, so that a later one
+ * can use an Ollama started meanwhile. Existing collections open what they record.
  */
 export const make = (config: RemoteConfig, builtin: Embedder["Type"]) =>
   Effect.gen(function* () {
-    // Uninterruptible, or one caller that goes away would leave an interruption as the answer for all.
+    // Uninterruptible, since one interrupted caller would leave its interruption as the result for all.
     const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
     const said = yield* Ref.make("")
     const picked = Effect.gen(function* () {
@@ -18,7 +18,7 @@ export const make = (config: RemoteConfig, builtin: Embedder["Type"]) =>
         Effect.zipRight(ollama),
         Effect.catchAll(({ absent, reason }) =>
           Effect.flatMap(Ref.getAndSet(said, reason), (before) => {
-            // Who has no Ollama expects none.
+            // Without Ollama, no log line is needed.
             const log = absent === true ? Effect.logDebug : Effect.logInfo
             return Effect.as(
               before === reason ? Effect.void : log(`A new collection gets the packaged model: ${reason}`),

@@ -8,20 +8,20 @@ import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
 
-/** Pauses between tries in the background: the first, doubled each time up to the longest. */
+/** Pauses between background retries: the first one, doubled each time up to the longest. */
 export const pauses = { first: Duration.seconds(1), longest: Duration.seconds(30) }
 
-/** Milliseconds that a query waits: somebody waits for it, who may be answered by keywords instead. */
+/** Milliseconds that a query waits; keyword search can answer instead. */
 export const queryTimeout = 5000
 
-/** What was answered so lately need not be asked again to know that it answers. */
+/** An embedder that answered this recently need not be probed. */
 const fresh = Duration.seconds(15)
 
-/** What an embedder answered last, and what it is taken for until it answers again. */
+/** An embedder's last answer, and its assumed state until the next one. */
 interface Breaker {
   /** Fails at once while the embedder is known to be down. */
   readonly gate: Effect.Effect<void, EmbedderUnavailable>
-  /** Watches a request's outcome; `probe` is what is tried in the background after a failure. */
+  /** Watches a request's outcome; `probe` is retried in the background after a failure. */
   readonly watch: <A>(
     request: Effect.Effect<A, EmbedderUnavailable>,
     probe: Effect.Effect<unknown, EmbedderUnavailable>
@@ -41,7 +41,7 @@ const makeBreaker = (name: string, scope: Scope.Scope): Breaker => {
     const over = prober
     prober = undefined
     yield* Effect.logInfo(`${name} answers again`)
-    // The prober may be who has found that out.
+    // The prober itself may have found that.
     if (over !== undefined) yield* Fiber.interruptFork(over)
   })
 
@@ -50,7 +50,7 @@ const makeBreaker = (name: string, scope: Scope.Scope): Breaker => {
       if (error.refused === true || open !== undefined) return
       const state = { reason: error.reason, next: 0 }
       open = state
-      yield* Effect.logWarning(`${error.reason}; until it answers again only the background asks`)
+      yield* Effect.logWarning(`${error.reason}; until it answers again, only background probes ask it`)
       let pause = pauses.first
       const again = Effect.gen(function* () {
         state.next = (yield* Clock.currentTimeMillis) + Duration.toMillis(pause)
@@ -66,7 +66,7 @@ const makeBreaker = (name: string, scope: Scope.Scope): Breaker => {
     gate: Effect.gen(function* () {
       if (open === undefined) return
       const seconds = Math.max(1, Math.ceil((open.next - (yield* Clock.currentTimeMillis)) / 1000))
-      return yield* new EmbedderUnavailable({ reason: `${open.reason}; the next try is in ${seconds} s` })
+      return yield* new EmbedderUnavailable({ reason: `${open.reason}; the next retry is in ${seconds} s` })
     }),
     watch: (request, probe) =>
       Effect.tapBoth(request, {
@@ -78,18 +78,18 @@ const makeBreaker = (name: string, scope: Scope.Scope): Breaker => {
 }
 
 export interface Guarded {
-  /** What embedders are that stand and fall together: one server and model. */
+  /** The key of embedders that fail together: one server and model. */
   readonly name: string
-  /** How long who cannot wait waits to learn what the embedder is. */
+  /** How long an urgent caller waits for the embedder's identity. */
   readonly patience: Duration.DurationInput
-  /** What it starts ends with the process's embedders. */
+  /** Its background fibers end with this scope. */
   readonly embedder: Effect.Effect<Service, never, Scope.Scope>
 }
 
 /**
- * Remembers which embedders are down, for all who ask. After one failure queries fail at once with its reason, and the
- * background tries again with growing pauses. Passages to be stored are let through: who stores them waits anyway, and
- * their success counts.
+ * Circuit breakers shared by all callers. After one failure, queries fail at once with its reason, and a background
+ * probe retries with growing pauses. Passages to store are let through, since indexing waits anyway; a success closes
+ * the breaker.
  */
 export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
   scoped: Effect.gen(function* () {
@@ -108,7 +108,7 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
       let identified = false
       let checking: Fiber.RuntimeFiber<unknown, EmbedderUnavailable> | undefined
 
-      // What it once was told it remembers, which says nothing of whether it answers now.
+      // The identity is cached, which does not prove that it answers now.
       const first = (ask: typeof raw.identity) =>
         Effect.suspend(() =>
           identified ? raw.identity : Effect.tap(watch(ask, probe), () => Effect.sync(() => (identified = true)))
@@ -120,7 +120,7 @@ export class Breakers extends Effect.Service<Breakers>()("clew/Breakers", {
       })
       const ask = Effect.suspend(() => {
         if (checking !== undefined) return Fiber.join(checking)
-        // Goes on when who asked first loses patience, so that what is slow is known as such.
+        // Continues after the first caller's timeout, so that a slow embedder is recognised.
         return Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(Effect.forkIn(Effect.interruptible(watch(probe, probe)), scope), (fiber) => {
             checking = fiber

@@ -13,16 +13,16 @@ import { open, openWith } from "../packaged/model2vec/folder.ts"
 import type { StaticModel } from "../packaged/model2vec/staticModel.ts"
 
 export interface BuiltinOptions {
-  /** A folder in Model2Vec's layout; the packaged model's where it is not given. */
+  /** A folder in Model2Vec's layout; default: the packaged model. */
   readonly folder?: string | undefined
-  /** Put before every query, and before every passage. */
+  /** Prefixes of every query and every passage. */
   readonly queryPrefix?: string | undefined
   readonly passagePrefix?: string | undefined
 }
 
 interface Loaded {
   readonly model: StaticModel
-  /** What an identity calls it. */
+  /** The model's name in the identity. */
   readonly name: string
 }
 
@@ -30,7 +30,7 @@ const loadPackaged = Effect.gen(function* () {
   const model = yield* openWith(packagedModelFolder, packagedTokenizer)
   if (model.dimensions !== packagedDimensions) {
     return yield* new EmbedderUnavailable({
-      reason: `${packagedModelFolder} is another model than clew's: install clew again`
+      reason: `${packagedModelFolder} is not Clew's model: install clew again`
     })
   }
   return { model, name: packagedModel }
@@ -39,10 +39,10 @@ const loadPackaged = Effect.gen(function* () {
 const loadFolder = (folder: string) =>
   Effect.map(open(folder), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
 
-/** Vectors in one piece of memory. */
+/** Vectors in one memory block. */
 const slabVectors = 1024
 
-/** Each vector in shared memory, many in one piece: so they cross to the thread that stores them as they are. */
+/** Allocates vectors in shared memory, many per block, so that they reach the storing thread without a copy. */
 const embedAll = Effect.fn("Builtin.embedPassages")(function* (
   { dimensions, embed }: StaticModel,
   prefix: string,
@@ -66,15 +66,15 @@ const embedAll = Effect.fn("Builtin.embedPassages")(function* (
 })
 
 /**
- * Static token embeddings on this machine, read at their first use, and once; a failure is tried again at the next. A
- * folder's model is called by its absolute path and a hash of its content, so that other weights are another embedder.
+ * Static token embeddings on this machine, loaded once at first use; after a failure the next use retries. A model
+ * folder is identified by its absolute path and a hash of its content, so that other weights are another embedder.
  */
 export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedder.Service> =>
   Effect.gen(function* () {
     const { passagePrefix = "", queryPrefix = "" } = options
     const load = options.folder === undefined ? loadPackaged : loadFolder(path.resolve(options.folder))
     const loaded = yield* SynchronizedRef.make(Option.none<Loaded>())
-    // Uninterruptible, or a caller that goes away while it waits would take the turn of all others along.
+    // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
     const loading = Effect.uninterruptible(
       SynchronizedRef.modifyEffect(loaded, (before) =>
         Option.match(before, {

@@ -17,7 +17,7 @@ import { prefixesOf } from "./prefixes.ts"
 const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
   model === packagedModel ? undefined : model.replace(/@[0-9a-f]{8}$/, "")
 
-/** The same where it has the width that is asked for; its vectors are as wide as they are. */
+/** The embedder if it has the configured dimensions; it cannot reduce them. */
 const ofWidth = (embedder: Embedder["Type"], dimensions: number | undefined): Embedder["Type"] =>
   dimensions === undefined
     ? embedder
@@ -28,12 +28,12 @@ const ofWidth = (embedder: Embedder["Type"], dimensions: number | undefined): Em
           (identity) => identity.dimensions === dimensions,
           (identity) =>
             new EmbedderUnavailable({
-              reason: `embedding.dimensions is ${dimensions}, but ${describeEmbedder(identity)} gives ${identity.dimensions} and does not narrow them: take it out`
+              reason: `embedding.dimensions is ${dimensions}, but ${describeEmbedder(identity)} gives ${identity.dimensions} and cannot reduce them: remove the setting`
             })
         )
       }
 
-/** The embedder that the configuration names, for new collections, and those that collections record. */
+/** The configured embedder, for new collections, and the embedders that collections record. */
 export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
@@ -63,7 +63,7 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
       return Layer.provide(
         Embedders.layer({
           insists: backend !== "auto",
-          // It is here and asks nobody, whatever serves new collections.
+          // It needs no server, whatever embeds new collections.
           opensRecorded: (recorded) => recorded.backend === "builtin" && backend !== "builtin",
           prefixesOf: ({ backend, model }) =>
             isRemote(backend) ? prefixesOf(model, config) : { query: queryPrefix ?? "", passage: passagePrefix ?? "" },

@@ -8,7 +8,7 @@ import { makeRemote, Numbers, type ServerOptions } from "./remote.ts"
 import { RequestFailed } from "./requests.ts"
 
 export interface OllamaOptions extends OllamaServer, ServerOptions {
-  /** How long the model stays loaded, as Ollama writes it; a number is seconds. */
+  /** How long the model stays loaded, in Ollama's notation; a number is seconds. */
   readonly keepAlive?: string | undefined
 }
 

@@ -25,7 +25,8 @@ export const make = (
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
     const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
-    // Servers whose models do not narrow their vectors refuse to be asked; what comes then must be as wide all the same.
+    // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
+    // width.
     let asksWidth = dimensions !== undefined
     const request = (input: ReadonlyArray<string>): Effect.Effect<HttpClientResponse.HttpClientResponse, OpenAiError> =>
       post(options, "embeddings", {

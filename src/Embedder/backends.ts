@@ -9,12 +9,12 @@ import { type Prefixes, prefixesOf } from "./prefixes.ts"
 
 type Service = Embedder["Type"]
 
-/** What embedders behind a network share. */
+/** Options shared by remote embedders. */
 export interface Shared {
-  /** Of all collections together, whatever their models. */
+  /** Shared by all collections and models. */
   readonly turns: Turns
   readonly breakers: Breakers
-  /** The environment variable that holds the key of an API. */
+  /** The environment variable with the API key. */
   readonly keyVariable: string
 }
 
@@ -26,10 +26,7 @@ interface Options extends Omit<RemoteConfig, "dimensions"> {
   readonly prefixes: Prefixes
 }
 
-/**
- * The embedders behind a network, by the names that `embedding.backend` and collections have for them. A client is
- * loaded only where it is asked for.
- */
+/** The remote embedders, by their names in `embedding.backend` and in collections. Each client is loaded on demand. */
 const remotes = {
   ollama: (options: Options): Effect.Effect<Service, never, Scope.Scope> =>
     Effect.flatMap(
@@ -48,10 +45,10 @@ type RemoteName = keyof typeof remotes
 
 export const isRemote = (backend: string): backend is RemoteName => Object.hasOwn(remotes, backend)
 
-/** The model that Ollama is asked for unless another is named. */
+/** The default model for Ollama. */
 export const ollamaModel = "nomic-embed-text"
 
-/** An embedder behind a network: of the configuration, or as a collection records it. */
+/** A remote embedder, from the configuration or as a collection records it. */
 export const remote = (
   config: RemoteConfig,
   backend: RemoteName,
@@ -64,7 +61,7 @@ export const remote = (
     return yield* config.breakers.guard({
       name: `${backend} ${model}${width}`,
       patience: Math.min(queryTimeout, config.timeoutMs),
-      // A collection keeps the width that it records.
+      // A collection keeps its recorded dimensions.
       embedder: remotes[backend]({
         ...config,
         model,

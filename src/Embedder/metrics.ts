@@ -7,13 +7,13 @@ import { counter, labelling } from "../runtime/metrics.ts"
 
 const seconds = MetricBoundaries.fromIterable([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300])
 
-/** Texts cut to a model's window since the process started. */
+/** Texts truncated to a model's window since the process started. */
 export const truncated = counter(
   "clew_embedding_truncated_total",
-  "Texts that were longer than the embedding model takes and were cut to its window"
+  "Texts that were longer than the embedding model's window and were truncated"
 )
-const tokens = counter("clew_embedding_tokens_total", "Tokens of texts that a server embedded, as it counts them")
-const requests = counter("clew_embedding_requests_total", "Requests to a server that embeds, by how they ended")
+const tokens = counter("clew_embedding_tokens_total", "Tokens of embedded texts, as counted by the server")
+const requests = counter("clew_embedding_requests_total", "Requests to the embedding server, by outcome")
 const durations = Metric.histogram("clew_embedding_request_duration_seconds", seconds, "Time of a request for vectors")
 
 /** Counts and times the requests to a server; models come from the configuration and from collections. */

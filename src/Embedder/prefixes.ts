@@ -1,4 +1,4 @@
-/** What a model wants before a query and before a passage. */
+/** A model's prefixes for queries and passages. */
 export interface Prefixes {
   readonly query: string
   readonly passage: string
@@ -6,7 +6,7 @@ export interface Prefixes {
 
 const represent = "Represent this sentence for searching relevant passages: "
 
-/** As the models' own cards give them, by the beginning of the model's name. */
+/** The prefixes of the model cards, by the beginning of the model's name. */
 const known: ReadonlyArray<readonly [RegExp, Prefixes]> = [
   [/nomic-embed-text/, { query: "search_query: ", passage: "search_document: " }],
   [/mxbai-embed|snowflake-arctic-embed(?!2)|bge-(?:small|base|large)-en/, { query: represent, passage: "" }],
@@ -15,7 +15,7 @@ const known: ReadonlyArray<readonly [RegExp, Prefixes]> = [
   [/embeddinggemma/, { query: "task: search result | query: ", passage: "title: none | text: " }]
 ]
 
-/** The prefixes given, else those that the model's card names, else none. */
+/** The given prefixes, else those of the model card, else none. */
 export const prefixesOf = (
   model: string,
   given: { readonly queryPrefix?: string | undefined; readonly passagePrefix?: string | undefined }

@@ -14,7 +14,10 @@ import { queryTimeout } from "./Breakers.ts"
 import { harmless, isRefusal, makeRequests, type RequestFailed, type RequestsOptions, type Told } from "./requests.ts"
 import type { Prefixes } from "./prefixes.ts"
 
-/** A vector as a server sends it. Declared as a whole, since a schema of its numbers one by one takes longer than their JSON. */
+/**
+ * A vector as a server sends it. Declared as a whole, since checking each number by a schema takes longer than parsing
+ * the JSON.
+ */
 export const Numbers = Schema.declare(
   (value): value is ReadonlyArray<number> =>
     Array.isArray(value) && value.length > 0 && value.every((number) => Number.isFinite(number))
@@ -26,10 +29,10 @@ export interface ServerOptions {
   readonly prefixes: Prefixes
   /** Texts in one request. */
   readonly batchSize: number
-  /** For each request under way at once, of all callers together: queries are urgent. */
+  /** Permits for concurrent requests of all callers; queries have priority. */
   readonly turns: Turns
   readonly timeoutMs: number
-  /** Longest wait for a query's vector, all in all; 5 s unless given, and never longer than `timeoutMs`. */
+  /** Longest total wait for a query's vector; default 5 s, never longer than `timeoutMs`. */
   readonly queryTimeoutMs?: number | undefined
   /** The width that is asked for, where one is: narrower vectors than the model's own, where it can. */
   readonly dimensions?: number | undefined
@@ -37,23 +40,22 @@ export interface ServerOptions {
 
 export interface RemoteOptions extends ServerOptions {
   readonly backend: string
-  /** Which weights the model's name stands for, where the server tells. */
+  /** The digest of the model's weights, if the server reports it. */
   readonly digest?: Effect.Effect<string | undefined> | undefined
   /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: RequestsOptions["embed"]
-  /** A text that is too long, cut by the server itself; without it, its beginning is sent. */
+  /** Embeds a text that is too long, truncated by the server; without this method, its beginning is sent. */
   readonly embedCut?: RequestsOptions["embedCut"]
 }
 
-/** L2-normalised; none where the model gave no direction. */
+/** L2-normalised; none if the model gave no direction. */
 const toVector = (values: ReadonlyArray<number>): Option.Option<Vector> => {
   const norm = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0))
   return norm > 0 ? Option.some(Float32Array.from(values, (value) => value / norm)) : Option.none()
 }
 
 /**
- * An embedder behind a network: in batches, a few at once, with retries of what can be retried. Requests that nobody
- * waits for any more end with the scope at the latest.
+ * A remote embedder: sends batches, a few at once, with retries. Abandoned requests end with the scope at the latest.
  */
 export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedder.Service, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
@@ -69,7 +71,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       const [vector] = yield* Effect.mapError(requests.urgent([harmless]), failed)
       if (dimensions !== undefined && vector!.length !== dimensions) {
         return yield* unavailable(
-          `embedding.dimensions is ${dimensions}, but the model gives ${vector!.length} and does not narrow them: set ${vector!.length}, or take it out`
+          `embedding.dimensions is ${dimensions}, but the model gives ${vector!.length} and cannot reduce them: set ${vector!.length}, or remove the setting`
         )
       }
       const digest = yield* options.digest ?? Effect.succeed(undefined)
@@ -85,7 +87,10 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     let known: EmbedderIdentity | undefined
     let asking: Deferred.Deferred<EmbedderIdentity, EmbedderUnavailable> | undefined
 
-    /** The width shows in a vector only: asked for once, and again after a failure. Who comes meanwhile waits along. */
+    /**
+     * Only a vector shows the dimensions: asked for once, and again after a failure. Concurrent callers share the
+     * request.
+     */
     const identity = Effect.suspend(() => {
       if (known !== undefined) return Effect.succeed(known)
       if (asking !== undefined) return Deferred.await(asking)
@@ -95,7 +100,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
         Effect.tap((found) => Effect.sync(() => (known = found))),
         Effect.onExit(() => Effect.sync(() => (asking = undefined))),
         Effect.intoDeferred(answer),
-        // Not the first caller's own: others wait for it too when that one goes.
+        // Not in the first caller's fiber: others still wait for it if that caller goes.
         Effect.interruptible,
         Effect.forkIn(scope),
         Effect.zipRight(Deferred.await(answer))
@@ -106,7 +111,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
       const other = vectors.find((vector) => vector !== undefined && vector.length !== width)
       return other === undefined
         ? Effect.succeed(vectors.map((vector) => (vector === undefined ? Option.none() : toVector(vector))))
-        : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions where it gave ${width} before`))
+        : Effect.fail(unavailable(`gave vectors of ${other.length} dimensions, but ${width} before`))
     }
 
     const embedUrgently = Effect.fn("Embedder.embedQuery")(function* (text: string) {
@@ -127,8 +132,8 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     let lingering = false
 
     /**
-     * Leaves one request that was too slow to go on: a server that loads the model for it would stop loading when the
-     * connection closes, and each query begin anew.
+     * Lets one slow request continue: a server that is loading the model would stop when the connection closes, and
+     * each query would start over.
      */
     const inTime = <A>(work: Effect.Effect<A, EmbedderUnavailable>) =>
       Effect.gen(function* () {

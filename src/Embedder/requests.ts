@@ -7,45 +7,45 @@ import type { Turns } from "../runtime/Turn.ts"
 import { again, isBusy } from "../vendors/again.ts"
 import { measuring, truncated } from "./metrics.ts"
 
-/** A request that a server did not answer as it should. `retryable`: the same request may succeed later. */
+/** A failed request. `retryable`: the same request may succeed later. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   reason: Schema.String,
   retryable: Schema.Boolean,
-  /** HTTP status; none where no answer came. */
+  /** HTTP status; undefined without a response. */
   status: Schema.optional(Schema.Number),
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   waitMs: Schema.optional(Schema.Number),
-  /** It was not answered in time, or these are more texts than are sent at once by now: fewer may be. */
+  /** It timed out, or has more texts than the current batch size: fewer texts may succeed. */
   tooMany: Schema.optional(Schema.Boolean)
 }) {}
 
-/** Vectors as a server sends them, and how many tokens it made of the texts. */
+/** Vectors as a server sends them, and its token count of the texts. */
 export interface Embedded {
   readonly vectors: ReadonlyArray<ReadonlyArray<number>>
   readonly tokens?: number | undefined
 }
 
-/** Called for a text, by its place, that was taken only in part, or not at all. */
+/** Called with the index of a text that was truncated or refused. */
 export type Told = (at: number, what: string) => Effect.Effect<void>
 
-/** What servers answer when it is the texts that they do not take. */
+/** Statuses with which servers refuse the texts themselves. */
 const refusals: ReadonlySet<number | undefined> = new Set([400, 413, 422])
 export const isRefusal = ({ status }: RequestFailed): boolean => refusals.has(status)
 
 const tooLong =
   /exceeds? (?:the )?(?:maximum )?context length|input length|too (?:long|large)|maximum.{0,20}(?:length|tokens)|context (?:length|size|window)/i
 
-/** Passages have time; a query has somebody waiting, who may be answered by keywords instead. */
+/** Passages can wait; a query cannot, and keyword search can answer instead. */
 const attempts = { patient: { busy: 6, other: 3 }, urgent: { busy: 1, other: 1 } }
 export type Patience = keyof typeof attempts
 
-/** Longest that passages wait because a server asks for it, in milliseconds. */
+/** Longest Retry-After that passages wait, in milliseconds. */
 const longestWait = 120_000
-/** A text is halved so often until it is no longer too long. */
+/** How often a text that is too long is halved. */
 const halvings = 6
-/** So many requests of a size are answered in time before more is tried. */
+/** Requests of a size that must succeed in time before a larger size is tried. */
 const enough = 8
-/** What was not answered in time may be by now, in milliseconds. */
+/** After this time, a size that timed out may be tried again, in milliseconds. */
 const forgotten = 300_000
 
 export interface RequestsOptions {
@@ -58,25 +58,25 @@ export interface RequestsOptions {
   readonly queryMs: number
   /** A vector for each text, in their order, each of finite numbers. */
   readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<Embedded, RequestFailed>
-  /** A text that is too long, cut to what the model takes by the server itself. */
+  /** Embeds a text that is too long, truncated by the server. */
   readonly embedCut?: ((text: string) => Effect.Effect<Embedded, RequestFailed>) | undefined
 }
 
 type Vectors = ReadonlyArray<ReadonlyArray<number> | undefined>
 
-/** A text that a server takes for sure. */
+/** A text that every server accepts. */
 export const harmless = "width"
 
 /**
- * Requests to a server, with retries of what can be retried, no sooner than it asks for, and none by anybody meanwhile.
- * Batches shrink where they are not answered in time, and grow again; a text that is refused costs itself alone.
+ * Requests to a server, with retries no sooner than its Retry-After, during which nobody asks it. Batches shrink on
+ * timeouts and grow again; a refused text does not fail the others.
  */
 export const makeRequests = (options: RequestsOptions) => {
   const { backend, batchSize, embedCut, model, queryMs, timeoutMs, turns } = options
   const measured = measuring(backend, model)
   let most = batchSize
   let inTime = 0
-  /** The least that was not answered in time, and when that was. */
+  /** The smallest size that timed out, and when. */
   let failed = { size: Infinity, at: 0 }
   let pausedUntil = 0
 
@@ -85,11 +85,11 @@ export const makeRequests = (options: RequestsOptions) => {
       const wait = pausedUntil - now
       if (wait <= 0) return Effect.void
       if (urgency === "patient" || wait <= queryMs) return Effect.sleep(Duration.millis(wait))
-      const reason = `it asks to be left alone for ${Math.ceil(wait / 1000)} s`
+      const reason = `it asks for a pause of ${Math.ceil(wait / 1000)} s (Retry-After)`
       return Effect.fail(new RequestFailed({ reason, retryable: false, status: 429 }))
     })
 
-  /** Nobody asks a server that asks to be left alone. */
+  /** Pauses all requests for the server's Retry-After. */
   const heed = ({ waitMs }: RequestFailed) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       if (waitMs !== undefined) pausedUntil = Math.max(pausedUntil, now + Math.min(waitMs, longestWait))
@@ -103,11 +103,11 @@ export const makeRequests = (options: RequestsOptions) => {
       if (less >= most) return Effect.void
       most = less
       return Effect.logWarning(
-        `${backend} ${model} did not answer ${size} texts within ${timeoutMs} ms; it gets ${less} at once until it does better (embedding.batch_size)`
+        `${backend} ${model} did not answer ${size} texts within ${timeoutMs} ms; sending ${less} at once until it is faster (embedding.batch_size)`
       )
     })
 
-  /** More again after a while, but not what failed lately. */
+  /** Grows the batch size again after a while, but not to a size that failed recently. */
   const grow = (size: number) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       if (size < most || most === batchSize || ++inTime < enough) return
@@ -148,7 +148,7 @@ export const makeRequests = (options: RequestsOptions) => {
       Effect.map(({ vectors }) => vectors)
     )
 
-  /** One that is too long: by its beginning. */
+  /** Embeds the beginning of a text that is too long. */
   const shortened = (text: string, left: number): Effect.Effect<Vectors, RequestFailed> =>
     embedCut !== undefined
       ? send([text], "patient", () => embedCut(text))
@@ -168,18 +168,18 @@ export const makeRequests = (options: RequestsOptions) => {
   }
 
   const refused = (at: number, told: Told, { reason }: RequestFailed) =>
-    Effect.as(told(at, `${model} refuses it, so that it is found by its words alone: ${reason}`), [undefined])
+    Effect.as(told(at, `${model} refuses it, so only keyword search finds it: ${reason}`), [undefined])
 
   const alone = (text: string, at: number, told: Told, error: RequestFailed): Effect.Effect<Vectors, RequestFailed> =>
     tooLong.test(error.reason)
       ? shortened(text, halvings).pipe(
           Effect.zipLeft(Metric.increment(truncated)),
-          Effect.zipLeft(told(at, `longer than ${model} takes: only its beginning is searched by meaning`)),
+          Effect.zipLeft(told(at, `too long for ${model}: only its beginning is searched by meaning`)),
           Effect.catchIf(isRefusal, (error) => refused(at, told, error))
         )
       : refused(at, told, error)
 
-  /** Whether the server takes anything at all; a refusal is then the texts' own. */
+  /** Whether the server accepts anything at all; if so, a refusal is due to the texts. */
   const isTaken = Effect.isSuccess(send([harmless], "patient"))
 
   const passages = (texts: ReadonlyArray<string>, from: number, told: Told): Effect.Effect<Vectors, RequestFailed> =>
@@ -199,7 +199,7 @@ export const makeRequests = (options: RequestsOptions) => {
   return {
     /** Fails as a whole. */
     urgent: (texts: ReadonlyArray<string>) => send(texts, "urgent"),
-    /** None for a text that the server does not take. `from` is the place of the first. */
+    /** Undefined for a text that the server refuses. `from` is the index of the first. */
     passages
   }
 }

@@ -7,24 +7,24 @@ import type { UnaskedPassage } from "../model/Graph.ts"
 import type { GraphStore } from "../Store.ts"
 import { answerSchema, promptFor, toSaid } from "../text/graph/said.ts"
 
-/** Passages that one look takes in. */
+/** Passages checked per step. */
 const page = 100
-/** Questions that a server has to answer at a time. */
+/** Concurrent requests to the server. */
 const atOnce = 4
 
-/** What is ahead, before any question is asked. */
+/** The plan before any question is asked. */
 export interface AskingPlan {
-  /** What is asked, as its answers are kept under. */
+  /** The model, under whose name answers are stored. */
   readonly model: string
   /** Passages of the collection. */
   readonly passages: number
-  /** Calls that it takes at most: passages of the same words need one. */
+  /** Most calls needed: passages with the same words share one. */
   readonly calls: number
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface AskedPassage {
-  /** Whether the answer was what was asked for; one that was not is asked for again the next time. */
+  /** Whether the answer was usable; otherwise the next run asks again. */
   readonly usable: boolean
   readonly entities: number
   readonly relations: number
@@ -33,11 +33,11 @@ export interface AskedPassage {
 const nobody = (why: string | undefined) =>
   new LlmUnavailable({
     reason:
-      `No language model is at hand to read the passages${why === undefined ? "" : `: ${why}`}; ` +
-      "start one that [llm] names, or build the graph without it"
+      `No language model is available to read the passages${why === undefined ? "" : `: ${why}`}; ` +
+      "start the one that [llm] names, or build the graph without --llm"
   })
 
-/** Has a language model read passages for the graph. */
+/** Lets a language model read passages for the graph. */
 export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
   const look = (collection: CollectionName, model: string, after: number) =>
     store.graphUnasked(collection, model, after, page)
@@ -77,7 +77,7 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
   })
 
   return {
-    /** Who is to be asked, and how often; fails where there is no model. */
+    /** Which model will be called, and how often; fails without a model. */
     plan: Effect.fn("Graph.plan")(function* (collection: CollectionName, named?: string) {
       const { backend, model, why } = yield* llm.identity(named)
       if (backend === "extractive" || model === undefined) return yield* nobody(why)
@@ -88,7 +88,7 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
       return { model, ...plan } satisfies AskingPlan
     }),
 
-    /** Asks about every passage that the plan's model was not asked about. Broken off, it goes on where it was. */
+    /** Asks about every passage that the plan's model has not read. If interrupted, the next run resumes. */
     run: (collection: CollectionName, plan: AskingPlan, named?: string) =>
       passages(collection, plan.model).pipe(
         Stream.flatMap((step) => Stream.fromIterable(step.passages)),

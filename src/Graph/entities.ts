@@ -6,9 +6,9 @@ import type { GraphStore, Store } from "../Store.ts"
 import { keyOf } from "../text/graph/key.ts"
 import { load } from "./network.ts"
 
-/** Passages that are read to rank their entities, which bounds what one request can cost. */
+/** Most passages read for a ranking, which limits the cost of a request. */
 const mostPassages = 20_000
-/** A ranking is kept so long while the collection's counts stay as they are, and so many at once. */
+/** How long a ranking is cached while the collection's counts are unchanged, and how many rankings. */
 const keptFor = 60_000
 const mostKept = 4
 
@@ -19,7 +19,7 @@ interface Ranking {
   readonly entities: ReadonlyArray<RankedEntity & { readonly key: string }>
 }
 
-/** Pages of a collection's entities by PageRank. One ranking is made at a time, and serves the pages after it. */
+/** Pages of a collection's entities by PageRank. Rankings are computed one at a time, and serve the following pages. */
 export const make = Effect.fnUntraced(function* (store: GraphStore["Type"], counting: Store["Type"]) {
   const known = new Map<CollectionName, Ranking>()
   const turn = yield* Effect.makeSemaphore(1)

@@ -3,12 +3,12 @@ import { UndirectedGraph } from "graphology"
 import type { Network } from "../text/graph/network.ts"
 import type { Placed } from "../text/graph/page.ts"
 
-/** The angle between one node and the next on a sunflower's spiral, on which they start. */
+/** The angle between neighbouring nodes on the initial sunflower spiral. */
 const golden = Math.PI * (3 - Math.sqrt(5))
 
 const assign = forceAtlas2 as unknown as typeof forceAtlas2.default
 
-/** Gives every node of a network a place (ForceAtlas2, Jacomy et al. 2014), the same one each time. */
+/** Computes coordinates for every node of a network (ForceAtlas2, Jacomy et al. 2014), deterministically. */
 export const placed = (network: Network): Placed => {
   const graph = new UndirectedGraph()
   for (const [index, { id }] of network.nodes.entries()) {

@@ -4,7 +4,7 @@ import type { GraphStore } from "../Store.ts"
 import { rareIn } from "../text/graph/measure.ts"
 import type { Network, NetworkEdge, NetworkNode } from "../text/graph/network.ts"
 
-/** Passages read at a time. */
+/** Passages read per page. */
 const page = 1000
 
 interface Seen {
@@ -60,7 +60,7 @@ export const load = Effect.fn("Graph.load")(function* (
   const edges: Array<Network["edges"][number]> = []
   const rare = rareIn(titles.size)
   for (const [hash, { defines, documents, name }] of entities) {
-    // What only one document knows joins nothing, nor does what too many know without being a title.
+    // An entity of only one document joins nothing, nor does one of too many documents that is not a title.
     if (documents.size < 2 || (documents.size > rare && !defines)) continue
     const id = `e${hash}`
     nodes.set(id, { id, kind: "entity", label: name })

@@ -6,7 +6,7 @@ import type { Steps } from "../runtime/EventLoop.ts"
 import { judgingFormat } from "../text/format.ts"
 import { derivingId, fingerprinting } from "./identity.ts"
 
-/** What a draft is made from. */
+/** The input of a draft. */
 export interface Input {
   readonly content: string
   readonly source?: string | undefined

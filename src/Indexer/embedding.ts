@@ -4,10 +4,10 @@ import type { Embedder } from "../Embedder.ts"
 import type { Passage, Vector } from "../model/Passage.ts"
 import { embeddedText } from "../text/embedded.ts"
 
-/** Texts handed to an embedder at once: those of a long document are as long as it is, once more. */
+/** Texts passed to the embedder at once; all texts of a long document would need its size in memory again. */
 const window = 2048
 
-/** What is embedded of each document, in order. */
+/** The texts to embed of each document, in order. */
 export function* textsOf(
   drafts: ReadonlyArray<{ readonly title?: string | undefined }>,
   cut: ReadonlyArray<ReadonlyArray<Passage>>
@@ -17,7 +17,7 @@ export function* textsOf(
   }
 }
 
-/** Names the text at a place of the sequence by its document and lines. */
+/** Names a text of the sequence by its document and lines. */
 export const placesOf =
   (
     drafts: ReadonlyArray<{ readonly source?: string | undefined; readonly origin?: string | undefined }>,
@@ -37,7 +37,10 @@ export const placesOf =
     return "a document"
   }
 
-/** A vector for each text, in order; those that are known are not embedded again. What is not taken whole is logged by its place. */
+/**
+ * A vector for each text, in order; known ones are not embedded again. Truncated and refused texts are logged with file
+ * and lines.
+ */
 export const embedAll = Effect.fnUntraced(function* (
   { embedPassages }: typeof Embedder.Service,
   texts: Iterator<string>,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { DocumentId } from "../model/Document.ts"
 import { stretches } from "../text/stretches.ts"
 
-/** The SHA-256 of a text that comes in pieces, a piece at a step. */
+/** The SHA-256 of a text in pieces, one piece per step. */
 function* sha256(pieces: Iterable<string>): Generator<undefined, string> {
   const hash = createHash("sha256")
   for (const piece of pieces) {
@@ -17,7 +17,7 @@ function* naming(kind: "content" | "source", text: string): Generator<string> {
   yield* stretches(text)
 }
 
-/** The id of a document that is given none: 128 bits of the hash of its source, else of its content; in steps. */
+/** The id of a document without one: 128 bits of the hash of its source, else of its content; in steps. */
 export function* derivingId(input: {
   readonly source?: string | undefined
   readonly content: string
@@ -42,6 +42,6 @@ function* listed(parts: ReadonlyArray<unknown>, content: string): Generator<stri
   yield '"]'
 }
 
-/** A hash of everything that passages are made from, of which the content is the last; in steps. */
+/** A hash of everything that passages are made from, the content last; in steps. */
 export const fingerprinting = (parts: ReadonlyArray<unknown>, content: string): Generator<undefined, string> =>
   sha256(listed(parts, content))

@@ -19,7 +19,7 @@ export const preparing = Effect.gen(function* () {
   const embedders = yield* Embedders
   const chunker = yield* Chunker
 
-  /** Vectors that are stored for the texts of changed documents: in what stood in their place, or elsewhere. */
+  /** Stored vectors for the texts of changed documents, from their old versions or from elsewhere. */
   const embeddedBefore = Effect.fnUntraced(function* (
     { embedder, name }: Collection,
     changed: ReadonlyArray<Compared>
@@ -36,7 +36,7 @@ export const preparing = Effect.gen(function* () {
     return new Map(fitting.map((passage) => [embeddedText(passage.title, passage), passage.vector]))
   })
 
-  /** Cuts what changed, and embeds what of it is new. */
+  /** Splits changed documents, and embeds their new passages. */
   return Effect.fn("Indexer.prepare")(function* (collection: Collection, batch: ReadonlyArray<Compared>) {
     const changed = batch.filter(({ status }) => status !== "unchanged")
     const drafts = changed.map(({ draft }) => draft)

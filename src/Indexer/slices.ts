@@ -1,7 +1,7 @@
-/** What is cut, embedded and stored at a stretch, before others get their turn: about 20 ms of work. */
+/** Work done before yielding to others: about 20 ms of chunking, embedding and storing. */
 const slice = { documents: 16, characters: 50_000 }
 
-/** Runs of a batch of a slice's size at most, in order; what is longer is alone. */
+/** Splits a batch into slices of limited size, in order; a longer document is a slice by itself. */
 export const slices = <A>(
   batch: ReadonlyArray<A>,
   charactersOf: (each: A) => number

@@ -8,21 +8,21 @@ import * as Models from "../vendors/OllamaModels.ts"
 import * as Extractive from "./Extractive.ts"
 import * as Ollama from "./Ollama.ts"
 
-/** What answers from now on, and why the model does not. */
+/** The current choice, and why the model does not answer. */
 interface Choice {
   readonly reason: string | undefined
-  /** When it was looked at last, in milliseconds. */
+  /** Time of the last check, in milliseconds. */
   readonly at: number
 }
 
 /**
- * Ollama where it answers and has the model, else extractive. The first question waits for the choice; later ones take
- * what was chosen, which is looked at again beside them, so that an Ollama that comes, goes or gets its model is noticed.
- * One that is only slow keeps answering. Who names a model wants that model: then it is Ollama in any case.
+ * Ollama if it answers and has the model, else extractive. The first question waits for the choice; later ones use it
+ * while it is checked again in the background, so that an Ollama that starts, stops or gets its model is noticed. A
+ * slow one keeps answering. A request that names a model always uses Ollama.
  */
 export const make = (
   options: Ollama.OllamaOptions,
-  /** A choice as old as this is looked at again, beside the question that it still holds for. */
+  /** A choice this old is checked again in the background of a question. */
   recheck: Duration.DurationInput = "10 seconds"
 ): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -38,15 +38,15 @@ export const make = (
       const at = yield* Clock.currentTimeMillis
       const before = choice
       if (Either.isRight(found)) choice = { reason: undefined, at }
-      // Silence of one that answered before is a busy machine's, not its end.
+      // If it answered before, a timeout means a busy machine, not that it stopped.
       else if (before !== undefined && before.reason === undefined && !Models.isAbsence(found.left)) {
         choice = { ...before, at }
       } else choice = { reason: found.left.reason, at }
       if (before !== undefined && (before.reason === undefined) !== (choice.reason === undefined)) {
         yield* Effect.logInfo(
           choice.reason === undefined
-            ? `${configured} of Ollama writes answers from now on`
-            : `Answers quote what was found from now on. ${choice.reason}`
+            ? `${configured} of Ollama now writes answers`
+            : `Answers now quote passages. ${choice.reason}`
         )
       }
       return choice

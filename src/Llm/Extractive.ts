@@ -6,9 +6,9 @@ import { extract, type Quote } from "../text/extractive.ts"
 const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
 const nothing = "No language model is at hand, and nothing in these documents answers this in so many words."
 
-/** A quote with its passage's number; the mark of one that ends with code stands on a line of its own. */
+/** A quote with its passage's number; after code, the mark is on a separate line. */
 const quoted = ({ isVerbatim, n, text }: Quote): string => {
-  // Whatever stands in brackets, code too, would be taken for a passage's number.
+  // Numbers in brackets, even in code, would be taken for a passage's number.
   const shown = text.replace(/[[【](\d[\d\s,;–-]{0,40})[\]】]/g, "($1)")
   return text.includes("\n") ? `\n\n${shown}\n[${n}]` : `\n\n${isVerbatim ? `“${shown}”` : shown} [${n}]`
 }
@@ -16,8 +16,8 @@ const quoted = ({ isVerbatim, n, text }: Quote): string => {
 const llm: LlmIdentity = { backend: "extractive" }
 
 /**
- * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in a
- * quote, as `[12]`, gets round brackets. There is no model to choose, so that asking for one is an error.
+ * Answers without a model: the sentences that answer best, quoted, each with its passage's number. A reference mark in
+ * a quote, such as `[12]`, gets round brackets. There is no model, so requesting one is an error.
  */
 export const service: typeof Llm.Service = {
   identity: () => Effect.succeed(llm),

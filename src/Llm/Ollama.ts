@@ -11,20 +11,20 @@ import type { ModelOptions } from "./options.ts"
 import { windowOf } from "./window.ts"
 
 export interface OllamaOptions extends ModelOptions, OllamaServer {
-  /** How long the model stays loaded, as Ollama writes it; a number is seconds. */
+  /** How long the model stays loaded, in Ollama's notation; a number is seconds. */
   readonly keepAlive?: string | undefined
-  /** Whether a model that can think does, or how much. */
+  /** Whether, or how much, a model thinks before it answers. */
   readonly think?: boolean | "low" | "medium" | "high" | undefined
 }
 
 const silent = ({ timeoutMs, url }: ModelOptions, model: string) =>
   new OllamaError({
-    reason: `Ollama at ${url} said nothing for ${timeoutMs} ms; ${model} may be too large for this machine, or llm.timeout_ms too short`
+    reason: `Ollama at ${url} sent nothing for ${timeoutMs} ms; ${model} may be too large for this machine, or llm.timeout_ms too short`
   })
 
 /**
- * The fragments, with an end to silence; a model that thinks sends fragments without text meanwhile, which is none.
- * Without `return`: that would wait for the fragment under way, which closing the connection cuts short.
+ * The fragments, with a timeout for silence; a thinking model sends fragments without text, which is not silence.
+ * Without `return`, which would wait for the pending fragment, although closing the connection ends it.
  */
 const watched = <A>(fragments: AsyncIterable<A>, timeoutMs: number, silence: () => Error): AsyncIterable<A> => {
   const iterator = fragments[Symbol.asyncIterator]()
@@ -42,7 +42,7 @@ const watched = <A>(fragments: AsyncIterable<A>, timeoutMs: number, silence: () 
 const given = <K extends string, V>(key: K, value: V | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [k in K]?: V }
 
-/** A count that is a whole window's is what is left of a prompt that was cut. */
+/** A token count equal to the whole window means that the prompt was cut. */
 const looksCut = (tokens: number, expected: number, numCtx: number | undefined): boolean =>
   numCtx === undefined ? tokens % 512 === 0 && expected > 0.9 * tokens : tokens >= numCtx
 
@@ -62,7 +62,8 @@ export const make = (options: OllamaOptions): typeof Llm.Service => {
       const wrong = toOllamaError(url, model)
       const silence = () => silent(options, model)
       const { contextTokens, numCtx } = windows.known(model)
-      // Newer servers say by these that the window is too small, where they would leave out the beginning: the instruction.
+      // With these, newer servers report that the window is too small; otherwise they drop the beginning, which is the
+      // instruction.
       const unbroken = { truncate: false, shift: false }
       const begin = (ollama: Client) =>
         Effect.tryPromise({

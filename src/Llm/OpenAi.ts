@@ -42,7 +42,7 @@ const eventStream = "text/event-stream"
 const unavailable = (reason: string) => new LlmUnavailable({ reason })
 
 interface Said extends Part {
-  /** The answer is whole; what the server counted may follow. */
+  /** The answer is complete; token counts may follow. */
   readonly ends: boolean
   /** Nothing follows. */
   readonly isLast: boolean
@@ -54,15 +54,16 @@ const toUsage = (usage: { readonly prompt_tokens: number; readonly completion_to
   isPromptCut: false
 })
 
-/** What an event says; fails on what is no event of a chat. */
+/** Parses an event; fails if it is not an event of a chat. */
 const read = (data: string): Effect.Effect<Said, LlmUnavailable> =>
   data === end
     ? Effect.succeed({ text: "", isCut: false, ends: true, isLast: true })
     : Either.match(Schema.decodeEither(Fragment)(data), {
-        onLeft: () => Effect.fail(unavailable(`the server sent what is no answer: ${data.slice(0, 200)}`)),
+        onLeft: () =>
+          Effect.fail(unavailable(`the server sent something that is not an answer: ${data.slice(0, 200)}`)),
         onRight: ({ choices: [choice], error, usage }) =>
           error === undefined
-            ? // Some servers close after the reason to finish, without the closing event.
+            ? // Some servers close the stream after the finish reason, without the closing event.
               Effect.succeed({
                 text: choice?.delta?.content ?? "",
                 isCut: choice?.finish_reason === "length",
@@ -70,7 +71,9 @@ const read = (data: string): Effect.Effect<Said, LlmUnavailable> =>
                 isLast: false,
                 ...(usage ? { usage: toUsage(usage) } : {})
               })
-            : Effect.fail(unavailable(`the server broke off: ${typeof error === "string" ? error : error.message}`))
+            : Effect.fail(
+                unavailable(`the server failed during the answer: ${typeof error === "string" ? error : error.message}`)
+              )
       })
 
 /** Chat by any server that speaks OpenAI's `/v1/chat/completions`, streamed: llama.cpp, vLLM, LM Studio and others. */
@@ -83,41 +86,43 @@ export const make = (
     const differences = new Map<string, Differences>()
     const identity = (model = options.model) => ({ backend: "openai" as const, model })
     const silence = () =>
-      unavailable(`${url} said nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
+      unavailable(`${url} sent nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
 
-    /** Fails where a page or a whole answer comes instead of a stream; a server that does not say what it sends is believed. */
+    /**
+     * Fails if a page or a complete answer comes instead of a stream; without a content type, the stream is accepted.
+     */
     const streamed = (response: HttpClientResponse.HttpClientResponse) => {
       const type = response.headers["content-type"]?.split(";")[0]?.trim() ?? eventStream
       return type === eventStream
         ? Effect.succeed(response)
         : Effect.fail(
             unavailable(
-              `${endpoint(url, path)} sent ${type} and no stream of events; check llm.url, and that the server can stream`
+              `${endpoint(url, path)} sent ${type} instead of a stream of events; check llm.url, and that the server can stream`
             )
           )
     }
 
-    /** The events up to the one that ends the answer, and what the server counted; a stream without an end was broken off. */
+    /** The events up to the end of the answer, and the token counts; a stream without an end was cut short. */
     const said = (response: HttpClientResponse.HttpClientResponse) =>
       Effect.map(Deferred.make<void>(), (whole) => {
         let ended = false
         const broken = Stream.suspend(() =>
-          ended ? Stream.empty : Stream.fail(unavailable(`${url} broke off before the answer's end`))
+          ended ? Stream.empty : Stream.fail(unavailable(`${url} ended the stream before the answer was complete`))
         )
         const ends = Effect.suspend(() => {
           ended = true
           return Deferred.succeed(whole, undefined)
         })
         return response.stream.pipe(
-          Stream.mapError(() => unavailable(`${url} broke off in the middle of the answer`)),
-          // What broke after the answer's end broke nothing.
+          Stream.mapError(() => unavailable(`${url} failed in the middle of the answer`)),
+          // A failure after the end of the answer does not matter.
           Stream.catchAll((error) => (ended ? Stream.empty : Stream.fail(error))),
           Stream.decodeText(),
           Stream.pipeThroughChannel(Sse.makeChannel()),
           Stream.mapEffect(({ data }) => read(data)),
           Stream.tap((part) => (part.ends ? ends : Effect.void)),
           Stream.takeUntil(({ isLast, usage }) => isLast || (ended && usage !== undefined)),
-          // A server may count nothing, and keep the connection.
+          // A server may send no counts and keep the connection open.
           Stream.interruptWhen(Effect.zipRight(Deferred.await(whole), Effect.sleep("1 second"))),
           Stream.concat(broken)
         )
@@ -140,7 +145,7 @@ export const make = (
       }
     }
 
-    /** Asks, and asks otherwise where the server refuses a field that others want. */
+    /** Sends a request, and sends it differently if the server refuses a field that others need. */
     const ask = (
       question: Question,
       model: string
@@ -159,7 +164,7 @@ export const make = (
           const asked = ask(question, model)
           return next.noTemperature === not.noTemperature
             ? asked
-            : Effect.zipRight(Effect.logWarning(`${model} takes no llm.temperature; it is left out`), asked)
+            : Effect.zipRight(Effect.logWarning(`${model} does not accept llm.temperature; leaving it out`), asked)
         })
       )
     }
@@ -174,7 +179,7 @@ export const make = (
           Effect.mapError(({ reason }) => unavailable(tooLong.test(reason) ? `${reason}; ${shorter}` : reason))
         )
         const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), said)).pipe(
-          // A model that thinks sends fragments without text meanwhile: that is no silence.
+          // A thinking model sends fragments without text: that is not silence.
           Stream.timeoutFail(silence, Duration.millis(timeoutMs)),
           Stream.tap(({ usage }) =>
             Effect.sync(() => {

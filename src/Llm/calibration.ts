@@ -3,30 +3,30 @@ import { charactersOf, learned, type PerScript, tokensOf, usualRates } from "../
 
 interface Known {
   readonly rates: PerScript
-  /** How many answers taught them. */
+  /** How many answers the rates are based on. */
   readonly times: number
 }
 
-/** Models that are remembered: a caller may name any. */
+/** Most models remembered, since a caller may name any. */
 const most = 32
 
 /** Tokens that a template puts around a message. */
 const aroundMessage = 12
 
-/** Rates that are learnt are of other texts than the next. */
+/** A margin, since the next text differs from those the rates come from. */
 const margin = 1.05
 
-/** A server that counts only what its cache does not hold, or what no tokenizer makes, teaches nothing. */
+/** Ignore implausible counts, such as from servers that count only uncached tokens. */
 const plausible = { least: 0.4, most: 3 }
 
-/** Counts tokens as models do, by what their servers said of what they were sent before. */
+/** Estimates the tokens of models, calibrated by the counts of their servers. */
 export interface Calibration {
   readonly countTokens: (model: string) => (text: string) => number
   /** Of what is sent as messages. */
   readonly countMessages: (model: string, messages: ReadonlyArray<Turn>) => number
-  /** Whether a server has said how many tokens the model made of something. */
+  /** Whether a server has reported a count for the model. */
   readonly isLearned: (model: string) => boolean
-  /** So many tokens the model made of these messages, all of them. */
+  /** Records the model's token count for all of these messages. */
   readonly learn: (model: string, messages: ReadonlyArray<Turn>, tokens: number) => void
 }
 

@@ -1,18 +1,18 @@
-/** Fields of a request that servers differ about, by what this one has refused. */
+/** Fields of a request on which servers differ, by what this one has refused. */
 export interface Differences {
-  /** `max_completion_tokens` where newer models take no `max_tokens`. */
+  /** Use `max_completion_tokens`, since newer models refuse `max_tokens`. */
   readonly newLimit: boolean
   readonly noUsage: boolean
   readonly noTemperature: boolean
-  /** Its template has no role for the system. */
+  /** Its template has no system role. */
   readonly noSystem: boolean
 }
 
 export const noDifferences: Differences = { newLimit: false, noUsage: false, noTemperature: false, noSystem: false }
 
 /**
- * What to do differently after a refusal that names a field; none where that is done already, or it names none. A
- * temperature that a request gives is not dropped: its caller is told.
+ * What to change after a refusal that names a field; undefined if already changed, or if it names none. A request's own
+ * temperature is never dropped: the caller gets the error.
  */
 export const differing = (known: Differences, reason: string, isTemperatureAsked: boolean): Differences | undefined => {
   if (!known.newLimit && reason.includes("max_completion_tokens")) return { ...known, newLimit: true }

@@ -8,18 +8,18 @@ import { spoken } from "../text/thinking.ts"
 import { again, isBusy } from "../vendors/again.ts"
 import * as metrics from "./metrics.ts"
 
-/** What a server sends: a fragment, which may be empty, whether the answer was cut there, and what it counted. */
+/** A part from the server: a fragment, which may be empty, whether the answer was cut there, and token counts. */
 export interface Part {
   readonly text: string
   readonly isCut: boolean
   readonly usage?: Usage | undefined
 }
 
-/** Asks a few times more where a server is asked too often, or is full; it may ask for at most so long a wait. */
+/** Retries a few times if the server is overloaded; a Retry-After is followed up to the longest wait. */
 export const whileBusy = (longestMs: number) =>
   again({ times: (error) => (isBusy(error) ? 3 : 0), firstMs: 500, longestMs })
 
-/** Who answers, and within which bounds. */
+/** The model, and its limits. */
 export interface Asked {
   readonly llm: LlmIdentity
   /** The model that the configuration names. */
@@ -31,11 +31,11 @@ export interface Asked {
 const nothing = (isCut: boolean, maxTokens: number) =>
   new LlmUnavailable({
     reason: isCut
-      ? `The model spent its ${maxTokens} tokens without an answer, as one that thinks aloud may; raise llm.max_tokens`
-      : "The model ended without a word; try again, or raise llm.max_tokens or llm.temperature"
+      ? `The model spent its ${maxTokens} tokens without an answer, probably on thinking; raise llm.max_tokens`
+      : "The model ended without an answer; try again, or raise llm.max_tokens or llm.temperature"
   })
 
-/** The parts without what the model thinks aloud before it answers. */
+/** The parts without the model's thoughts before the answer. */
 const withoutThinking = <E>(parts: Stream.Stream<Part, E>): Stream.Stream<Part, E> =>
   Stream.suspend(() => {
     const { next, rest } = spoken()
@@ -45,7 +45,7 @@ const withoutThinking = <E>(parts: Stream.Stream<Part, E>): Stream.Stream<Part, 
     )
   })
 
-/** An answer out of what a server sends; one without a word beside what it thinks is an error. It is counted and timed. */
+/** An answer from a server's parts; an answer with nothing but thoughts is an error. Records metrics. */
 export const generation = (
   { configured, contextTokens, llm, maxTokens }: Asked,
   parts: Stream.Stream<Part, LlmUnavailable>

@@ -1,8 +1,8 @@
 import type { Question, Turn } from "../Llm.ts"
 
 /**
- * What a model is sent: one message of the system's, with what it is to do, what the configuration says besides, and what
- * the caller's own system messages say; then what was said before, and the prompt. A prompt that says all itself stands alone.
+ * The messages for a model: one system message with the instruction, the configured system prompt and the caller's own
+ * system messages; then earlier messages, and the prompt. A prompt with its own instruction is sent alone.
  */
 export const messagesOf = (
   { history = [], prompt, system }: Pick<Question, "history" | "prompt" | "system">,
@@ -18,7 +18,7 @@ export const messagesOf = (
   ]
 }
 
-/** The same without a role for the system, which some models' templates refuse: it is said first. */
+/** The same without a system role, which some models' templates refuse: its content comes first in a user message. */
 export const withoutSystem = (messages: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
   const [system, first, ...others] = messages
   if (system?.role !== "system") return messages

@@ -5,13 +5,13 @@ import { type Windows, windowsOf } from "../vendors/OllamaModels.ts"
 import type { ModelOptions } from "./options.ts"
 import { usualWindow } from "./window.ts"
 
-/** A model's window, and what Ollama is to be asked for so that it has it: nothing where it has it anyway. */
+/** A model's window, and the `num_ctx` to send for it: undefined if Ollama uses it anyway. */
 export interface Wanted {
   readonly contextTokens: number
   readonly numCtx?: number | undefined
 }
 
-/** Asking for another window than the one a model is loaded with has Ollama load it anew, which takes seconds. */
+/** Requesting another window than the loaded one makes Ollama reload the model, which takes seconds. */
 const wantedOf = (configured: number | undefined, { loaded, longest = Infinity, own }: Windows): Wanted => {
   if (configured !== undefined) {
     const contextTokens = Math.min(configured, longest)
@@ -22,15 +22,15 @@ const wantedOf = (configured: number | undefined, { loaded, longest = Infinity, 
   return { contextTokens: Math.min(usualWindow, longest) }
 }
 
-/** What a model's window was said to be is believed for so long, in milliseconds. */
+/** How long a reported window is cached, in milliseconds. */
 const believed = 60_000
 
 export interface OllamaWindows {
-  /** What holds now; asks Ollama, for a second at most, where it did not say lately. */
+  /** The current window; asks Ollama, for at most a second, unless cached. */
   readonly of: (model: string) => Effect.Effect<Wanted>
-  /** The same, of what is known already. */
+  /** The same from the cache. */
   readonly known: (model: string) => Wanted
-  /** The server gave this model less than it is taken to give: from now on it is asked. */
+  /** The server gave this model a smaller window than assumed: send `num_ctx` from now on. */
   readonly insist: (model: string) => void
 }
 
@@ -49,7 +49,7 @@ export const makeWindows = (options: ModelOptions & OllamaServer): OllamaWindows
       const before = told.get(model)
       if (before === undefined || now - before.at > believed) {
         const windows = yield* windowsOf(options, model)
-        // What it did not say just now it may have said before. A caller may name any model: few are remembered.
+        // Fall back to an older report. A caller may name any model, so only a few are remembered.
         if (told.size > 32) told.clear()
         told.set(model, { windows: { ...before?.windows, ...windows }, at: now })
       }

@@ -1,15 +1,15 @@
-/** What every model behind a server is told. */
+/** Options of every remote model. */
 export interface ModelOptions {
   readonly url: string
   readonly model: string
   readonly temperature: number
   /** Longest answer, in the model's tokens. */
   readonly maxTokens: number
-  /** The model's window, in its tokens; unset: what its server says. */
+  /** The model's window, in its tokens; unset: as its server reports. */
   readonly contextTokens?: number | undefined
   /** Longest silence, in milliseconds. */
   readonly timeoutMs: number
-  /** Said to the model beside what it is to do with the passages. */
+  /** Further instructions for the model. */
   readonly systemPrompt?: string | undefined
   readonly seed?: number | undefined
   /** The answer ends before any of these. */

@@ -13,15 +13,15 @@ const ok = (detail: string): Check => ({ name, status: "ok", detail })
 /** Longest wait for a server, in milliseconds. */
 const within = 3000
 
-/** Whether what writes answers is there; the reason says what to start or to pull. */
+/** Checks the model for answers; the reason says what to start or to pull. */
 export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["Type"]): Effect.Effect<Check> => {
   const ollama = choose({ url, headers }, model)
   switch (backend) {
     case "extractive":
-      return Effect.succeed(ok("answers quote what was found, which needs no model"))
+      return Effect.succeed(ok("answers quote passages, which needs no model"))
     case "auto":
       return Effect.match(ollama, {
-        onFailure: ({ reason }) => ok(`answers quote what was found; to have them written: ${reason}`),
+        onFailure: ({ reason }) => ok(`answers quote passages; for written ones: ${reason}`),
         onSuccess: () => ok(`${model} of Ollama writes answers`)
       })
     case "ollama":
@@ -30,7 +30,7 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
           name,
           status: "fail",
           detail: reason,
-          next: "until then `clew ask` and POST /ask give no answer; searching needs no model"
+          next: "until then `clew ask` and POST /ask fail; searching needs no model"
         }),
         onSuccess: () => ok(`${model} of Ollama writes answers`)
       })

@@ -6,19 +6,19 @@ import { RateLimiter, TooManyRequests } from "../RateLimiter.ts"
 
 interface Bucket {
   tokens: number
-  /** When `tokens` held, in milliseconds since the epoch. */
+  /** When `tokens` was computed, in milliseconds since the epoch. */
   at: number
 }
 
 export interface Options {
-  /** Tokens that come back each second, and the most a bucket holds. */
+  /** Tokens added per second, and a bucket's capacity. */
   readonly perSecond: number
-  /** Buckets kept; beyond it the one longest unused goes, and starts full if its key comes back. */
+  /** Most buckets; beyond that the least recently used is dropped, and starts full if its key returns. */
   readonly capacity: number
 }
 
 const make = ({ capacity, perSecond }: Options) => {
-  // In order of use: a Map lists its keys as they were set.
+  // In order of use, since a Map keeps insertion order.
   const buckets = new Map<string, Bucket>()
 
   const bucketOf = (key: string, now: number): Bucket => {
@@ -28,7 +28,7 @@ const make = ({ capacity, perSecond }: Options) => {
       return { tokens: perSecond, at: now }
     }
     buckets.delete(key)
-    // A clock that was set back gives nothing.
+    // A clock set back adds no tokens.
     known.tokens = Math.min(perSecond, known.tokens + (Math.max(0, now - known.at) / 1000) * perSecond)
     known.at = now
     return known
@@ -49,7 +49,7 @@ const make = ({ capacity, perSecond }: Options) => {
   })
 }
 
-/** Buckets in this process's memory, which is bounded. */
+/** Buckets in this process's memory, limited in number. */
 export const layer = (options: Options): Layer.Layer<RateLimiter> => Layer.sync(RateLimiter, () => make(options))
 
 /** As `rate_limit_per_second` says, for 10,000 clients at once. */

@@ -8,7 +8,7 @@ import { type Reranker, RerankerUnavailable } from "../Reranker.ts"
 import { endpoint, type OpenAiServer, post } from "../vendors/OpenAi.ts"
 
 export interface RerankerOptions extends OpenAiServer {
-  /** Unset: the server has but one. */
+  /** Undefined: the server's only model. */
   readonly model?: string | undefined
   readonly top: number
   readonly timeoutMs: number
@@ -18,10 +18,13 @@ const Ranking = Schema.Struct({
   results: Schema.Array(Schema.Struct({ index: Schema.Int, relevance_score: Schema.Finite }))
 })
 
-/** How long a server that has failed is left alone: at first, and doubled with each failure up to the longest. */
+/** Pauses after a failure: the first one, doubled with each failure up to the longest. */
 const pauses = { firstMs: 1000, longestMs: 30_000 }
 
-/** A reranker behind `/v1/rerank`, as llama.cpp, vLLM, Infinity, LiteLLM and Jina have it. After a failure it is left alone for a while. */
+/**
+ * A reranker behind `/v1/rerank`, as in llama.cpp, vLLM, Infinity, LiteLLM and Jina. After a failure it is not asked
+ * for a while.
+ */
 export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Service, never, HttpClient.HttpClient> =>
   Effect.map(HttpClient.HttpClient, (http) => {
     const { model, timeoutMs, top } = options
@@ -37,7 +40,7 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
       }).pipe(
         Effect.flatMap((response) =>
           Effect.mapError(HttpClientResponse.schemaBodyJson(Ranking)(response), () => ({
-            reason: `${address} sent what is no ranking; check rerank.url`,
+            reason: `${address} did not send a ranking; check rerank.url`,
             waitMs: undefined
           }))
         ),
@@ -48,7 +51,7 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
             results.every(({ index }) => index >= 0 && index < texts.length),
           () => ({ reason: `${address} did not rank each of the ${texts.length} passages once`, waitMs: undefined })
         ),
-        // The best come first; whose they are says the index.
+        // Sorted by score; `index` says which text each belongs to.
         Effect.map(({ results }) => results.toSorted((a, b) => a.index - b.index).map((one) => one.relevance_score)),
         Effect.timeoutFail({
           duration: Duration.millis(timeoutMs),
@@ -60,7 +63,7 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
     const failed = Effect.fnUntraced(function* (reason: string, waitMs: number | undefined) {
       const now = yield* Clock.currentTimeMillis
       const pauseMs = down === undefined ? pauses.firstMs : Math.min(2 * down.pauseMs, pauses.longestMs)
-      if (down === undefined) yield* Effect.logWarning(`${reason}; searches go on without reranking`)
+      if (down === undefined) yield* Effect.logWarning(`${reason}; searching without reranking`)
       down = { reason, until: now + Math.max(pauseMs, waitMs ?? 0), pauseMs }
       return yield* new RerankerUnavailable({ reason })
     })
@@ -72,13 +75,13 @@ export const make = (options: RerankerOptions): Effect.Effect<typeof Reranker.Se
         const now = yield* Clock.currentTimeMillis
         if (now < before.until) {
           const seconds = Math.max(1, Math.ceil((before.until - now) / 1000))
-          return yield* new RerankerUnavailable({ reason: `${before.reason}; the next try is in ${seconds} s` })
+          return yield* new RerankerUnavailable({ reason: `${before.reason}; the next retry is in ${seconds} s` })
         }
-        // One tries, and the others go on as they were until that one knows.
+        // One caller retries; the others skip reranking until it has the result.
         down = { ...before, until: now + timeoutMs }
       }
       const scores = yield* Effect.catchAll(request(query, texts), ({ reason, waitMs }) => failed(reason, waitMs)).pipe(
-        // Who goes away has found out nothing.
+        // An interrupted caller has learned nothing.
         Effect.onInterrupt(() => Effect.sync(() => (down = before)))
       )
       if (down !== undefined) yield* Effect.logInfo(`${address} answers again`)

@@ -4,12 +4,12 @@ import type { NearTerm } from "../model/Stored.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
 import { relevance, weakBelow } from "../text/relevance.ts"
 
-/** The model whose similarities `relevance` was fitted on; those of others have other scales. */
+/** The model whose similarities `relevance` was fitted on; other models have other scales. */
 const fitted = { backend: "builtin", model: "clew-static-en-v1" } as const
 
 /**
- * Tells how relevant hits are. By the similarities of another model than the packaged one it is not told, but by words
- * alone, and then nothing is called weak that such a model found.
+ * Computes the relevance of hits. For other models than the packaged one it uses only words, and never calls a result
+ * weak that such a model found.
  */
 export const judging = (
   collections: ReadonlyArray<Collection>,
@@ -45,6 +45,6 @@ export const judging = (
   }
 }
 
-/** Why a least relevance leaves nothing of what was found. */
+/** Why `min_relevance` left out everything found. */
 export const tooWeak = (hits: ReadonlyArray<{ readonly relevance: number }>, least: number): string =>
   `the best match has a relevance of ${Math.max(...hits.map(({ relevance }) => relevance)).toFixed(2)}, less than ${least}`

@@ -2,7 +2,7 @@ import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import { writtenAs } from "../text/spelling.ts"
 
-/** The words that were searched besides, as the hits write them where only their stem is known. */
+/** The words that were also searched; if only a stem is known, as written in the hits. */
 export const wordsOf = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => [
   ...new Set(
     near.map(

@@ -6,16 +6,16 @@ import { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../text/remarks.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
 
-/** A query as it is searched for. */
+/** A query as it is searched. */
 export interface Reading {
-  /** What both legs are asked. */
+  /** The text for both legs. */
   readonly words: string
   readonly demands?: Demands | undefined
-  /** What the fields named in it demand of documents. */
+  /** The conditions of its fields on documents. */
   readonly filters: ReadonlyArray<Filter>
-  /** What to tell of it; unset where all of it are words. */
+  /** The report of the reading; undefined if all of it are words. */
   readonly readAs?: ReadAs | undefined
-  /** It has words besides, so that these can be searched for where nothing meets the rest. */
+  /** It has other words, which can be searched if nothing meets the rest. */
   readonly hasWords: boolean
 }
 
@@ -29,7 +29,7 @@ const ownFields: ReadonlySet<string> = new Set(["title", "path", "source", "doc_
 
 const nameOf = ({ field }: Field): string => (ownFields.has(field.toLowerCase()) ? field.toLowerCase() : field)
 
-/** A value as people write it and as documents may. */
+/** A value in the forms that documents may have. */
 const spellings = (value: string): ReadonlyArray<string> => {
   const small = value.toLowerCase()
   return [...new Set([value, small, value.toUpperCase(), small.slice(0, 1).toUpperCase() + small.slice(1)])]
@@ -60,7 +60,7 @@ const textsOf = (parts: ReadonlyArray<QueryPart>, which: (part: QueryPart) => bo
 const some = <K extends string, V>(key: K, values: ReadonlyArray<V>) =>
   (values.length === 0 ? {} : { [key]: values }) as { readonly [P in K]?: ReadonlyArray<V> }
 
-/** A query whose parts are known to be what they seem. */
+/** Reads a query whose operators are certain. */
 const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
   const words = positiveWords(parts)
   if (!hasOperators(parts) || words === "") return plainly(query)
@@ -92,8 +92,8 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
 }
 
 /**
- * Reads quotes, `-word` and `field:value` in a query. A field that no document has, and a `-word` that documents write so,
- * as they do flags, are words.
+ * Reads quotes, `-word` and `field:value` in a query. A field that no document has, and a `-word` that documents
+ * contain with its dash, like a flag, count as words.
  */
 export const read = Effect.fn("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
   const parts = queryParts(query)
@@ -117,15 +117,15 @@ export const read = Effect.fn("Search.read")(function* (query: string, collectio
   )
 })
 
-/** All of a query as words, since nothing is as its operators want it. */
+/** All of a query as words, since nothing meets its operators. */
 export const relaxed = (query: string): Reading => ({
   ...plainly(query),
-  readAs: { words: query, as_words: "nothing meets all that its quotes, dashes and fields demand" }
+  readAs: { words: query, as_words: "nothing meets all its quotes, dashes and fields" }
 })
 
-/** Why a query of nothing but demands finds nothing. */
+/** Why a query of only conditions finds nothing. */
 export const unmet = (readAs: ReadAs): string =>
-  `no passage is found ${demandsOf(readAs)}; leave out quotes, dashes and fields to search for the words`
+  `no passage was found ${demandsOf(readAs)}; leave out quotes, dashes and fields to search for the words`
 
 /** A filter and others besides, all of which must match. */
 export const withFilters = (given: Filter, others: ReadonlyArray<Filter>): Filter =>

@@ -4,7 +4,7 @@ import type { Collection } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import type { EmbedderMismatch } from "../Store.ts"
 
-/** What the vector leg is asked and how much of the query that says, 0 to 1, or why it is not asked. */
+/** The query vector and the share of the query it represents, 0 to 1, or why there is none. */
 export type QueryVector = { readonly vector: Vector; readonly share: number } | { readonly missing: string }
 
 type Embedded = {
@@ -12,7 +12,7 @@ type Embedded = {
   readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
 }
 
-/** Why the vector leg did not answer for collections; each reason names those that it holds for, unless it holds for all. */
+/** Why the vector leg did not answer; each reason names its collections, unless it applies to all. */
 export const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
   const reasons = new Map<string, Array<string>>()
   for (const { answer, collection } of embedded) {
@@ -25,7 +25,7 @@ export const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boo
   }
   if (reasons.size === 0) return undefined
   const how = (reason: string) =>
-    reason.startsWith(knowsOnly) ? "" : vectorAlone ? " not searched" : " searched by keywords alone"
+    reason.startsWith(knowsOnly) ? "" : vectorAlone ? " not searched" : " searched by keywords only"
   return Array.from(reasons, ([reason, names]) =>
     names.length === embedded.length
       ? reason
@@ -35,9 +35,9 @@ export const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boo
 
 const knowsOnly = "the embedding model knows only"
 
-/** What a model that knows but a share of the query's letters leaves out. */
+/** The warning if the model knows only a share of the query's letters. */
 const partly = (share: number, vectorAlone: boolean): string | undefined =>
   share === 1
     ? undefined
     : `${knowsOnly} ${Math.round(100 * share)} % of the query's letters` +
-      (vectorAlone ? "" : ", so meaning counts that much less")
+      (vectorAlone ? "" : ", so meaning counts proportionally less")

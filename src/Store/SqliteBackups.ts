@@ -129,7 +129,9 @@ const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUna
     const stat = yield* trying(filename, () => statOf(filename))
     if (stat === undefined || stat.size === 0n) return
     if (!(yield* isOurs(filename))) {
-      return yield* refuse(`${filename} is not a Clew index, or too damaged to tell; move it away, then restore again`)
+      return yield* refuse(
+        `${filename} is not a Clew index, or too damaged to recognise; move it away, then restore again`
+      )
     }
     const raw = yield* Effect.acquireRelease(
       trying(filename, () => RawFile.acquire(filename, stat)),
@@ -139,7 +141,7 @@ const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUna
     yield* Effect.catchAll(alone(filename), (error) =>
       isBusy(error)
         ? refuse(`${inUse(filename)}; stop it, then restore again`)
-        : Effect.logWarning(`The index that is replaced is damaged: ${String(error)}`)
+        : Effect.logWarning(`The replaced index is damaged: ${String(error)}`)
     )
   })
 

@@ -153,9 +153,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
       typed(filename),
       Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect))),
       Effect.catchAll(({ reason }) =>
-        Effect.succeed([
-          fail("file", reason, "see `clew doctor` in the documentation; restore a backup, or index into a new file")
-        ])
+        Effect.succeed([fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")])
       )
     ),
 

@@ -35,7 +35,7 @@ const writing = (options: Options) =>
     exhausts: isLarge,
     start: Thread.start({ ...options, cache: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
     broken: (reason) =>
-      new StoreUnavailable({ reason: `Writing to ${options.filename} broke off: ${reason}; try again` })
+      new StoreUnavailable({ reason: `Writing to ${options.filename} was interrupted: ${reason}; try again` })
   })
 
 /** A thread that shares the vectors' codes in memory with the others, as long as it lives. */
@@ -54,7 +54,8 @@ const reading = (options: Options, size: number, cache: BlockCache | undefined) 
     eager: true,
     attempts: 2,
     start: sharing(options, cache),
-    broken: (reason) => new StoreUnavailable({ reason: `Reading ${options.filename} broke off: ${reason}; try again` })
+    broken: (reason) =>
+      new StoreUnavailable({ reason: `Reading ${options.filename} was interrupted: ${reason}; try again` })
   })
 
 /** Reads on the caller's thread, writes in one of their own, which starts with the first write. */

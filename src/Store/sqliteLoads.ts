@@ -7,7 +7,7 @@ const broken = (error: unknown): Check => ({
   name: "SQLite",
   status: "fail",
   detail: `SQLite does not load: ${messageOf(error)}`,
-  next: "install Clew again with the Node that runs it: another version of Node, or another machine, needs another build"
+  next: "reinstall Clew with the Node that runs it: another Node version or machine needs another build"
 })
 
 /** Whether SQLite and its extension load, and in which versions; asked of a database in memory. */

@@ -14,7 +14,7 @@ import { Search } from "../Search.ts"
 import { parseJudgements, parseQueries } from "../text/beir.ts"
 import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
 
-/** A folder is no dataset in BEIR layout; the reason says what is wrong where. */
+/** A folder is not a dataset in BEIR layout; the reason says what is wrong, and where. */
 export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {
   path: Schema.String,
   reason: Schema.String
@@ -44,7 +44,7 @@ const reasonOf = (error: PlatformError): string =>
 
 const layout = "a dataset is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (BEIR's layout)"
 
-/** Reads queries and judgements; the corpus is only looked for. */
+/** Reads queries and judgements; for the corpus it only checks that the file exists. */
 export const readDataset = Effect.fn("Benchmark.readDataset")(function* (folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -77,18 +77,18 @@ export const readDataset = Effect.fn("Benchmark.readDataset")(function* (folder:
   return { name: path.basename(root), corpus: files.corpus, queries } satisfies Dataset
 })
 
-/** A way to search that is measured. */
+/** The modes of search that are measured. */
 export const modes = ["keyword", "vector", "hybrid rrf", "hybrid score", "score + graph", "score + auto"] as const
 export type BenchmarkMode = (typeof modes)[number]
 
-/** The mode that hybrid search runs in with this fusion. */
+/** The mode of hybrid search with this fusion. */
 export const hybridMode = (fusion: Fusion): BenchmarkMode => `hybrid ${fusion}`
 
-/** Means over the judged queries, 0 to 1, and latencies of a search for the best 10, in milliseconds. */
+/** Means over the judged queries, 0 to 1, and latencies of a search for 10 results, in milliseconds. */
 export interface Quality {
   readonly ndcg10: number
   readonly recall10: number
-  /** The share of queries all of whose relevant documents are among the best 10. */
+  /** The share of queries with all relevant documents in the top 10. */
   readonly allEvidence10: number
   readonly recall100: number
   readonly mrr10: number
@@ -116,23 +116,23 @@ const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
   "score + auto": { hybrid: true, fusion: "score", graph: "auto" }
 }
 
-/** Passages asked for, so that their documents are at least the 100 that recall is measured in. */
+/** Passages to fetch, enough to cover the 100 documents for recall@100. */
 const depth = 400
 
-/** The value that this share of the values do not exceed (nearest rank); 0 of nothing. */
+/** The percentile of the values by nearest rank; 0 if there are none. */
 export const percentile = (values: ReadonlyArray<number>, share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
 }
 
-/** The documents of a ranking of passages, each where its best passage stands, named by their records. */
+/** The documents of a ranking of passages, each at the rank of its best passage, by record id. */
 export const documentsOf = (hits: ReadonlyArray<Hit>, corpus: string): ReadonlyArray<string> => [
   ...new Set(
     hits.flatMap((hit) => [hit, ...(hit.similar ?? [])].map(({ document }) => document.source.slice(corpus.length + 1)))
   )
 ]
 
-/** Measures how well, and how fast, the judged queries of a dataset are answered. */
+/** Measures quality and speed of search on the judged queries of a dataset. */
 export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
   effect: Effect.gen(function* () {
     const files = yield* FileIndexer
@@ -149,13 +149,14 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
         }
         return sum
       })
-      if (counted.documents === 0) return yield* new DatasetUnreadable({ path: corpus, reason: "it holds no document" })
+      if (counted.documents === 0)
+        return yield* new DatasetUnreadable({ path: corpus, reason: "it contains no document" })
       return { ...counted, indexMs: (yield* Clock.currentTimeMillis) - started }
     })
 
     const measure = Effect.fn("Benchmark.measure")(function* ({ corpus, queries }: Dataset, mode: BenchmarkMode) {
       const run = (query: string, topK: number) => search.run({ ...requests[mode], query, topK })
-      // The first queries load the model and fill SQLite's cache, which a running program has behind it.
+      // Warm up: the first queries load the model and fill SQLite's cache.
       for (const { text } of queries.slice(0, 5)) yield* run(text, 10)
       const milliseconds: Array<number> = []
       const scores: Array<Omit<Quality, "p50Ms" | "p95Ms">> = []
@@ -184,7 +185,7 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
     })
 
     return {
-      /** Indexes the dataset's corpus, and runs every judged query in every mode. The index should be empty before. */
+      /** Indexes the dataset's corpus into an empty index, and runs every judged query in every mode. */
       evaluate: Effect.fn("Benchmark.evaluate")(function* (dataset: Dataset) {
         const indexed = yield* index(dataset)
         const quality = {

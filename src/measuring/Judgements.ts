@@ -10,7 +10,7 @@ import type { Judgement } from "../model/Judgement.ts"
 import { type JudgedQuestion, parseJudged, questionsOf } from "../text/judged.ts"
 import { readDataset } from "./Benchmark.ts"
 
-/** A judgement file cannot be read or written, or is none; the reason says what is wrong where. */
+/** A judgement file cannot be read or written, or is invalid; the reason says what is wrong, and where. */
 export class JudgementsUnusable extends Schema.TaggedError<JudgementsUnusable>()(
   "JudgementsUnusable",
   { path: Schema.String, reason: Schema.String },
@@ -21,14 +21,14 @@ export class JudgementsUnusable extends Schema.TaggedError<JudgementsUnusable>()
   }
 }
 
-/** So that a mistyped name of another file takes no minutes. */
+/** So that a mistyped file name does not take minutes to fail. */
 const mostBytes = 256 * 1024 * 1024
 
 const newline = 10
 
 const lineOf = (judgement: Judgement): string => `${JSON.stringify(judgement)}\n`
 
-/** The file of judgements: JSON Lines that are only ever added to, the last one about a place being the one that counts. */
+/** The file of judgements: append-only JSON Lines; the last judgement of a place wins. */
 export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", {
   effect: Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -56,13 +56,13 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
       return questionsOf(judgements)
     })
 
-    /** The same; nothing where the file is yet to be made. */
+    /** The same; empty if the file does not exist yet. */
     const readOrNone = (path: string) =>
       Effect.flatMap(fs.exists(path).pipe(failing(path)), (exists) =>
         exists ? read(path) : Effect.succeed<ReadonlyArray<JudgedQuestion>>([])
       )
 
-    /** Adds judgements to a file, which it makes where there is none; they are on the disk when this is done. */
+    /** Appends judgements to a file, creating it if needed; completes when they are on disk. */
     const append = Effect.fn("Judgements.append")(
       function* (path: string, judgements: ReadonlyArray<Judgement>) {
         if (judgements.length === 0) return
@@ -72,7 +72,7 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
         const last = new Uint8Array([newline])
         yield* file.seek(size > 0n ? size - 1n : 0n, "start")
         yield* file.read(last)
-        // A last line without an end was written by hand, or broken off by a full disk.
+        // A last line without a line end was written by hand, or cut short by a full disk.
         const text = (last[0] === newline ? "" : "\n") + judgements.map(lineOf).join("")
         yield* file.writeAll(new TextEncoder().encode(text))
         yield* file.sync
@@ -81,7 +81,7 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
       writing.withPermits(1)
     )
 
-    /** What a dataset in BEIR's layout judges, its documents named as they are where its corpus is indexed. */
+    /** The judgements of a dataset in BEIR's layout, with the sources that its corpus has when indexed. */
     const fromDataset = Effect.fn("Judgements.fromDataset")(
       function* (folder: string) {
         const { name, queries } = yield* readDataset(folder)
@@ -98,7 +98,7 @@ export class Judgements extends Effect.Service<Judgements>()("clew/Judgements", 
     )
 
     return {
-      /** The file that is used where none is named. */
+      /** The default file. */
       usual,
       read,
       readOrNone,

@@ -7,7 +7,7 @@ import { Search } from "../Search.ts"
 import { graded, isAbout, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
 
-/** The ways to search that are held against judgements; `configured` is as `clew query` searches. */
+/** The modes of search measured by judgements; `configured` searches like `clew query`. */
 export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const
 export type JudgedMode = (typeof judgedModes)[number]
 
@@ -19,7 +19,7 @@ const requests: Readonly<Record<JudgedMode, Partial<SearchRequest>>> = {
   "hybrid score": { hybrid: true, fusion: "score", graph: false }
 }
 
-/** A passage to be judged, and its place in each mode that found it. */
+/** A passage to judge, and its rank in each mode that found it. */
 export interface Pooled {
   readonly hit: Hit
   readonly ranks: Partial<Readonly<Record<JudgedMode, number>>>
@@ -30,11 +30,11 @@ export interface Scores {
   readonly ndcg10: number
   readonly recall10: number
   readonly mrr10: number
-  /** The share of the best ten that was judged at all. */
+  /** The share of the top ten that was judged at all. */
   readonly judged10: number
 }
 
-/** A question with what was found for it, by mode. */
+/** A question with its results by mode. */
 export interface Answered {
   readonly query: string
   readonly scores: Readonly<Record<JudgedMode, Scores>>
@@ -54,17 +54,17 @@ const placesOf = (hit: Hit, judgements: JudgedQuestion["judgements"]): ReadonlyA
   return judged.length > 0 ? judged : [placeOf(hit)]
 }
 
-/** Passages asked for, so that ten things are among them where many passages are of one. */
+/** Passages to fetch, so that they cover ten judged places even if many are of one. */
 const depth = 100
 
 export const isRelevant = ({ judgements }: JudgedQuestion): boolean => judgements.some(({ grade }) => grade > 0)
 
-/** Has people judge what searches find, and holds searches against what they judged. */
+/** Lets people judge search results, and measures searches by their judgements. */
 export class Judging extends Effect.Service<Judging>()("clew/Judging", {
   effect: Effect.gen(function* () {
     const search = yield* Search
 
-    /** The best passages of every mode, the best placed first. */
+    /** The best passages of every mode, the highest ranked first. */
     const pool = Effect.fn("Judging.pool")(function* (
       query: string,
       options: {
@@ -108,7 +108,7 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       } satisfies Scores
     })
 
-    /** Asks the questions in every mode; they have something that answers them. */
+    /** Runs the questions in every mode; each must have an answer. */
     const evaluate = Effect.fn("Judging.evaluate")(function* (
       questions: ReadonlyArray<JudgedQuestion>,
       collection?: CollectionName
@@ -134,7 +134,7 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
   })
 }) {}
 
-/** The grade that a passage was given, if it was. */
+/** The grade of a passage, if it was judged. */
 export const gradeOf = (question: JudgedQuestion | undefined, hit: Hit): number | undefined =>
   question?.judgements.findLast((judgement) =>
     [hit, ...(hit.similar ?? [])].some((place) => isAbout(judgement, placeOf(place)))

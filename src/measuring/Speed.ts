@@ -13,16 +13,16 @@ import { Store } from "../Store.ts"
 import { mean } from "../text/evaluation.ts"
 import { queryOf, randomFrom } from "../text/sampling.ts"
 
-/** There is no passage to take queries from. */
+/** There is no passage to sample queries from. */
 export class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexed", {
   collection: CollectionName
 }) {
   override get message() {
-    return `Collection ${this.collection} holds no passage to measure with; index something with \`clew index PATH\``
+    return `Collection ${this.collection} has no passage to measure with; index something with \`clew index PATH\``
   }
 }
 
-/** What is taken out of an index to measure it with. */
+/** A sample of an index to measure it with. */
 export interface Sample {
   readonly documents: number
   readonly passages: number
@@ -33,7 +33,7 @@ export interface Sample {
   readonly inputs: ReadonlyArray<DocumentInput>
 }
 
-/** Milliseconds of a search for the best 10. */
+/** Milliseconds of a search for 10 results. */
 export interface Latencies {
   readonly p50Ms: number
   readonly p95Ms: number
@@ -51,14 +51,14 @@ const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
 
 const topK = 10
 
-/** Enough for a rate that the start does not spoil, and few enough for a few seconds. */
+/** Enough that the start does not distort the rate, but few enough to take only seconds. */
 const most = { documents: 500, characters: 4_000_000 }
 
 const batch = 100
 
 /**
- * The share of the exact ranking's places that the other ranking fills with passages as near, 0 to 1; equally near ones
- * may stand for each other.
+ * The share, 0 to 1, of the exact ranking's places that the other ranking fills with equally near passages; ties are
+ * interchangeable.
  */
 export const recallAgainst = (exact: ReadonlyArray<Hit>, found: ReadonlyArray<Hit>): number => {
   const last = exact.at(-1)
@@ -66,7 +66,7 @@ export const recallAgainst = (exact: ReadonlyArray<Hit>, found: ReadonlyArray<Hi
   return Math.min(1, found.filter(({ score }) => score >= last.score - 1e-6).length / exact.length)
 }
 
-/** Measures how fast an index answers, and how fast its documents would be indexed again. */
+/** Measures the speed of searching an index, and of indexing its documents again. */
 export class Speed extends Effect.Service<Speed>()("clew/Speed", {
   effect: Effect.gen(function* () {
     const store = yield* Store
@@ -84,7 +84,7 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
       Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
 
     return {
-      /** Queries from the collection's own passages, and whole documents of it; the same for the same index and seed. */
+      /** Queries from the collection's passages, and whole documents; the same for the same index and seed. */
       sample: Effect.fn("Speed.sample")(function* (collection: CollectionName, queries: number, seed: number) {
         const { documents, passages } = yield* untilMade(
           collection,
@@ -115,7 +115,7 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         } satisfies Sample
       }),
 
-      /** How long each leg takes; what a running program has behind it, like loading the model, is not counted. */
+      /** The latencies of each leg, without warm-up such as loading the model. */
       latencies: Effect.fn("Speed.latencies")(function* (
         collection: CollectionName,
         queries: ReadonlyArray<string>,
@@ -131,13 +131,13 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         } satisfies Latencies
       }),
 
-      /** The vector leg's ten best of each query. */
+      /** The vector leg's top ten for each query. */
       nearest: (collection: CollectionName, queries: ReadonlyArray<string>) =>
         Effect.forEach(queries, (query) => vector(collection, query)),
 
-      /** Indexes documents, cut, embedded and stored; passages a second. The index should be empty before. */
+      /** Chunks, embeds and stores documents in an empty index; passages per second. */
       indexing: Effect.fn("Speed.indexing")(function* (inputs: ReadonlyArray<DocumentInput>) {
-        // The first of all loads the model.
+        // The first document loads the model.
         yield* indexer.index(inputs.slice(0, 1))
         let passages = 0
         const [ms] = yield* elapsed(

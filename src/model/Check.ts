@@ -1,8 +1,8 @@
 import * as Schema from "effect/Schema"
 
-/** One thing that `clew doctor` looked at. */
+/** One check of `clew doctor`. */
 export const Check = Schema.Struct({
-  name: Schema.String.annotations({ description: "What was looked at" }),
+  name: Schema.String.annotations({ description: "What was checked" }),
   status: Schema.Literal("ok", "warn", "fail").annotations({
     description: "fail: answers may be wrong or missing; warn: something to know"
   }),

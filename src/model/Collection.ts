@@ -12,15 +12,15 @@ export type CollectionName = typeof CollectionName.Type
 
 export const defaultCollection = CollectionName.make("default")
 
-/** What makes two embedders the same: vectors of different identities are never mixed. */
+/** The identity of an embedder: vectors of different identities are never mixed. */
 export const EmbedderIdentity = Schema.Struct({
   backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
   model: Schema.String.annotations({ description: "Name or directory of the model" }),
-  dimensions: Schema.Int.pipe(Schema.positive()).annotations({ description: "Width of a vector" }),
+  dimensions: Schema.Int.pipe(Schema.positive()).annotations({ description: "Dimensions of a vector" }),
   queryPrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("query_prefix")),
   passagePrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("passage_prefix")),
   digest: Schema.optional(
-    Schema.String.annotations({ description: "Digest of the model's weights, where the server tells it" })
+    Schema.String.annotations({ description: "Digest of the model's weights, if the server reports it" })
   )
 }).annotations({ identifier: "EmbedderIdentity", description: "The embedder that made a collection's vectors" })
 export type EmbedderIdentity = typeof EmbedderIdentity.Type
@@ -39,7 +39,7 @@ export interface CollectionSummary extends Collection {
   readonly passages: number
 }
 
-/** Ollama takes a name without a tag for `:latest`. */
+/** To Ollama, a name without a tag means `:latest`. */
 const modelOf = ({ backend, model }: EmbedderIdentity): string =>
   backend === "ollama" ? model.replace(/:latest$/, "") : model
 
@@ -52,30 +52,30 @@ const samePrefixes = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
 const sameDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   a.digest === undefined || b.digest === undefined || a.digest === b.digest
 
-/** Whether nothing but the weights under the model's name can differ. */
+/** Whether only the weights behind the model's name may differ. */
 export const sameButForDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   sameModel(a, b) && samePrefixes(a, b)
 
-/** Whether vectors of both compare; a digest that nobody knows speaks against nothing. */
+/** Whether vectors of both are comparable; an unknown digest counts as equal. */
 export const sameEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   sameButForDigest(a, b) && sameDigest(a, b)
 
-/** As `sameEmbedder`, and as much is known of both. */
+/** As `sameEmbedder`, and both digests are known or both unknown. */
 export const identicalEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   sameEmbedder(a, b) && a.digest === b.digest
 
 const prefixesOf = ({ passagePrefix, queryPrefix }: EmbedderIdentity): string =>
   `${JSON.stringify(queryPrefix)} before queries and ${JSON.stringify(passagePrefix)} before passages`
 
-/** What parts the recorded embedder from another, in words. */
+/** Describes the difference between the recorded embedder and another. */
 export const describeDifference = (recorded: EmbedderIdentity, other: EmbedderIdentity): string => {
   const name = describeEmbedder(recorded)
-  if (!sameModel(recorded, other)) return `made with ${name}, but ${describeEmbedder(other)} is configured`
+  if (!sameModel(recorded, other)) return `created with ${name}, but ${describeEmbedder(other)} is configured`
   return samePrefixes(recorded, other)
-    ? `made with ${name} of digest ${short(recorded.digest)}, and that name now stands for ${short(other.digest)}: ` +
-        `the model was pulled again or replaced, and vectors of the two do not compare`
-    : `made with ${name} and the prefixes ${prefixesOf(recorded)}, but ${prefixesOf(other)} are configured: ` +
-        `the model is the same, its prefixes alone differ`
+    ? `created with ${name} of digest ${short(recorded.digest)}, but that name now means ${short(other.digest)}: ` +
+        `the model was pulled again or replaced, and vectors of the two are not comparable`
+    : `created with ${name} and the prefixes ${prefixesOf(recorded)}, but ${prefixesOf(other)} are configured: ` +
+        `the model is the same, only its prefixes differ`
 }
 
 const short = (digest = "") => digest.slice(0, 12)

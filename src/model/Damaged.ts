@@ -1,4 +1,4 @@
-/** What is stored is not what was stored, or not all of it. Where a call ends it becomes `StoreUnavailable`. */
+/** Stored data is damaged or incomplete. At the end of a call it becomes `StoreUnavailable`. */
 export class Damaged extends Error {
   override readonly name = "Damaged"
 }
@@ -7,7 +7,7 @@ export const damaged = (what: string): never => {
   throw new Damaged(what)
 }
 
-/** What has to be there. */
+/** A value that must exist. */
 export const present = <A>(value: A | null | undefined, what: () => string): A =>
   value ?? damaged(`${what()} is missing`)
 
@@ -16,6 +16,6 @@ export const parsed = <A>(json: string, what: () => string): A => {
   try {
     return JSON.parse(json) as A
   } catch {
-    return damaged(`${what()} is no JSON`)
+    return damaged(`${what()} is not JSON`)
   }
 }

@@ -5,7 +5,7 @@ import { isLongerThan, isObject, isWellFormed, kindOf, mustBeObject, mustHaveLen
 import { limits } from "./Limits.ts"
 import { metadataFault } from "./metadataFault.ts"
 
-/** Path segments that every client takes out of a URL before it is sent. */
+/** Path segments that every client removes from a URL before sending it. */
 const isDots = (id: string): boolean => id === "." || id === ".."
 
 const longestId = 1000
@@ -24,7 +24,7 @@ export const DocumentId = Schema.String.pipe(
       type: "string",
       minLength: 1,
       maxLength: longestId,
-      // No lookahead: many validators have none.
+      // No lookahead, which many validators lack.
       pattern: "^\\S([\\s\\S]*\\S)?$",
       not: { enum: [".", ".."] },
       description: "Identifies a document within its collection; without blanks around it, and neither . nor .."
@@ -53,7 +53,7 @@ export type Source = typeof Source.Type
 /** The caller's own keys. Values are any JSON. */
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** Free-form metadata, of which `source` and `title` mean something to the service. */
+/** Free-form metadata; only `source` and `title` have a meaning for the service. */
 export interface DocumentMetadata extends Metadata {
   readonly source?: string | undefined
   readonly title?: string | undefined
@@ -80,7 +80,7 @@ const fromUnknown = (input: unknown, ast: ParseResult.Type["ast"]) => {
 
 const about = `Free-form keys and values kept with the document, at most ${limits.metadata.keys} keys and ${limits.metadata.bytes} bytes as JSON`
 
-// Declared by hand: to decode a record key by key takes seconds where there are many.
+// Declared by hand: decoding a record key by key takes seconds if there are many keys.
 export const DocumentMetadata: Schema.Schema<DocumentMetadata> = Schema.declare(
   [],
   {
@@ -100,7 +100,7 @@ export const DocumentMetadata: Schema.Schema<DocumentMetadata> = Schema.declare(
           maxLength: longestSource,
           description: "Path or label of the document's origin"
         },
-        title: { type: "string", description: "Title, searched as a field of its own and shown with results" }
+        title: { type: "string", description: "Title, searched as a separate field and shown with results" }
       },
       maxProperties: limits.metadata.keys,
       additionalProperties: {}
@@ -113,7 +113,7 @@ const Content = Schema.String.pipe(
   Schema.annotations({ jsonSchema: { type: "string", description: "The document's text" } })
 )
 
-/** What a caller indexes. */
+/** A document to index. */
 export const DocumentInput = Schema.Struct({
   content: Content,
   metadata: Schema.optional(DocumentMetadata),
@@ -121,5 +121,5 @@ export const DocumentInput = Schema.Struct({
 }).annotations({ identifier: "Document", description: "A document to index", message: mustBeObject("a document") })
 export type DocumentInput = typeof DocumentInput.Type
 
-/** How a document's text is laid out, which decides where it may be split. */
+/** The layout of a document's text, which decides where it may be split. */
 export type Format = "text" | "markdown" | "asciidoc" | "rst" | "org" | "code" | "data"

@@ -3,7 +3,7 @@ import type { DocumentId, Format, Metadata } from "./Document.ts"
 import type { Mark } from "./Locator.ts"
 import type { DocumentRef, StoredRef } from "./Stored.ts"
 
-/** A document on its way in. */
+/** A document about to be indexed. */
 export interface Draft extends DocumentRef {
   readonly fingerprint: string
   readonly content: string
@@ -12,11 +12,11 @@ export interface Draft extends DocumentRef {
   readonly metadata: Metadata
   readonly origin?: string | undefined
   readonly line?: number | undefined
-  /** Where stretches of an extracted text come from. */
+  /** The places in the file that stretches of an extracted text come from. */
   readonly marks?: ReadonlyArray<Mark> | undefined
 }
 
-/** A draft beside what is stored under its name. */
+/** A draft and the stored document of the same name. */
 export interface Compared {
   readonly draft: Draft
   readonly stored: Option.Option<StoredRef>

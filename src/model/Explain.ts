@@ -1,25 +1,27 @@
 import * as Schema from "effect/Schema"
 import { ReadAs } from "./ReadAs.ts"
 
-/** So that an explanation has an end. */
+/** A limit for the length of an explanation. */
 export const explainedTerms = 32
 
 const count = (description: string) => Schema.Int.annotations({ description })
 
 export const ExplainedTerm = Schema.Struct({
-  term: Schema.String.annotations({ description: "As it is looked up: a word without its ending" }),
+  term: Schema.String.annotations({ description: "The term as searched: a word without its ending" }),
   score: Schema.Finite.annotations({ description: "What it adds to the passage's BM25" }),
-  near: Schema.optional(Schema.Boolean.annotations({ description: "It stands in for a word that matches nothing" })),
+  near: Schema.optional(Schema.Boolean.annotations({ description: "It replaces a word that matches nothing" })),
   title: count("Occurrences in the title and the file's name, which count three times"),
   heading: count("Occurrences in the headings"),
   text: count("Occurrences in the text")
 }).annotations({ identifier: "ExplainedTerm", description: "A term of the query that the passage has" })
 
 const leg = {
-  rank: Schema.optional(count("Place in the leg's ranking, from 1; absent: beyond the leg's depth")),
+  rank: Schema.optional(count("Rank in the leg, from 1; absent beyond the leg's depth")),
   score: Schema.Finite.annotations({ description: "The leg's own score" }),
   beside: Schema.optional(
-    Schema.Finite.annotations({ description: "Mean score of the passages before and after it, which count for it" })
+    Schema.Finite.annotations({
+      description: "Mean score of the passages before and after it, which counts towards its score"
+    })
   ),
   contribution: Schema.Finite.annotations({ description: "What the leg adds to the result's score" })
 }
@@ -31,12 +33,12 @@ export const Explanation = Schema.Struct({
     Schema.Struct({
       ...leg,
       terms: Schema.Array(ExplainedTerm).annotations({
-        description: `By falling score, of the query's first ${explainedTerms} terms`
+        description: `The query's first ${explainedTerms} terms, highest score first`
       }),
       others: Schema.optional(Schema.Finite.annotations({ description: "What the query's further terms add" })),
       name_bonus: Schema.optional(
         Schema.Finite.annotations({
-          description: "Share by which score is above the sum of its terms, for names as the query writes them"
+          description: "Share by which the score exceeds the sum of its terms, for names written as in the query"
         })
       )
     }).annotations({ description: "By words" })
@@ -49,25 +51,25 @@ export const Explanation = Schema.Struct({
   ),
   rerank: Schema.optional(
     Schema.Struct({
-      rank: count("Its place before it was reranked"),
-      score: Schema.Finite.annotations({ description: "What the contributions add up to" })
-    }).annotations({ description: "Where a reranker gave the result's score" })
+      rank: count("Its rank before reranking"),
+      score: Schema.Finite.annotations({ description: "The sum of the contributions" })
+    }).annotations({ description: "Present if a reranker gave the result's score" })
   )
 }).annotations({
   identifier: "Explanation",
-  description: "How the score came about; a result that only the graph led to has neither leg"
+  description: "How the score was computed; a result that only the graph reached has neither leg"
 })
 export type Explanation = typeof Explanation.Type
 
-/** How a search went as a whole. */
+/** How a whole search ran. */
 export const SearchExplanation = Schema.Struct({
   read_as: Schema.optional(ReadAs),
   passages: count("Passages of the collections searched"),
-  filtered: Schema.optional(count("Passages that the filter, and what the query demands, leave to be searched")),
+  filtered: Schema.optional(count("Passages left by the filter and the query's restrictions")),
   depth: count("Passages that each leg ranks"),
   candidates: Schema.Struct({
-    vector: count("That the vector leg ranked"),
-    keyword: count("That the keyword leg ranked")
+    vector: count("Passages that the vector leg ranked"),
+    keyword: count("Passages that the keyword leg ranked")
   }).annotations({ description: "Passages that each leg ranked" }),
   alpha: Schema.optional(Schema.Finite.annotations({ description: "Weight of the vector leg in the fusion" })),
   rrf_k: Schema.optional(Schema.Finite.annotations({ description: "Constant of the fusion of ranks" })),
@@ -77,16 +79,16 @@ export const SearchExplanation = Schema.Struct({
     vector: count("The vector leg"),
     keyword: count("The keyword leg"),
     fuse: count("Fusing both"),
-    context: count("Counting the passages before and after"),
+    context: count("Adding the scores of the passages before and after"),
     read: count("Reading the results' texts"),
     rerank: Schema.optional(count("Asking the reranker"))
-  }).annotations({ description: "How long the stages took, in microseconds" })
-}).annotations({ identifier: "SearchExplanation", description: "How the search went" })
+  }).annotations({ description: "Durations of the stages, in microseconds" })
+}).annotations({ identifier: "SearchExplanation", description: "How the search ran" })
 export type SearchExplanation = typeof SearchExplanation.Type
 
-/** What the store knows of how a ranking came about; times in microseconds. */
+/** The store's part of an explanation; times in microseconds. */
 export interface RankReport extends Omit<SearchExplanation, "stages_us" | "read_as"> {
-  /** Passages that may meet what the query demands and were too many to be looked at. */
+  /** Passages that may meet the query's restrictions but were too many to check. */
   readonly unchecked?: number
   readonly stages_us: Omit<SearchExplanation["stages_us"], "embed" | "rerank">
 }

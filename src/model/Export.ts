@@ -45,7 +45,7 @@ export const ExportLine = Schema.Struct({
 }).annotations({ identifier: "ExportLine" })
 export type ExportLine = typeof ExportLine.Type
 
-/** The last line, without which an export is not whole. */
+/** The last line, without which an export is incomplete. */
 export const ExportEnd = Schema.Struct({
   end: Schema.Literal(true),
   documents: Schema.NonNegativeInt,

@@ -1,4 +1,7 @@
-/** What the file system tells of a file's state without reading it; decimal where JavaScript's numbers end. */
+/**
+ * A file's state as the file system reports it, without reading the file; decimal strings for numbers beyond
+ * JavaScript's.
+ */
 export interface FileStamp {
   readonly size: number
   /** Nanoseconds since the epoch. */
@@ -7,15 +10,15 @@ export interface FileStamp {
   readonly inode: string
 }
 
-/** What became of a file: `unfinished` means that it has to be read again. */
+/** The outcome of reading a file; `unfinished` means that it must be read again. */
 export type FileOutcome = "indexed" | "skipped" | "failed" | "unfinished"
 
 /** A file as a run has found and read it. */
 export interface FileRecord {
   readonly path: string
-  /** From before it was read; unset where it does not prove that the file is as it was. */
+  /** Taken before reading; undefined if it does not prove that the file is unchanged. */
   readonly stamp: FileStamp | undefined
-  /** Who read it, and in which version; see `Loader`. */
+  /** The format that read it, and its version; see `Loader`. */
   readonly reader: string | undefined
   /** How its documents were cut into passages. */
   readonly settings: string
@@ -23,19 +26,19 @@ export interface FileRecord {
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
   readonly documents: number
-  /** It is of the kind that holds many documents. */
+  /** Its format holds many documents. */
   readonly many: boolean
 }
 
-/** What is known of a file that was indexed, or passed over for what is in it. */
+/** The record of a file that was indexed, or skipped for its content. */
 export interface KnownFile extends FileRecord {
-  /** A small number of its own, for as long as it is known. */
+  /** A small number that identifies it while the record exists. */
   readonly id: number
-  /** The run that wrote this; 0: something has changed its documents since. */
+  /** The run that wrote this; 0 if its documents have changed since. */
   readonly run: number
 }
 
-/** What a run writes of a file, and the run that the file was of when this one looked. */
+/** What a run writes about a file, and the run recorded for it before. */
 export interface FileChange extends FileRecord {
   readonly expected: number | undefined
 }
@@ -43,17 +46,17 @@ export interface FileChange extends FileRecord {
 export const sameStamp = (a: FileStamp, b: FileStamp): boolean =>
   a.size === b.size && a.modified === b.modified && a.changed === b.changed && a.inode === b.inode
 
-/** The coarsest steps in which file systems count time, in milliseconds. */
+/** The coarsest clock resolution of file systems, in milliseconds. */
 const coarsest = 2000
 
 /**
- * Whether a file that still looks like this must be the same. Not where it was written just before it was looked at: a
+ * Whether an equal stamp proves that a file is unchanged. Not if it was written just before the stamp was taken: a
  * later change could fall into the same tick of the file system's clock (git's "racily clean").
  */
 export const isProof = ({ changed, modified }: FileStamp, lookedAt: number): boolean =>
   [modified, changed].every((ns) => Number(BigInt(ns) / 1_000_000n) < lookedAt - coarsest)
 
-/** A path that was given to `index`, with what else was said. */
+/** A path given to `index`, with its globs. */
 export interface IndexedRoot {
   readonly path: string
   readonly include: ReadonlyArray<string>

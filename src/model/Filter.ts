@@ -20,9 +20,9 @@ export interface Range {
 /** What a value may be compared with by `not`, and without it. */
 export type Comparison = Scalar | ReadonlyArray<Scalar> | Range
 
-/** All that is said must hold. */
+/** All given operators must hold. */
 export interface Operators extends Range {
-  /** All but this; also the documents that have no such key. */
+  /** Excludes these values; also matches documents without the key. */
   readonly not?: Comparison | undefined
   /** Whether the document has the key, with a string, a number, a boolean, or a list of these. */
   readonly exists?: boolean | undefined
@@ -34,7 +34,7 @@ export type Condition = Scalar | ReadonlyArray<Scalar> | Operators
 /**
  * Restricts what is searched; every key must match. `source` matches when equal or as a glob (`*` crosses `/`, `?` is
  * one character). A document without the key matches only `not` and `exists: false`; a list in the metadata matches by
- * any of its elements. Under `or` and `and` stands a list of filters, any or all of which must match.
+ * any of its elements. `or` and `and` take a list of filters, any or all of which must match.
  */
 export interface Filter {
   readonly [key: string]: Condition | ReadonlyArray<Filter>
@@ -52,13 +52,16 @@ const operators = {
   type: "object",
   properties: {
     ...bounds,
-    not: { anyOf: [...scalars, list, range], description: "All but these; also what has no such key" },
+    not: {
+      anyOf: [...scalars, list, range],
+      description: "Excludes these values; also matches documents without the key"
+    },
     exists: { type: "boolean", description: "Whether the document has the key" }
   },
   minProperties: 1,
   additionalProperties: false
 }
-/** A list of filters; anything else under these keys is about a key of the metadata of that name. */
+/** A list of filters; any other value refers to a metadata key of that name. */
 const filters = (description: string) => ({
   anyOf: [{ type: "array", items: { $ref: "#/components/schemas/Filter" } }, ...scalars, list, operators],
   description
@@ -75,7 +78,7 @@ const fromUnknown = (ast: ParseResult.Type["ast"]) => (input: unknown) => {
   return Either.left(issues.length === 1 ? issues[0]! : new ParseResult.Composite(ast, input, issues as never))
 }
 
-const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). Under or and and stands a list of filters. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
+const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
 
 export const Filter: Schema.Schema<Filter> = Schema.declare(
   [],
@@ -89,7 +92,7 @@ export const Filter: Schema.Schema<Filter> = Schema.declare(
     jsonSchema: {
       type: "object",
       description,
-      properties: { or: filters("Filters of which any must match"), and: filters("Filters that must all match") },
+      properties: { or: filters("Filters; at least one must match"), and: filters("Filters; all must match") },
       additionalProperties: { anyOf: [...scalars, list, operators] },
       maxProperties: keys,
       examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
@@ -97,19 +100,19 @@ export const Filter: Schema.Schema<Filter> = Schema.declare(
   }
 )
 
-/** Keys that every document answers to, whatever its metadata. */
+/** Keys that every document has, whatever its metadata. */
 export const columnKeys: ReadonlySet<string> = new Set(["source", "title", "doc_id"])
 
 export const emptyFilter: Filter = {}
 export const isEmptyFilter = (filter: Filter): boolean => Object.keys(filter).length === 0
 
-/** The filters under `or` or `and`; undefined where the key is one of the metadata. */
+/** The filters under `or` or `and`; undefined if the key is a metadata key. */
 export const filtersUnder = (key: string, condition: Filter[string]): ReadonlyArray<Filter> | undefined =>
   (key === "or" || key === "and") && Array.isArray(condition) && condition.length > 0 && condition.every(isObject)
     ? (condition as ReadonlyArray<Filter>)
     : undefined
 
-/** The keys that a filter names, wherever in it. */
+/** All keys that a filter names, at any level. */
 export const keysOf = (filter: Filter): ReadonlySet<string> =>
   new Set(
     Object.entries(filter).flatMap(([key, condition]) => {

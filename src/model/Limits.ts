@@ -1,20 +1,20 @@
-/** Bounds that hold at every door. */
+/** Limits for all interfaces. */
 export const limits = {
   queryCharacters: 10_000,
   topK: { min: 1, max: 100 },
-  /** With the largest `top_k`, no more than a leg ranks. */
+  /** Together with the largest `top_k`, at most what a leg ranks. */
   offset: { min: 0, max: 100 },
   alpha: { min: 0, max: 1 },
   minRelevance: { min: 0, max: 1 },
   temperature: { min: 0, max: 2 },
   filter: { keys: 50, values: 1000, characters: 4096, depth: 4 },
-  /** Of a body or message in JSON: levels, values of any kind in all, and keys in one object. */
+  /** Limits of a JSON body or message: levels, all values, and keys in one object. */
   json: { depth: 100, values: 200_000, keys: 1000 },
   /** Keys at all levels, and bytes of its JSON in UTF-8. */
   metadata: { keys: 1000, bytes: 65_536, depth: 64 },
-  /** Errors told of one request. */
+  /** Most errors reported for one request. */
   errors: 20,
   maxTokens: { min: 1, max: 1_000_000 },
-  /** Candidates each leg hands to the fusion, whatever `top_k` is. */
+  /** Candidates that each leg passes to the fusion, whatever `top_k` is. */
   legDepth: 200
 } as const

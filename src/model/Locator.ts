@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
 
-/** Where a passage stands in a file that is no text, in the words of its format's own readers. */
+/** The position of a passage in a file that is not text, in the terms of its format's readers. */
 export const Locator = Schema.Union(
   Schema.TaggedStruct("Page", { page: Schema.Int }),
   Schema.TaggedStruct("Slide", { slide: Schema.Int }),
-  /** The address of a row's first cell, as in `A12`. */
+  /** The address of a row's first cell, such as `A12`. */
   Schema.TaggedStruct("Sheet", { sheet: Schema.String, cell: Schema.String }),
   /** A notebook's cell, from 1. */
   Schema.TaggedStruct("Cell", { cell: Schema.Int }),
@@ -15,14 +15,14 @@ export const Locator = Schema.Union(
 )
 export type Locator = typeof Locator.Type
 
-/** Hours, minutes and seconds, as in `00:12:31`. */
+/** Hours, minutes and seconds, such as `00:12:31`. */
 export const timeText = (milliseconds: number): string => {
   const seconds = Math.floor(milliseconds / 1000)
   const two = (value: number) => String(value).padStart(2, "0")
   return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
 }
 
-/** What follows the file's name, so that the format's readers open it at the place: `#page=3`. */
+/** The suffix of the file's name with which readers of the format open the place: `#page=3`. */
 export const fragment = (locator: Locator): string => {
   switch (locator._tag) {
     case "Page":
@@ -56,7 +56,7 @@ const forms: ReadonlyArray<readonly [RegExp, (...found: ReadonlyArray<string>) =
   [/^(.+)$/s, (part) => ({ _tag: "Part", part: part! })]
 ]
 
-/** The place that `fragment` writes so, without its `#`; times may also be seconds. */
+/** Parses the result of `fragment`, without its `#`; times may also be seconds. */
 export const locatorOf = (text: string): Locator | undefined => {
   for (const [form, make] of forms) {
     const found = form.exec(text)
@@ -65,7 +65,7 @@ export const locatorOf = (text: string): Locator | undefined => {
   return undefined
 }
 
-/** Where among its kind a place stands, by what it is in and how far into that. */
+/** Sorts places of one kind: by their part, then by the position within it. */
 const position = (locator: Locator): readonly [within: string, at: number] => {
   switch (locator._tag) {
     case "Page":
@@ -83,7 +83,7 @@ const position = (locator: Locator): readonly [within: string, at: number] => {
   }
 }
 
-/** The passages of a place: those that begin there, else the one that begins before and goes on there. */
+/** The passages of a place: those that begin there, else the one that begins before and continues there. */
 export const passagesAt = <P extends { readonly locator?: Locator | undefined }>(
   passages: ReadonlyArray<P>,
   wanted: Locator
@@ -98,7 +98,7 @@ export const passagesAt = <P extends { readonly locator?: Locator | undefined }>
   return (there.length > 0 ? there : before.slice(-1)).map(({ passage }) => passage)
 }
 
-/** From here on an extracted text comes from another place of its file. */
+/** The start of a stretch of extracted text from another place of its file. */
 export interface Mark {
   /** UTF-16 offset into the extracted text. */
   readonly start: number
@@ -118,6 +118,6 @@ export const marksUpTo = (marks: ReadonlyArray<Mark>, offset: number): number =>
   return low
 }
 
-/** The mark that holds at an offset: the last that starts at or before it. */
+/** The mark for an offset: the last that starts at or before it. */
 export const markAt = (marks: ReadonlyArray<Mark>, offset: number): Mark | undefined =>
   marks[marksUpTo(marks, offset) - 1]

@@ -1,7 +1,7 @@
-/** The passages that a filter leaves to be searched, by their ids in the index. */
+/** The passages that a filter leaves, by their ids in the index. */
 export interface Mask {
-  /** Passage id i is in when bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */
+  /** Passage id i is included if bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */
   readonly bits: Uint32Array
-  /** How many are in. */
+  /** The number of included passages. */
   readonly count: number
 }

@@ -1,8 +1,6 @@
 import type { Locator } from "./Locator.ts"
 
-/**
- * Where a passage stands in its original: UTF-16 offsets, end exclusive, and 1-based lines, both inclusive.
- */
+/** The span of a passage in its original: UTF-16 offsets, end exclusive, and 1-based lines, both inclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -15,11 +13,11 @@ export interface Passage extends Span {
   readonly text: string
   /** Headings above the passage, outermost first. */
   readonly heading: ReadonlyArray<string>
-  /** Where it begins in a file that is no text; the span is then into the text that was taken out of it. */
+  /** Where it begins in a file that is not text; the span then refers to the extracted text. */
   readonly locator?: Locator | undefined
-  /** The names of its columns, where it begins within a table, below the row that has them. */
+  /** The names of the columns, if the passage begins within a table, below the header row. */
   readonly tableHeader?: string | undefined
 }
 
-/** A passage's direction in the embedder's space: float32, L2-normalised, as wide as the embedder. */
+/** An embedding: float32, L2-normalised, with the embedder's dimensions. */
 export type Vector = Float32Array

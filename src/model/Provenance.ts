@@ -6,22 +6,22 @@ import { ReadAs } from "./ReadAs.ts"
 export interface Found {
   /** The legs that answered. */
   readonly mode: Mode
-  /** How two legs were fused. */
+  /** How the legs were fused. */
   readonly fusion?: Fusion | undefined
-  /** What the search did without, and why. */
+  /** What the search lacked, and why. */
   readonly degraded?: string | undefined
-  /** Words searched for besides, since words of the query match nothing and these are spelled like them. */
+  /** Similarly spelled words that replaced words of the query without a match. */
   readonly alsoSearched?: ReadonlyArray<string> | undefined
-  /** How the query was read, where it has quotes, `-word` or `field:value`. */
+  /** How the query was read, if it has quotes, `-word` or `field:value`. */
   readonly readAs?: ReadAs | undefined
-  /** Set where no hit is likely to answer. */
+  /** Set if no hit is likely to answer. */
   readonly weak?: boolean | undefined
   /** Where nothing was found, what about the filter may be why. */
   readonly hint?: string | undefined
 }
 
 /** Where nothing was found, what about the filter may be why. */
-export const Hint = Schema.String.annotations({ description: "What may be why nothing was found" })
+export const Hint = Schema.String.annotations({ description: "A possible reason why nothing was found" })
 
 /** How passages were found, as every door says it. */
 export const provenance = {
@@ -29,10 +29,10 @@ export const provenance = {
   fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
   degraded: Schema.optional(Schema.String.annotations({ description: "What the search lacked, and why" })),
   also_searched: Schema.optional(
-    Schema.Array(Schema.String).annotations({ description: "Near spellings searched for besides" })
+    Schema.Array(Schema.String).annotations({ description: "Similar spellings that were also searched for" })
   ),
   read_as: Schema.optional(ReadAs),
-  weak: Schema.optional(Schema.Boolean.annotations({ description: "True where no result is likely to answer" })),
+  weak: Schema.optional(Schema.Boolean.annotations({ description: "True if no result is likely to answer" })),
   hint: Schema.optional(Hint)
 }
 const Provenance = Schema.Struct(provenance)

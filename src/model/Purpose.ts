@@ -1,11 +1,11 @@
 /**
- * What the index is opened for:
+ * The purpose of opening the index:
  *
- * - `write` makes it if there is none;
+ * - `write` creates it if there is none;
  * - `change` and `read` need it to exist;
- * - `shrink` too, and makes room even on a full disk;
- * - `readonly` too, and never writes;
- * - `preview` writes nothing and takes a missing one for empty;
- * - `temporary` is a new one that goes with the command.
+ * - `shrink` needs that too, and frees space even on a full disk;
+ * - `readonly` needs that too, and never writes;
+ * - `preview` writes nothing and treats a missing index as empty;
+ * - `temporary` is a new index that is deleted with the command.
  */
 export type Purpose = "write" | "change" | "shrink" | "read" | "readonly" | "preview" | "temporary"

@@ -40,7 +40,7 @@ export const Offset = Schema.Int.pipe(
   Schema.between(limits.offset.min, limits.offset.max),
   Schema.annotations({
     identifier: "Offset",
-    description: "How many of the best passages to pass over; 0 unless given",
+    description: "How many of the best passages to skip; default 0",
     message: mustBeWithin("offset", limits.offset, "integer")
   })
 )
@@ -49,7 +49,7 @@ export const Alpha = Schema.Finite.pipe(
   Schema.between(limits.alpha.min, limits.alpha.max),
   Schema.annotations({
     identifier: "Alpha",
-    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Counts in hybrid search alone",
+    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Only for hybrid search",
     message: mustBeWithin("alpha", limits.alpha, "number")
   })
 )
@@ -58,12 +58,12 @@ export const MinRelevance = Schema.Finite.pipe(
   Schema.between(limits.minRelevance.min, limits.minRelevance.max),
   Schema.annotations({
     identifier: "MinRelevance",
-    description: "Leave out passages of less relevance, 0 to 1; 0 unless given",
+    description: "Leave out passages of less relevance, 0 to 1; default 0",
     message: mustBeWithin("min_relevance", limits.minRelevance, "number")
   })
 )
 
-/** Bounds the text that comes back, in tokens of the built-in tokenizer. */
+/** Limits the returned text, in tokens of the built-in tokenizer. */
 export const MaxTokens = Schema.Int.pipe(
   Schema.between(limits.maxTokens.min, limits.maxTokens.max),
   Schema.annotations({
@@ -76,8 +76,7 @@ export const MaxTokens = Schema.Int.pipe(
 /** `rrf` fuses ranks, `score` fuses scores. */
 export const Fusion = Schema.Literal("rrf", "score").annotations({
   identifier: "Fusion",
-  description:
-    "How hybrid search fuses its legs: rrf (reciprocal ranks) or score (normalised scores). Counts in hybrid search alone"
+  description: "How hybrid search fuses its legs: rrf (reciprocal ranks) or score (normalised scores)"
 })
 export type Fusion = typeof Fusion.Type
 
@@ -87,7 +86,7 @@ export const Mode = Schema.Literal("vector", "keyword", "hybrid").annotations({
 })
 export type Mode = typeof Mode.Type
 
-/** The search request of every door; defaults that differ between doors are filled in there. */
+/** The search request of all interfaces; each fills in the defaults that differ. */
 export const SearchRequest = Schema.Struct({
   query: QueryText,
   topK: Schema.optional(TopK).pipe(Schema.fromKey("top_k")),
@@ -97,23 +96,21 @@ export const SearchRequest = Schema.Struct({
   filter: Schema.optional(Filter),
   graph: Schema.optional(GraphUse),
   minRelevance: Schema.optional(MinRelevance).pipe(Schema.fromKey("min_relevance")),
-  collection: Schema.optional(
-    CollectionName.annotations({ description: "The collection to search; all of them unless given" })
-  )
+  collection: Schema.optional(CollectionName.annotations({ description: "The collection to search; default: all" }))
 }).annotations({ identifier: "SearchRequest" })
 export type SearchRequest = typeof SearchRequest.Type
 
-/** Whether results tell how their scores came about. */
+/** Whether results explain their scores. */
 export const Explain = Schema.optional(
-  Schema.Boolean.annotations({ description: "Tell how each score came about, and how long the stages took" })
+  Schema.Boolean.annotations({ description: "Explain how each score was computed, and how long each stage took" })
 )
 
-/** A request as a door hands it on. */
+/** A request as an interface passes it on. */
 export interface DoorRequest extends SearchRequest {
-  /** Hits to pass over, the best first. */
+  /** How many of the best hits to skip. */
   readonly offset?: number | undefined
-  /** The fusion where neither the request nor the configuration names one; score unless given. */
+  /** The fusion if neither the request nor the configuration names one; default score. */
   readonly usualFusion?: Fusion | undefined
-  /** Whether to tell how the scores came about; false unless given. */
+  /** Whether to explain the scores; default false. */
   readonly explain?: boolean | undefined
 }

@@ -9,7 +9,7 @@ import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
 import { provenance } from "./Provenance.ts"
 
-/** A leg's place for a passage: rank from 1, and the leg's own score. */
+/** A leg's ranking of a passage: rank from 1, and the leg's own score. */
 export interface LegPlace {
   readonly rank: number
   readonly score: number
@@ -29,18 +29,18 @@ export interface Similar {
   }
 }
 
-/** A passage found, with its document and how each leg placed it. */
+/** A passage found, with its document and its rank in each leg. */
 export interface Hit extends Similar {
   readonly score: number
   /** How likely it is to answer, 0 to 1, the same in every mode. */
   readonly relevance?: number | undefined
-  /** Its cosine similarity to the query, where the query has a vector. */
+  /** Its cosine similarity to the query, if the query has a vector. */
   readonly similarity?: number | undefined
   readonly vector?: LegPlace | undefined
   readonly keyword?: LegPlace | undefined
-  /** The way by which the graph led here, where it did. */
+  /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
-  /** How the score came about, where that was asked for. */
+  /** How the score was computed, on request. */
   readonly explain?: Explanation | undefined
   /** The passages that its own is made of, in their order, where neighbours that overlap are one hit. */
   readonly spans?: ReadonlyArray<PlacedPassage> | undefined
@@ -48,9 +48,9 @@ export interface Hit extends Similar {
   readonly similar?: ReadonlyArray<Similar> | undefined
 }
 
-/** Where a passage stands in its document. */
+/** The position of a passage in its document. */
 export const place = {
-  chunk_index: Schema.Int.annotations({ description: "The passage's place in its document, from 0" }),
+  chunk_index: Schema.Int.annotations({ description: "The passage's index in its document, from 0" }),
   heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
   start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
   end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
@@ -58,27 +58,27 @@ export const place = {
   end_line: Schema.Int.annotations({ description: "Last line, from 1" }),
   locator: Schema.optional(
     Schema.String.annotations({
-      description: "Where the passage begins in a file that is no text, to be put behind its name: #page=3"
+      description: "Where the passage begins in a file that is not text, to append to its name: #page=3"
     })
   ),
   page: Schema.optional(Schema.Int.annotations({ description: "Page of a PDF, from 1" })),
   slide: Schema.optional(Schema.Int.annotations({ description: "Slide of a presentation, from 1" })),
   sheet: Schema.optional(Schema.String.annotations({ description: "Sheet of a workbook" })),
   table_header: Schema.optional(
-    Schema.String.annotations({ description: "The names of its columns, where it begins within a table" })
+    Schema.String.annotations({ description: "The names of the columns, if it begins within a table" })
   )
 }
 
 export const ResultMetadata = Schema.Struct(
   {
-    source: Schema.String.annotations({ description: "The document's source, or its doc_id when it has none" }),
+    source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
     doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
     title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
     collection: Schema.String.annotations({ description: "The collection it was found in" }),
     ...place
   },
   { key: Schema.String, value: Schema.Unknown }
-).annotations({ identifier: "ResultMetadata", description: "Where the passage stands, and the document's own keys" })
+).annotations({ identifier: "ResultMetadata", description: "The passage's position, and the document's own keys" })
 
 const Span = Struct.pick(place, "chunk_index", "start", "end", "start_line", "end_line")
 
@@ -89,15 +89,15 @@ export const SimilarPlace = Schema.Struct({
 }).annotations({ identifier: "SimilarPlace", description: "Where a passage stands that says the same" })
 
 export const SearchResult = Schema.Struct({
-  text: Schema.String.annotations({ description: "The passage, exactly as it stands in the original" }),
-  score: Schema.Finite.annotations({ description: "What it was ranked by, higher is better" }),
+  text: Schema.String.annotations({ description: "The passage, exactly as in the original" }),
+  score: Schema.Finite.annotations({ description: "The score it was ranked by, higher is better" }),
   relevance: Schema.optional(
     Schema.Finite.annotations({ description: "How likely it is to answer, 0 to 1, the same in every mode" })
   ),
   metadata: ResultMetadata,
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
-      description: "The way by which the knowledge graph led here; absent where the ranking did"
+      description: "The path by which the knowledge graph led here; absent if the ranking found it"
     })
   ),
   spans: Schema.optional(
@@ -116,7 +116,7 @@ export type SearchResult = typeof SearchResult.Type
 
 export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
-  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+  query_time_ms: Schema.Int.annotations({ description: "Duration of the search" }),
   ...provenance,
   explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
@@ -124,10 +124,10 @@ export type SearchResponse = typeof SearchResponse.Type
 
 export const PromptResponse = Schema.Struct({
   prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
-  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at place n - 1" }),
-  query_time_ms: Schema.Int.annotations({ description: "How long the search took" }),
+  sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at index n - 1" }),
+  query_time_ms: Schema.Int.annotations({ description: "Duration of the search" }),
   ...provenance,
-  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to keep to max_tokens" }))
+  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to fit max_tokens" }))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type
 

@@ -3,12 +3,12 @@ import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
 import type { Figure, StoreStats } from "./Stored.ts"
 import { Watching } from "./Watching.ts"
 
-/** What makes a collection's vectors, as the doors show it. */
+/** A collection's embedder, as the interfaces show it. */
 export const Embedding = Schema.Struct({
   backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
   model: Schema.String.annotations({ description: "The model's name" }),
-  dimensions: Schema.Int.annotations({ description: "Width of a vector" })
-}).annotations({ identifier: "Embedding", description: "What makes the vectors" })
+  dimensions: Schema.Int.annotations({ description: "Dimensions of a vector" })
+}).annotations({ identifier: "Embedding", description: "The embedder" })
 
 export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity): typeof Embedding.Type => ({
   backend,
@@ -16,13 +16,13 @@ export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity): t
   dimensions
 })
 
-/** A collection, as the doors show it. */
+/** A collection, as the interfaces show it. */
 export const CollectionInfo = Schema.Struct({
   name: Schema.String.annotations({ description: "The collection's name" }),
-  documents: Schema.Int.annotations({ description: "Its documents" }),
-  chunks: Schema.Int.annotations({ description: "Their passages" }),
+  documents: Schema.Int.annotations({ description: "Number of documents" }),
+  chunks: Schema.Int.annotations({ description: "Number of passages" }),
   embedding: Embedding,
-  created_at: Schema.Int.annotations({ description: "When it was made, in milliseconds since 1970" })
+  created_at: Schema.Int.annotations({ description: "When it was created, in milliseconds since 1970" })
 }).annotations({ identifier: "Collection", description: "A named set of documents with one embedder" })
 export type CollectionInfo = typeof CollectionInfo.Type
 
@@ -40,27 +40,27 @@ export const toCollectionInfo = ({
   created_at: createdAt
 })
 
-/** What is in an index, as GET /stats and `info --json` say it. */
+/** The contents of an index, as in GET /stats and `info --json`. */
 export const Stats = Schema.Struct({
-  documents: Schema.Int.annotations({ description: "Documents, of one collection where one is named" }),
+  documents: Schema.Int.annotations({ description: "Documents of the index, or of the named collection" }),
   chunks: Schema.Int.annotations({ description: "Passages" }),
   collections: Schema.Int.annotations({ description: "Collections" }),
   database_bytes: Schema.Int.annotations({ description: "Size of the database" }),
   posting_bytes: Schema.Int.annotations({ description: "Of that, the keyword index" }),
   code_bytes: Schema.Int.annotations({
-    description: "Of that, the codes that vectors are found by; 0 while they are few"
+    description: "Of that, the codes by which vectors are found; 0 while there are few vectors"
   }),
   linkage: Schema.optional(
     Schema.Finite.annotations({
       description:
-        "Share of the documents that name or link another, of the collection named, else of the default one; absent before that is made"
+        "Share of the documents that name or link another, in the named collection, else in the default one; absent before that exists"
     })
   ),
   embedding: Embedding,
   read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
   version: Schema.String.annotations({ description: "Clew's version" }),
   uptime_seconds: Schema.Int.annotations({ description: "Since the process started" }),
-  watch: Schema.optional(Watching).annotations({ description: "Where this process follows files" })
+  watch: Schema.optional(Watching).annotations({ description: "Present if this process follows files" })
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
 

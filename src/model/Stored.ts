@@ -8,32 +8,32 @@ import type { Fusion } from "./Query.ts"
 import type { Demands } from "./ReadAs.ts"
 import type { Hit } from "./SearchResult.ts"
 
-/** How a document is known: by its doc_id, else its source, else the hash of its content. */
+/** A document's identity: its doc_id, else its source, else the hash of its content. */
 export interface DocumentRef {
   readonly docId?: DocumentId | undefined
   readonly source?: string | undefined
-  /** The id it gets when it has none of its own: the hash of its source, else of its content. */
+  /** The id if the caller gives none: the hash of its source, else of its content. */
   readonly derivedId: DocumentId
 }
 
 export interface StoredRef {
   readonly docId: DocumentId
   readonly source: string | undefined
-  /** Hash of everything a document's passages are made from. */
+  /** Hash of everything that a document's passages are made from. */
   readonly fingerprint: string
   /** The latest run that saw it. */
   readonly seenBy: number | undefined
-  /** Set when the whole document stands on one line of its file. */
+  /** Set if the whole document is one line of its file. */
   readonly line: number | undefined
   readonly passages: number
 }
 
 export interface IndexedPassage extends Passage {
-  /** None: found by keyword only. */
+  /** None if only keyword search finds it. */
   readonly vector: Option.Option<Vector>
 }
 
-/** What of a stored passage was embedded, and what came of it. */
+/** The embedded text of a stored passage, and its vector. */
 export interface EmbeddedPassage {
   /** Its document's. */
   readonly title: string | undefined
@@ -50,7 +50,7 @@ export interface PreparedDocument extends DocumentRef {
   readonly metadata: Metadata
   /** Absolute path of the file it came from. */
   readonly origin?: string | undefined
-  /** Set when the whole document stands on one line of its file. */
+  /** Set if the whole document is one line of its file. */
   readonly line?: number | undefined
   readonly passages: ReadonlyArray<IndexedPassage>
 }
@@ -85,7 +85,7 @@ export interface DocumentSummary {
   readonly passages: number
 }
 
-/** A document of a list, with what there is to know without reading it. */
+/** A listed document, with its figures but without its text. */
 export interface ListedDocument extends DocumentSummary {
   /** UTF-16 units up to the end of its last passage. */
   readonly characters: number
@@ -98,7 +98,7 @@ export interface RecentDocument extends DocumentSummary {
   readonly collection: CollectionName
 }
 
-/** A passage out of many, with what names its document. */
+/** A sampled passage, with its document's names. */
 export interface SampledPassage {
   readonly docId: DocumentId
   readonly source: string | undefined
@@ -111,15 +111,15 @@ export interface Deleted {
   readonly passages: number
 }
 
-/** What compacting did, in bytes of the database. */
+/** The result of compacting, in bytes of the database. */
 export interface Compacted {
   readonly before: number
   readonly after: number
-  /** False: somebody still reads an older state, which stays beside the database until it is let go. */
+  /** False if another process still reads an older state, which stays beside the database until then. */
   readonly complete: boolean
 }
 
-/** How far a deletion by paths has come: the path whose turn it is, and the last document that was looked at. */
+/** Progress of a deletion by paths: the current path, and the last document checked. */
 export interface PrunePosition {
   readonly path: number
   readonly origin: string
@@ -127,11 +127,11 @@ export interface PrunePosition {
 }
 
 export interface Pruned extends Deleted {
-  /** Unset: all is done. */
+  /** Undefined when all is done. */
   readonly next?: PrunePosition | undefined
 }
 
-/** How far a change of embedder has come, in passages. */
+/** Progress of a change of embedder, in passages. */
 export interface ReindexState {
   readonly done: number
   readonly total: number
@@ -151,10 +151,10 @@ export interface Reindexed {
   readonly vector: Option.Option<Vector>
 }
 
-/** How far a change of embedder had come when a caller looked, so that two changes at once notice each other. */
+/** The progress of a change of embedder that a caller saw, so that two concurrent changes notice each other. */
 export interface ReindexPosition {
   readonly embedder: EmbedderIdentity
-  /** The passages up to and with this one have their new vector; 0 where none has. */
+  /** Passages up to and including this one have their new vector; 0 if none has. */
   readonly through: number
 }
 
@@ -164,14 +164,14 @@ export interface Asked {
   readonly vector?: Vector | undefined
 }
 
-/** A term that stands in for a word of the query that matches nothing. */
+/** A term that replaces a word of the query that matches nothing. */
 export interface NearTerm {
-  /** The word as the query has it. */
+  /** The word as written in the query. */
   readonly word: string
   readonly term: string
-  /** The word that the term was found by, where it is known; a term may be a stem. */
+  /** The word behind the term, if known; a term may be a stem. */
   readonly shown: string | undefined
-  /** What it counts beside a word of the query, below 1. */
+  /** Its weight relative to a word of the query, below 1. */
   readonly weight: number
 }
 
@@ -183,29 +183,29 @@ export interface Recency {
   readonly now: number
 }
 
-/** What to rank by, at least one leg. `alpha` weighs the vector leg and counts only where both are set. */
+/** What to rank by, at least one leg. `alpha` is the weight of the vector leg, used only if both are set. */
 export interface RankRequest extends Asked {
-  /** Further collections to be ranked together with the first; those that are gone by now are passed over. */
+  /** Further collections to rank together with the first; those that no longer exist are skipped. */
   readonly others?: ReadonlyArray<Asked> | undefined
   readonly keyword?: string | undefined
   /** Whether for words that match nothing the terms are looked up that are spelled most like them; not unless given. */
   readonly spelling?: boolean | undefined
   readonly alpha: number
   readonly fusion: Fusion
-  /** The constant of reciprocal rank fusion, 10 unless given. */
+  /** The constant of reciprocal rank fusion, default 10. */
   readonly rrfK?: number | undefined
-  /** Whether the passages before and after one count for it, where scores are fused; not unless given. */
+  /** Whether the passages before and after a passage count towards its score if scores are fused; default false. */
   readonly context?: boolean | undefined
   /** Scores stay as they are unless given. */
   readonly recency?: Recency | undefined
   readonly filter: Filter
-  /** What passages must have, or must not. */
+  /** What passages must contain, or must not. */
   readonly demands?: Demands | undefined
-  /** The question, where the graph may lead on from the best hits; `auto`: only where it promises to help. */
+  /** The question, if the graph may lead on from the best hits; `auto`: only if it is likely to help. */
   readonly graph?: { readonly question: string; readonly auto: boolean } | undefined
-  /** Hits wanted; if so many match, so many come. */
+  /** The number of hits; if at least so many match, exactly so many are returned. */
   readonly limit: number
-  /** Whether to tell how the scores came about. */
+  /** Whether to explain the scores. */
   readonly explain?: boolean | undefined
 }
 
@@ -236,13 +236,13 @@ export interface Figure {
   readonly value: number
 }
 
-/** Derived data of a collection that are made anew from its texts or vectors, and how far that has come. */
+/** Derived data of a collection being rebuilt from its texts or vectors, and the progress. */
 export interface Rebuild {
   readonly collection: CollectionName
   readonly kind: "postings" | "codes"
   /** In passages. */
   readonly done: number
   readonly total: number
-  /** There are none to answer from meanwhile. */
+  /** There is no old version to use meanwhile. */
   readonly missing: boolean
 }

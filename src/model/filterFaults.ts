@@ -40,7 +40,7 @@ const comparisonFault = (value: unknown, also: string): string | undefined =>
       ? tooLong(value)
       : `a condition must be ${what}, or ${also}, got ${kindOf(value)}`
 
-/** Other names that people know an operator by. */
+/** Other common names of operators. */
 const meant: Readonly<Record<string, string>> = {
   ne: "not",
   neq: "not",
@@ -59,7 +59,7 @@ const unknownOperator = (name: string, known: ReadonlyArray<string>): string => 
       : plain === "in" || plain === "eq"
         ? " (for equal to, or any of, write the value or the list itself)"
         : ""
-  return `a condition knows only ${known.join(", ")}; got ${name.slice(0, 60)}${hint}`
+  return `the operators of a condition are ${known.join(", ")}; got ${name.slice(0, 60)}${hint}`
 }
 
 const operatorsFault = (condition: Json, known: ReadonlyArray<string>): string | undefined => {
@@ -84,7 +84,7 @@ const operatorsFault = (condition: Json, known: ReadonlyArray<string>): string |
   return undefined
 }
 
-/** All that is wrong with what should be a filter; a fault for each condition at most, and no more than bounds allow. */
+/** The faults of a filter: at most one per condition, and no more than the limit. */
 export const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
   const faults: Array<Fault> = []
   let keys = 0
@@ -97,7 +97,7 @@ export const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
     }
     const names = Object.keys(filter)
     keys += Math.max(1, names.length)
-    // Told once, of the whole.
+    // Reported once for the whole filter.
     if (keys > mostKeys) return
     const long = names.find((name) => isLongerThan(name, characters))
     if (long !== undefined) add(`a key in a filter must be at most ${characters} characters, got ${codePoints(long)}`)

@@ -2,7 +2,7 @@ import type { MessageAnnotation } from "effect/SchemaAST"
 
 const kinds: Readonly<Record<string, string>> = { string: "a string", number: "a number", boolean: "a boolean" }
 
-/** What a JSON value is, in words. */
+/** The kind of a JSON value, in words. */
 export const kindOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "a list" : (kinds[typeof value] ?? "nothing")
 
@@ -11,14 +11,14 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 const longest = 60
 
-/** A value as an error repeats it: a long string by its length. */
+/** A value as shown in errors, shortened. */
 export const shown = (value: unknown): string => {
   if (typeof value === "number") return String(value)
   const text = typeof value === "string" ? JSON.stringify(value.slice(0, longest + 1)) : kindOf(value)
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
-/** The message for what is no object where one should be; what is wrong inside of one is said of its fields. */
+/** The message for a value that is not an object; faults inside an object are reported by field. */
 export const mustBeObject =
   (name: string): MessageAnnotation =>
   ({ actual }) => ({
@@ -26,7 +26,7 @@ export const mustBeObject =
     override: !isObject(actual)
   })
 
-/** Characters as JSON Schema counts them: code points. */
+/** The length in characters as in JSON Schema: code points. */
 export const codePoints = (text: string): number => {
   let count = text.length
   for (let i = 1; i < text.length; i++) {
@@ -39,15 +39,18 @@ export const codePoints = (text: string): number => {
 export const isLongerThan = (text: string, most: number): boolean =>
   text.length > most && (text.length > most * 2 || codePoints(text) > most)
 
-/** No half of a surrogate pair stands alone: such a text has no form in UTF-8. */
+/** Whether a text has no lone surrogates, which UTF-8 cannot represent. */
 export const isWellFormed = (text: string): boolean =>
   // Known to Node 20 and browsers, not yet to the types.
   (text as string & { isWellFormed(): boolean }).isWellFormed()
 
-/** What is wrong with a text that no length is: half a surrogate pair. */
+/** The message for a text with a lone surrogate. */
 export const notWellFormed = (name: string): string => `${name} must not contain half a surrogate pair`
 
-/** The message for a string that is none, or whose length is not from 1 to `most`; `also` says what else it must be. */
+/**
+ * The message for a value that is not a string, or whose length is not from 1 to `most`; `also` names further
+ * conditions.
+ */
 export const mustHaveLength =
   (name: string, most: number, also = ""): MessageAnnotation =>
   ({ actual }) => ({
@@ -62,7 +65,7 @@ export const mustHaveLength =
     override: true
   })
 
-/** The message for a number that is none, no integer where it should be one, or out of range. */
+/** The message for a value that is not a number, not an integer as required, or out of range. */
 export const mustBeWithin =
   (name: string, { max, min }: { readonly min: number; readonly max: number }, kind: "integer" | "number") =>
   ({ actual }: { readonly actual: unknown }) => {

@@ -19,8 +19,8 @@ const utf8Length = (text: string): number => {
 }
 
 /**
- * What keeps metadata from being stored and found again as it is: too much of it, or a value that JSON in UTF-8 has no
- * form for. It looks no further than the bounds.
+ * Why metadata cannot be stored unchanged: too much of it, or a value that JSON in UTF-8 cannot represent. It stops at
+ * the limits.
  */
 export const metadataFault = (metadata: Readonly<Record<string, unknown>>): MetadataFault | undefined => {
   let keys = 0
@@ -31,7 +31,7 @@ export const metadataFault = (metadata: Readonly<Record<string, unknown>>): Meta
   }
 
   const check = (value: unknown, path: ReadonlyArray<string | number>): MetadataFault | undefined => {
-    // Quotes, commas and the like; escapes aside.
+    // Quotes, commas and similar, without escapes.
     bytes += 1
     if (typeof value === "string") {
       if (value.length > mostBytes || (bytes += utf8Length(value) + 2) > mostBytes) return tooMuch

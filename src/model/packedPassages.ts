@@ -2,21 +2,23 @@ import type { Passage } from "./Passage.ts"
 
 type Rest = Pick<Passage, "locator" | "tableHeader">
 
-/** Passages without their texts, which their document's content holds, in few pieces. */
+/** Passages without their texts, which are in the document's content, packed into few objects. */
 export interface PackedPassages {
-  /** Of each passage the start, end, start line, end line, and the place of its heading in `headings`. */
+  /** For each passage: start, end, start line, end line, and the index of its heading in `headings`. */
   readonly numbers: Int32Array
   readonly headings: ReadonlyArray<ReadonlyArray<string>>
-  /** What few passages have, by their places. */
+  /** Rare fields of passages, by index. */
   readonly rest: ReadonlyMap<number, Rest>
 }
 
 const width = 5
 
-/** Passages packed at a stretch. */
+/** Passages packed per step. */
 const stretch = 1024
 
-/** A large document's passages are many small objects, and cloning those stops the threads on both sides; in steps. */
+/**
+ * Packs passages in steps: cloning the many small objects of a large document would block the threads on both sides.
+ */
 export function* packingPassages(passages: ReadonlyArray<Omit<Passage, "text">>): Generator<undefined, PackedPassages> {
   const numbers = new Int32Array(passages.length * width)
   const headings: Array<ReadonlyArray<string>> = []
@@ -57,7 +59,7 @@ export const packPassages = (passages: ReadonlyArray<Omit<Passage, "text">>): Pa
   }
 }
 
-/** Each passage with its text out of the content, given to `make` with its ordinal. */
+/** Calls `make` for each passage with its text from the content, and its ordinal. */
 export const unpackPassages = <A>(
   content: string,
   { headings, numbers, rest }: PackedPassages,

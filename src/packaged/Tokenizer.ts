@@ -29,7 +29,7 @@ const loaded = SynchronizedRef.unsafeMake(Option.none<Loaded>())
 
 /** The packaged model's tokenizer: read at its first use, and once; a failure is tried again. */
 export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> =
-  // Uninterruptible, or a caller that goes away while it waits would take the turn of all others along.
+  // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
   Effect.uninterruptible(
     SynchronizedRef.modifyEffect(loaded, (before) =>
       Option.match(before, {

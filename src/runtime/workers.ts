@@ -57,7 +57,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
         settle(broken(why))
       }
       worker.on("message", (answer: Answer & { readonly id: number }) => {
-        // One that has been ended may have had its last answer on the way.
+        // A terminated worker may have sent its last answer already.
         if (running === worker && answer.id === lastId) settle(answer)
       })
       worker.on("error", breakOff)

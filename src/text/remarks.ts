@@ -1,7 +1,7 @@
 import type { Found } from "../model/Provenance.ts"
 import type { ReadAs } from "../model/ReadAs.ts"
 
-/** What is demanded of passages and documents, in few words. */
+/** The conditions on passages and documents, in few words. */
 export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
   [...phrases.map((phrase) => `with “${phrase}”`), ...without.map((text) => `without “${text}”`), ...fields].join(", ")
 
@@ -11,18 +11,17 @@ export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">):
     ? degraded
     : `answered by ${mode} search alone: ${degraded}`
 
-/** How a query with quotes, `-word` or `field:value` was read, in a sentence for people. */
+/** A sentence for people: how a query with quotes, `-word` or `field:value` was read. */
 export const asRead = ({ readAs }: Pick<Found, "readAs">): string | undefined => {
   if (readAs === undefined) return undefined
   if (readAs.as_words !== undefined) return `read as plain words: ${readAs.as_words}`
-  const unread =
-    readAs.unchecked === undefined ? "" : `; ${readAs.unchecked} passages with its words were not looked at`
+  const unread = readAs.unchecked === undefined ? "" : `; ${readAs.unchecked} passages with its words were not checked`
   return `read as: ${readAs.words} (${demandsOf(readAs)})${unread}`
 }
 
-/** What was searched for besides, in a sentence for people. */
+/** A sentence for people: what else was searched for. */
 export const besides = ({ alsoSearched }: Pick<Found, "alsoSearched">): string | undefined =>
   alsoSearched === undefined ? undefined : `also searched: ${alsoSearched.join(", ")}`
 
-/** What is said where nothing better was found, in a sentence for people. */
+/** A sentence for people: only weak matches were found. */
 export const weakOnly = "weak matches only: none of these is likely to answer"

@@ -3,7 +3,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../Store.ts"
 
-/** What is in a backup. */
+/** The contents of a backup. */
 export interface Backup {
   readonly bytes: number
   readonly collections: number
@@ -11,24 +11,24 @@ export interface Backup {
   readonly passages: number
 }
 
-/** A backup that cannot be made or put in place as asked; nothing was changed. */
+/** A backup could not be made or restored; nothing was changed. */
 export class BackupRefused extends Data.TaggedError("BackupRefused")<{ readonly reason: string }> {
   override get message() {
     return this.reason
   }
 }
 
-/** Copies a store out as a whole, and puts such a copy in its place; the store need not be open, nor in order. */
+/** Copies a whole store, and restores such a copy; the store need not be open or intact. */
 export class Backups extends Context.Tag("clew/Backups")<
   Backups,
   {
     /**
-     * Writes the store as it is at this moment, while others write, to a file that only its owner can read. An older
-     * backup there is replaced at once or not at all; any other file is refused.
+     * Writes the store's current state, while others write, to a file that only its owner can read. It replaces an
+     * older backup atomically and refuses to replace any other file.
      */
     readonly backup: (file: string) => Effect.Effect<Backup, BackupRefused | StoreUnavailable>
     /**
-     * Verifies a backup and puts it in the store's place at once; until then the store stays as it was. Refuses while
+     * Verifies a backup and replaces the store with it atomically; until then the store stays as it was. Refuses while
      * another program has the store open for writing.
      */
     readonly restore: (file: string) => Effect.Effect<Backup, BackupRefused | StoreUnavailable>

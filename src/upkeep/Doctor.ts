@@ -11,7 +11,7 @@ import { embeddedText } from "../text/embedded.ts"
 
 const page = 256
 
-/** Two vectors of one text by one model point the same way, but for rounding. */
+/** The least cosine of two vectors of one text by one model, which differ only by rounding. */
 const closeEnough = 0.999
 
 const cosine = (a: Vector, b: Vector): number => {
@@ -26,14 +26,14 @@ const cosine = (a: Vector, b: Vector): number => {
 
 export interface Report {
   readonly checks: ReadonlyArray<Check>
-  /** With `fix`: the copy that was made before, and what was done. */
+  /** With `fix`: the copy made before, and what was done. */
   readonly copy?: string | undefined
   readonly fixed: ReadonlyArray<string>
 }
 
 type Service = Embedder["Type"]
 
-/** Examines an index, asks its embedders, and mends what can be made from what is there. It never deletes a document. */
+/** Examines an index, checks its embedders, and repairs what can be rebuilt. It never deletes a document. */
 export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
   effect: Effect.gen(function* () {
     const examiner = yield* Examiner
@@ -44,7 +44,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       passages: ReadonlyArray<Parameters<typeof embeddedText>[1] & { readonly title: string | undefined }>
     ) => service.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
 
-    /** Passages that should have a vector and have none. */
+    /** Passages that should have a vector but have none. */
     const without = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
       const missing: Array<{ readonly id: number; readonly vector: Vector }> = []
       for (let after = 0; ;) {
@@ -60,7 +60,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       }
     })
 
-    /** Passages whose vector is not what the embedder makes of them. */
+    /** Passages whose vector differs from what the embedder gives. */
     const strange = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
       const found: Array<number> = []
       for (let after = -1; ;) {
@@ -115,7 +115,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           findings.push({
             name: "vectors",
             status: "fail",
-            detail: `collection ${name}: ${odd.length} vectors are not what the embedder makes of their texts`,
+            detail: `collection ${name}: ${odd.length} vectors differ from what the embedder gives for their texts`,
             next: "run `clew doctor --deep --fix`",
             cure
           })
@@ -129,7 +129,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
                 name: "embedder",
                 status: "fail",
                 detail: `collection ${collection.name}: ${error.message}`,
-                next: "start what embeds, or set [embedding] in the configuration; `clew reindex` changes over to another"
+                next: "start the embedder, or set [embedding] in the configuration; `clew reindex` switches to another"
               }
             ] satisfies ReadonlyArray<Finding>,
             made: 0
@@ -137,7 +137,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         )
       )
 
-    /** The embedder of the configuration, where no collection has it, so that it was not asked yet. */
+    /** Checks the configuration's embedder, unless a collection has it and it was already checked. */
     const forNew = (known: ReadonlyArray<CollectionSummary>) =>
       Effect.match(embedders.configured.identity, {
         onSuccess: (identity): ReadonlyArray<Finding> =>
@@ -147,22 +147,22 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
                 {
                   name: "embedder",
                   status: "ok",
-                  detail: `new collections get ${describeEmbedder(identity)}, which answers`
+                  detail: `the embedder for new collections, ${describeEmbedder(identity)}, answers`
                 }
               ],
         onFailure: ({ message }): ReadonlyArray<Finding> => [
           {
             name: "embedder",
             status: "fail",
-            detail: `the configuration's, which new collections get: ${message}`,
-            next: "start what embeds, or set [embedding] in the configuration"
+            detail: `the embedder for new collections: ${message}`,
+            next: "start the embedder, or set [embedding] in the configuration"
           }
         ]
       })
 
     const examine = Effect.fnUntraced(function* (options: { readonly deep: boolean; readonly fix: boolean }) {
       const findings: Array<Finding> = [...(yield* examiner.examine)]
-      // Vectors of an index that cannot be read are asked for no more.
+      // If the index cannot be read, skip its vectors.
       const known = yield* Effect.orElseSucceed(examiner.collections, () => [])
       let made = 0
       for (const collection of known) {
@@ -170,7 +170,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         findings.push(...looked.findings)
         made += looked.made
       }
-      // One that a collection has, and that does not answer, is said already.
+      // A collection's embedder that does not answer is already reported.
       if (!findings.some(({ name, status }) => name === "embedder" && status === "fail")) {
         findings.push(...(yield* forNew(known)))
       }
@@ -192,10 +192,10 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       const done = cures.length > 0 ? yield* examiner.mend(cures) : []
       const { made } = yield* examine({ deep: false, fix: true })
       const last = yield* examine({ deep, fix: false })
-      return { checks: bare(last.findings), done: made > 0 ? [...done, `${made} vectors were made anew`] : done }
+      return { checks: bare(last.findings), done: made > 0 ? [...done, `${made} vectors were embedded again`] : done }
     })
 
-    /** `deep` makes every vector anew and compares. `fix` mends, and then looks again. */
+    /** `deep` embeds every passage again and compares. `fix` repairs, then checks again. */
     const run = Effect.fn("Doctor.run")(function* ({ deep, fix }: { readonly deep: boolean; readonly fix: boolean }) {
       const { findings } = yield* examine({ deep, fix: false })
       const isWell = findings.every(({ status }) => status === "ok")

@@ -5,7 +5,7 @@ import * as Stream from "effect/Stream"
 import type { Rebuild } from "../model/Stored.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 
-/** What is made anew before a short command goes on: a matter of a second. */
+/** The most passages rebuilt before a short command continues: about a second of work. */
 const atOnce = 20_000
 
 /** Milliseconds between two lines of progress. */
@@ -14,29 +14,29 @@ const interval = 2000
 const names: Record<Rebuild["kind"], string> = { postings: "keyword index", codes: "codes of vectors" }
 
 const describe = ({ collection, kind, missing, total }: Rebuild): string =>
-  `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : "was made by an older version"}`
+  `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : "was built by an older version"}`
 
-/** What there is answers all the same. */
+/** Searches use the old data meanwhile. */
 const putOff = <A, R>(effect: Effect.Effect<A, StoreUnavailable, R>) =>
-  Effect.catchTag(effect, "StoreUnavailable", ({ reason }) => Effect.logWarning(`Nothing was made anew. ${reason}`))
+  Effect.catchTag(effect, "StoreUnavailable", ({ reason }) => Effect.logWarning(`Nothing was rebuilt. ${reason}`))
 
-/** Makes derived data anew where another version made them, or where they are missing. */
+/** Rebuilds derived data that another version built, or that are missing. */
 export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
   effect: Effect.gen(function* () {
     const store = yield* UpkeepStore
 
-    /** Every step that is to be done, as it is done. Broken off, it goes on where it was. */
+    /** Runs all steps, emitting each. If interrupted, the next run resumes. */
     const run = Stream.repeatEffectOption(
       Effect.flatMap(Effect.mapError(store.rebuildStep(), Option.some), (step) =>
         step === undefined ? Effect.fail(Option.none()) : Effect.succeed(step)
       )
     )
 
-    /** Does it all, and says in the log what it does and how far it is. */
+    /** Runs all steps and logs the progress. */
     const logged = Effect.gen(function* () {
       const pending = yield* store.rebuilds()
       if (pending.length === 0) return
-      for (const rebuild of pending) yield* Effect.logInfo(`${describe(rebuild)}: making it anew`)
+      for (const rebuild of pending) yield* Effect.logInfo(`${describe(rebuild)}: rebuilding it`)
       let next = (yield* Clock.currentTimeMillis) + interval
       yield* Stream.runForEach(run, ({ collection, done, kind, total }) =>
         Effect.gen(function* () {
@@ -51,14 +51,17 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
     return {
       run,
 
-      /** For a program that runs long: done beside everything else, as is the taking away of what was dropped. A fault in it is said, and stops nothing. */
+      /**
+       * For a long-running program: rebuilds in the background, and deletes dropped rows. A failure is logged and stops
+       * nothing.
+       */
       inBackground: Effect.asVoid(
         Effect.forkScoped(putOff(Effect.zipRight(Effect.whenEffect(store.resume(), store.sweeping()), logged)))
       ),
 
       /**
-       * For a command that is about to answer: what is missing, or small enough, is made anew at once; else a warning
-       * says that the answer comes from what there is. Without `writable` nothing is made.
+       * For a command about to answer: rebuilds at once what is missing or small enough; else warns that the old data
+       * answer. Without `writable` nothing is rebuilt.
        */
       beforeAnswering: ({ writable }: { readonly writable: boolean }) =>
         Effect.gen(function* () {
@@ -71,7 +74,7 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
             pending,
             (rebuild) =>
               Effect.logWarning(
-                `${describe(rebuild)}: ${rebuild.missing ? "it answers nothing" : "it answers as it is"} until \`clew doctor --fix\`, \`clew serve\` or \`clew mcp\` has made it anew`
+                `${describe(rebuild)}: ${rebuild.missing ? "it finds nothing" : "the old one is used"} until \`clew doctor --fix\`, \`clew serve\` or \`clew mcp\` rebuilds it`
               ),
             { discard: true }
           )

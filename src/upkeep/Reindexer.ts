@@ -8,23 +8,23 @@ import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
 import { embeddedText } from "../text/embedded.ts"
 
-/** How a change of embedder stands. */
+/** The progress of a change of embedder. */
 export interface Progress extends ReindexState {
   readonly from: EmbedderIdentity
   readonly to: EmbedderIdentity
-  /** False to the end where the collection has that embedder already. */
+  /** False throughout if the collection already has that embedder. */
   readonly changed: boolean
-  /** Whether the configuration insists on an embedder; where it does not, a collection keeps its own. */
+  /** Whether the configuration names an embedder; otherwise a collection keeps its own. */
   readonly insists: boolean
 }
 
 const batch = 256
 
 /**
- * Changes a collection over to the embedder that the configuration insists on; where it insists on none, only a change
- * that was broken off goes on, since what happens to answer now is nobody's choice. Its passages get new vectors beside the old ones, which answer
- * until all are there; then it changes over at once. Broken off, it goes on where it was. Of two changes at once one
- * fails with `ReindexTakenOver`: the earlier one where they are to different embedders, else the one that is behind.
+ * Switches a collection to the configured embedder. With `auto` it only resumes an interrupted change, since nobody
+ * chose the embedder that happens to answer now. New vectors are written beside the old ones, which are used until all
+ * are there; then the collection switches at once. An interrupted change resumes. Of two concurrent changes one fails
+ * with `ReindexTakenOver`: the earlier one if they are to different embedders, else the one that is behind.
  */
 export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
   effect: Effect.gen(function* () {
@@ -47,12 +47,12 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       return passages.length
     })
 
-    /** What the recorded embedder is by now, whose name may stand for another model than it did. */
+    /** The recorded embedder's current identity: its name may mean another model by now. */
     const present = (name: CollectionName, recorded: EmbedderIdentity, force: boolean) =>
       embedders.forCollection({ name, embedder: recorded }).pipe(
         Effect.flatMap(({ identity }) => identity),
         Effect.catchTag("EmbedderMismatch", ({ configured }) => Effect.succeed(configured)),
-        // Who does not answer keeps what it has, unless it is to make all anew.
+        // If it does not answer, the collection keeps its embedder, unless forced.
         Effect.catchTag("EmbedderUnavailable", (error) => (force ? error : Effect.succeed(recorded)))
       )
 
@@ -71,7 +71,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       const state = same ? { done: 0, total: 0 } : yield* store.beginReindex(name, to)
       const first: Progress = { ...state, from, to, changed: false, insists }
       if (same) return Stream.succeed(first)
-      // What was chosen now, whatever would be chosen by the time the last passage has its turn.
+      // The embedder chosen now, even if `auto` would choose another one later.
       const embedder = yield* embedders.forCollection({ name, embedder: to })
       return Stream.concat(
         Stream.succeed(first),
@@ -80,7 +80,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
             if (before.changed) return Option.none()
             const done = before.done + (yield* step(name, to, embedder))
             const ended = done === before.done ? yield* store.finishReindex(name, to) : undefined
-            // What was deleted meanwhile was counted as it was embedded.
+            // Passages deleted meanwhile were counted when they were embedded.
             const counts = ended?.changed
               ? { done: ended.passages, total: ended.passages }
               : { done, total: Math.max(before.total, done) }
@@ -92,7 +92,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     })
 
     return {
-      /** Emits as it goes, at its end with `changed`. `force`: also where the collection has that embedder already. */
+      /** Emits progress, at the end with `changed`. `force`: even if the collection already has that embedder. */
       run: (name: CollectionName, { force = false }: { readonly force?: boolean } = {}) =>
         Stream.unwrap(start(name, force))
     }

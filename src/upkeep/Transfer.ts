@@ -14,7 +14,7 @@ import type { ExportedDocument, IndexedPassage } from "../model/Stored.ts"
 import { EmbedderMismatch, Store } from "../Store.ts"
 import { version } from "../version.ts"
 
-/** An export that cannot be read as one; documents of the lines before stay. */
+/** An invalid export; documents of earlier lines stay. */
 export class NotAnExport extends Data.TaggedError("NotAnExport")<{ readonly line: number; readonly reason: string }> {
   override get message() {
     return `Line ${this.line} of the export: ${this.reason}`
@@ -26,9 +26,9 @@ export interface Transferred {
   readonly passages: number
 }
 
-/** Documents read at once; they are whole in memory. */
+/** Documents read per page; all are in memory. */
 const pageSize = 50
-/** Documents stored in one transaction, as far as their lines are not longer than this together. */
+/** Documents stored in one transaction, unless their lines are too long together. */
 const batchSize = 100
 const batchLength = 16 * 1024 * 1024
 
@@ -56,7 +56,7 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   }))
 })
 
-/** The document of a line, or what is wrong with it. */
+/** The document of a line, or its mistake. */
 const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
     let before = 0
@@ -64,17 +64,17 @@ const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedD
     for (const [index, passage] of line.passages.entries()) {
       const { end, end_line, heading, locator, start, start_line, table_header, vector } = passage
       if (start < before || end < start || end > line.content.length) {
-        return yield* Either.left(`passage ${index} does not lie in the content, or not in order: ${start} to ${end}`)
+        return yield* Either.left(`passage ${index} is outside the content, or out of order: ${start} to ${end}`)
       }
       if (vector !== undefined && vector.byteLength !== dimensions * 4) {
         return yield* Either.left(
           `passage ${index} has a vector of ${vector.byteLength / 4} numbers, not ${dimensions}`
         )
       }
-      // A copy, whose bytes begin where numbers may begin.
+      // A copy, so that the bytes are aligned for float32.
       const numbers = vector === undefined ? undefined : new Float32Array(Uint8Array.from(vector).buffer)
       if (numbers?.some((number) => !Number.isFinite(number))) {
-        return yield* Either.left(`passage ${index} has a vector with a value that is no number`)
+        return yield* Either.left(`passage ${index} has a vector with a value that is not a number`)
       }
       before = start
       passages.push({
@@ -110,12 +110,12 @@ const encodeEnd = Schema.encodeSync(Schema.parseJson(ExportEnd))
 const decodeHeader = Schema.decodeUnknownEither(Schema.parseJson(ExportHeader))
 const decodeRest = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(ExportEnd, ExportLine)))
 
-/** Writes all documents with their passages and vectors as lines of JSON, and stores what such lines say. */
+/** Exports all documents with their passages and vectors as JSON Lines, and imports such lines. */
 export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
 
-    /** Documents by doc_id, in pages. A document that changes meanwhile is written as it was or as it is. */
+    /** Documents by doc_id, in pages. A document that changes meanwhile is written in its old or its new version. */
     const documentsOf = (collection: CollectionName) =>
       Stream.paginateChunkEffect(undefined as DocumentId | undefined, (after) =>
         Effect.map(store.exported(collection, { limit: pageSize, after }), (page) => [
@@ -151,7 +151,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         })
       )
 
-    /** Makes a collection of an export where there is none; one that is there must have the same embedder. */
+    /** Creates a collection of an export; an existing one must have the same embedder. */
     const prepare = Effect.fnUntraced(function* (name: CollectionName, embedder: EmbedderIdentity) {
       const { embedder: recorded } = yield* Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
         store.createCollection(name, embedder)
@@ -161,7 +161,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       }
     })
 
-    /** Stores the documents of an export; those that are there already are replaced, others stay. Nothing is embedded. */
+    /** Stores the documents of an export; existing ones are replaced, others stay. Nothing is embedded. */
     const take = Effect.fn("Transfer.take")(function* <E, R>(given: Stream.Stream<string, E, R>) {
       const embedders = new Map<CollectionName, EmbedderIdentity>()
       let batch: Array<ExportedDocument> = []
@@ -183,10 +183,10 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       })
       const header = Effect.fnUntraced(function* (text: string) {
         const read = yield* Either.mapLeft(decodeHeader(text), () =>
-          wrong("this is no export of Clew: its first line says nothing of the kind")
+          wrong("this is not an export by Clew: its first line is not the header of one")
         )
         if (read.version !== exportVersion) {
-          return yield* wrong(`the format's version is ${read.version}, and this program reads ${exportVersion}`)
+          return yield* wrong(`the format has version ${read.version}, but this program reads version ${exportVersion}`)
         }
         for (const { embedding, name } of read.collections) {
           yield* prepare(name, embedding)
@@ -196,7 +196,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       const one = Effect.fnUntraced(function* (text: string) {
         at++
         if (at === 1) return yield* header(text)
-        if (end !== undefined) return yield* wrong("something follows after its end")
+        if (end !== undefined) return yield* wrong("there are lines after its end")
         const read = yield* Either.mapLeft(decodeRest(text), (error) =>
           wrong(ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message ?? "it cannot be read")
         )
@@ -211,9 +211,9 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       })
       yield* Stream.runForEach(given, one)
       yield* flush
-      if (end === undefined) return yield* wrong("it ends here, before its last line: the file was cut off")
+      if (end === undefined) return yield* wrong("it ends here, before its last line: the file is truncated")
       if (end.documents !== total.documents || end.passages !== total.passages) {
-        return yield* wrong(`it should have ${end.documents} documents, but had ${total.documents}`)
+        return yield* wrong(`it should have ${end.documents} documents, but has ${total.documents}`)
       }
       return total
     })

@@ -47,7 +47,7 @@ describe("an embedder that is down", () => {
       yield* Ref.set(down, "gone")
       assert.strictEqual(yield* reason(embedQuery("north")), "gone")
       for (let n = 0; n < 20; n++) {
-        assert.strictEqual(yield* reason(embedQuery("north")), "gone; the next try is in 1 s")
+        assert.strictEqual(yield* reason(embedQuery("north")), "gone; the next retry is in 1 s")
       }
       assert.include(yield* reason(urgent!.identity), "gone")
       assert.include(yield* reason(Effect.asVoid(urgent!.check)), "gone")

@@ -95,7 +95,7 @@ it.scopedLive("a text that is too long, or refused, costs itself and is named; t
       told.toSorted(([a], [b]) => a - b).map(([at, what]) => [at, what.split(":")[0]]),
       [
         [2, "longer than embed takes"],
-        [5, "embed refuses it, so that it is found by its words alone"]
+        [5, "embed refuses it, so only keyword search finds it"]
       ]
     )
     assert.strictEqual((yield* Metric.value(truncated)).count - before, 1)
@@ -141,7 +141,7 @@ it.scopedLive("leaves a server alone for as long as it asks", () =>
     yield* Effect.sleep("50 millis")
     const { length } = asked
     // Who cannot wait is told at once.
-    assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks to be left alone for 1 s")
+    assert.include((yield* Effect.flip(embedQuery("tides"))).reason, "asks for a pause of 1 s")
     assert.strictEqual(asked.length, length)
     assert.isTrue((yield* Fiber.join(work)).every(Option.isSome))
     assert.isAtLeast(Date.now() - began, 990)
@@ -158,6 +158,6 @@ it.scopedLive("asks for a width where the model takes one, and says so where it 
     faults.refusesFields = { dimensions: "Model does not support matryoshka representation" }
     assert.strictEqual((yield* (yield* make(url, { dimensions: 16 })).identity).dimensions, 16)
     const { reason } = yield* Effect.flip((yield* make(url, { dimensions: 8 })).identity)
-    assert.include(reason, "embedding.dimensions is 8, but the model gives 16 and does not narrow them: set 16")
+    assert.include(reason, "embedding.dimensions is 8, but the model gives 16 and cannot reduce them: set 16")
   })
 )

@@ -124,7 +124,7 @@ it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none
       assert.match(yield* reasonOf(llm), /100 tokens.*raise llm\.max_tokens/)
     }
     faults.doneReason = "stop"
-    assert.include(yield* reasonOf(llm), "without a word")
+    assert.include(yield* reasonOf(llm), "without an answer")
   })
 )
 
@@ -147,7 +147,7 @@ it.scopedLive("gives up on silence, at the start and between fragments, but not 
     faults.slowMs = 100
     assert.deepStrictEqual(yield* collect(Ollama.make(optionsFor(url, { timeoutMs: 300 }))), ["a", "b", "c", "d"])
     const hasty = Ollama.make(optionsFor(url, { timeoutMs: 40 }))
-    assert.include(yield* reasonOf(hasty), "said nothing for 40 ms")
+    assert.include(yield* reasonOf(hasty), "sent nothing for 40 ms")
     faults.silent = true
     assert.include(yield* reasonOf(hasty), "llm.timeout_ms")
     yield* eventually("both connections are closed", () => state.inFlight === 0 && state.closed === 2)
@@ -233,6 +233,6 @@ it.scopedLive("drops what a model thinks aloud before it answers", () =>
 it.scopedLive("says what to do where a model only thought", () =>
   Effect.gen(function* () {
     const { url } = yield* startOllama(["<think>The passage ", "says so much"])
-    assert.include(yield* reasonOf(Ollama.make(optionsFor(url))), "without a word")
+    assert.include(yield* reasonOf(Ollama.make(optionsFor(url))), "without an answer")
   })
 )

@@ -70,7 +70,7 @@ it.scopedLive("says so when the answer is no stream", () =>
     ]) {
       faults.page = page
       const reason = yield* reasonOf(llm)
-      assert.include(reason, `${url}/v1/chat/completions sent ${page.type.split(";")[0]} and no stream of events`)
+      assert.include(reason, `${url}/v1/chat/completions sent ${page.type.split(";")[0]} instead of a stream of events`)
       assert.include(reason, "llm.url")
     }
   })
@@ -81,9 +81,9 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
     const { faults, url } = yield* startOpenAi(["one", "two", "three"])
     const llm = yield* make(url)
     const broken = [
-      { fault: { cutAfter: 2 }, says: "broke off" },
-      { fault: { endAfter: 2 }, says: "broke off before the answer's end" },
-      { fault: { dataAt: { fragment: 2, data: "<html>" } }, says: "what is no answer: <html>" },
+      { fault: { cutAfter: 2 }, says: "failed in the middle" },
+      { fault: { endAfter: 2 }, says: "ended the stream before the answer was complete" },
+      { fault: { dataAt: { fragment: 2, data: "<html>" } }, says: "something that is not an answer: <html>" },
       { fault: { dataAt: { fragment: 2, data: '{"error":{"message":"out of memory"}}' } }, says: "out of memory" }
     ]
     for (const { fault, says } of broken) {
@@ -116,7 +116,7 @@ it.scopedLive("says whether the answer was cut at llm.max_tokens, and takes none
     faults.finishReason = "length"
     assert.match(yield* reasonOf(yield* make(url)), /100 tokens.*raise llm\.max_tokens/)
     faults.finishReason = "stop"
-    assert.include(yield* reasonOf(yield* make(url)), "without a word")
+    assert.include(yield* reasonOf(yield* make(url)), "without an answer")
   })
 )
 
@@ -124,7 +124,7 @@ it.scopedLive("gives up on silence, and closes the connection when nobody listen
   Effect.gen(function* () {
     const { asked, faults, state, url } = yield* startOpenAi(["a", "b"])
     faults.silent = true
-    assert.include(yield* reasonOf(yield* make(url, 50)), "said nothing for 50 ms")
+    assert.include(yield* reasonOf(yield* make(url, 50)), "sent nothing for 50 ms")
     yield* eventually("the connection is closed", () => state.closed === 1)
 
     for (const fault of [{ silent: true }, { silent: false, stopAt: 1 }]) {

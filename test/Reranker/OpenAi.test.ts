@@ -44,9 +44,9 @@ it.scopedLive("says what is wrong with an answer", () =>
     })
     const one = { index: 0, relevance_score: 1 }
     for (const [body, message] of [
-      ["<html>", /is no ranking; check rerank\.url/],
-      [JSON.stringify([one]), /is no ranking/],
-      [JSON.stringify({ results: [{ index: 0, relevance_score: null }] }), /is no ranking/],
+      ["<html>", /did not send a ranking; check rerank\.url/],
+      [JSON.stringify([one]), /did not send a ranking/],
+      [JSON.stringify({ results: [{ index: 0, relevance_score: null }] }), /did not send a ranking/],
       [JSON.stringify({ results: [one] }), /did not rank each of the 3 passages once/],
       [JSON.stringify({ results: [one, one, one] }), /did not rank each/],
       [JSON.stringify({ results: [one, { ...one, index: 1 }, { ...one, index: 3 }] }), /did not rank each/]
@@ -77,18 +77,18 @@ it.scopedLive("leaves a server alone that has failed, for longer each time, and 
       const failure = Effect.map(Effect.flip(rerank("tide", texts)), ({ reason }) => reason)
       faults.status = { status: 500, body: "broken" }
       assert.match(yield* failure, /answered 500: broken$/)
-      assert.match(yield* failure, /answered 500: broken; the next try is in 1 s/)
+      assert.match(yield* failure, /answered 500: broken; the next retry is in 1 s/)
       assert.lengthOf(asked, 1)
       now += 1000
       assert.match(yield* failure, /broken$/)
       now += 1000
-      assert.match(yield* failure, /the next try is in 1 s/)
+      assert.match(yield* failure, /the next retry is in 1 s/)
       assert.lengthOf(asked, 2)
       faults.status = { status: 429, body: "busy", retryAfter: "60" }
       now += 1000
       yield* failure
       now += 59_000
-      assert.match(yield* failure, /the next try is in 1 s/)
+      assert.match(yield* failure, /the next retry is in 1 s/)
       assert.lengthOf(asked, 3)
       faults.status = undefined
       now += 1000

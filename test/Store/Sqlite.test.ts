@@ -87,7 +87,10 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
   it.scoped("says what is wrong with a path", () =>
     Effect.gen(function* () {
       const { filename, files } = yield* temporary
-      assert.match(yield* refusal(filename, "existing"), /There is no index at .* yet; make one with `clew index PATH`/)
+      assert.match(
+        yield* refusal(filename, "existing"),
+        /There is no index at .* yet; create one with `clew index PATH`/
+      )
       assert.isFalse(yield* files.exists(filename))
       yield* files.makeDirectory(filename)
       assert.match(yield* refusal(filename), /it is a directory/)
@@ -112,7 +115,7 @@ it.layer(NodeFileSystem.layer)("Sqlite files", (it) => {
         filename,
         "readonly"
       )(Effect.flatMap(whole, (store) => Effect.flip(store.deleteSource(defaultCollection, "s"))))
-      assert.match(error.message, /can only be read/)
+      assert.match(error.message, /is read-only/)
       const found = yield* open(
         filename,
         "readonly"

@@ -192,7 +192,7 @@ it.scopedLive("says how the passages were found, beside the contract's events", 
     const omitted = 8 - names.filter((name) => name === "source").length
     assert.isAbove(omitted, 0)
     assert.strictEqual(headers["x-clew-omitted"], String(omitted))
-    assert.include(comments, "keyword search alone: embedder unavailable: Ollama ist aus — nomic")
+    assert.include(comments, "keyword search only: embedder unavailable: Ollama ist aus — nomic")
     assert.include(comments, `${omitted} more found that do not fit into llm.context_tokens`)
     assert.deepInclude(JSON.parse(events.at(-2)!.data), {
       mode: "keyword",

@@ -155,7 +155,7 @@ const cases: ReadonlyArray<Case> = [
     body: { query: "x", filter: { a: { gte: 1, below: 2 } } },
     expected: invalid,
     fields: ["filter.a"],
-    says: "a condition knows only gte, lte, gt, lt, not, exists; got below"
+    says: "the operators of a condition are gte, lte, gt, lt, not, exists; got below"
   },
   {
     name: "a filter with a value too long",

@@ -326,7 +326,7 @@ describe("search", () => {
     const { omitted, results } = structuredContent
     assert.isAbove(results.length, 2)
     assert.strictEqual(results.length + omitted, 30)
-    assert.include(content[0].text, `${omitted} further passages were left out to keep to max_tokens=1000`)
+    assert.include(content[0].text, `${omitted} further passages were left out to fit max_tokens=1000`)
     assert.include(content[0].text, "get_document")
     assert.include(structuredContent.notice, `${omitted} further passages were left out`)
     assert.match(structuredContent.left_out[0], /^t\/\d+:1/)
@@ -582,7 +582,7 @@ describe("an embedder that is down", () => {
     const { content, structuredContent } = await client.call("search", { query: "tides" })
     assert.strictEqual(structuredContent.mode, "keyword")
     assert.include(structuredContent.degraded, "embedder unavailable")
-    assert.include(content[0].text, "Degraded: answered by keyword search alone: embedder unavailable")
+    assert.include(content[0].text, "Degraded: answered by keyword search only: embedder unavailable")
     assert.lengthOf(structuredContent.results, 1)
     const prompt = await client.call("get_prompt", { query: "tides" })
     assert.include(prompt.content[1].text, "Degraded")

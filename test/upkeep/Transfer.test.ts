@@ -107,17 +107,17 @@ it.effect("says where an export is wrong, and in what", () =>
     const change = (line: string, with_: object) => JSON.stringify({ ...JSON.parse(line), ...with_ })
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
       [[], /Line 0 of the export: it ends here/],
-      [["hello"], /Line 1 .*no export of Clew/],
-      [[change(header, { version: 2 })], /version is 2, and this program reads 1/],
+      [["hello"], /Line 1 .*not an export by Clew/],
+      [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
       [[header, first], /Line 2 .*cut off/],
-      [lines.toSpliced(5, 1), /should have \d+ documents, but had \d+/],
-      [[...lines, first], /something follows after its end/],
+      [lines.toSpliced(5, 1), /should have \d+ documents, but has \d+/],
+      [[...lines, first], /there are lines after its end/],
       [[header, "{", ...rest], /Line 2 /],
       [[header, change(first, { collection: "elsewhere" }), ...rest], /collection elsewhere is not in the first line/],
       [[header, change(first, { doc_id: "" }), ...rest], /Line 2 /],
       [
         [header, change(first, { passages: [{ start: 5, end: 9999, start_line: 1, end_line: 1, heading: [] }] })],
-        /passage 0 does not lie in the content/
+        /passage 0 is outside the content/
       ],
       [
         [

@@ -74,7 +74,7 @@ export const mend = Effect.fnUntraced(function* (
     if (cure._tag === "Vectors") {
       yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
       rebuild("codes", cure.collection)
-      done.push(`${cure.passages.length} vectors were taken out, to be made anew`)
+      done.push(`${cure.passages.length} vectors were deleted, to be embedded again`)
     }
     if (cure._tag === "Graph") {
       yield* sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [cure.collection])
@@ -83,13 +83,13 @@ export const mend = Effect.fnUntraced(function* (
            SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?)`,
         [cure.collection]
       )
-      done.push(`the graph of collection ${cure.collection} was made anew`)
+      done.push(`the graph of collection ${cure.collection} was rebuilt`)
     }
     if (cure._tag === "Rebuild") rebuild(cure.kind, cure.collection)
   }
   for (const [kind, collection] of rebuilt.values()) {
     yield* mark(sql, kind, collection)
-    done.push(`the ${kind} of collection ${collection} were made anew`)
+    done.push(`the ${kind} of collection ${collection} were rebuilt`)
   }
   return done
 })

@@ -37,7 +37,7 @@ export class CollectionExists extends Schema.TaggedError<CollectionExists>()(
   HttpApiSchema.annotations({ status: 409 })
 ) {
   override get message() {
-    return `A collection named ${this.name} exists already`
+    return `A collection named ${this.name} already exists`
   }
 }
 
@@ -82,8 +82,8 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
     return (
       `Collection ${this.collection} was ${describeDifference(this.recorded, this.configured)}. ` +
       (sameButForDigest(this.recorded, this.configured)
-        ? `Run \`clew reindex\` to embed its passages anew`
-        : `Configure the recorded embedder, or run \`clew reindex\` to change over`)
+        ? `Run \`clew reindex\` to embed its passages again`
+        : `Configure the recorded embedder, or run \`clew reindex\` to switch`)
     )
   }
 }
@@ -102,7 +102,7 @@ export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
   override get message() {
     const { collection, other, wanted } = this
     return sameEmbedder(other, wanted)
-      ? `Another reindex of collection ${collection} to ${describeEmbedder(wanted)} went ahead of this one, which stops; let one run at a time`
+      ? `Another reindex of collection ${collection} to ${describeEmbedder(wanted)} is ahead of this one, which stops; run one at a time`
       : `Another reindex, to ${describeEmbedder(other)}, took over collection ${collection}; this one, to ${describeEmbedder(wanted)}, stops`
   }
 }

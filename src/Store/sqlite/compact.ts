@@ -92,7 +92,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     if (journal?.journal_mode === "memory" && before > mostInMemory) {
       return yield* new StoreUnavailable({
         reason:
-          `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be written anew in memory; ` +
+          `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be rewritten in memory; ` +
           `make that much room twice, then run \`clew compact\` again`
       })
     }

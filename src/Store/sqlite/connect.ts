@@ -84,7 +84,7 @@ const tidy = (filename: string, place: Place) =>
 const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
   Effect.gen(function* () {
     yield* Effect.logWarning(
-      `The disk of ${filename} is full: room is made without a journal. Do not kill this program, or the index may be damaged`
+      `The disk of ${filename} is full, so Clew frees space without a journal. Do not kill this program, or the index may be damaged`
     )
     yield* retryBusy(sql`PRAGMA journal_mode = MEMORY`)
     yield* sql`PRAGMA temp_store = MEMORY`

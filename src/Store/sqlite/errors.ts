@@ -53,16 +53,16 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_FULL/, "the disk is full"],
   [/^SQLITE_IOERR/, "the disk failed to read or write it (I/O error); see the system's log"],
   [/^SQLITE_CANTOPEN/, "it cannot be opened"],
-  [/^SQLITE_READONLY/, "it can only be read, which is enough for `clew serve` and `clew mcp` with --read-only"],
-  [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be mended"],
+  [/^SQLITE_READONLY/, "it is read-only, which is enough for `clew serve` and `clew mcp` with --read-only"],
+  [/^SQLITE_CORRUPT/, "it is damaged; run `clew doctor` to see what can be repaired"],
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]
 
-/** A defect that says what SQLite said, which `SqlError` leaves to its cause. */
+/** A defect with SQLite's message, which `SqlError` leaves to its cause. */
 const defect = (error: SqlError): Error =>
   new Error(`SQLite: ${error.cause instanceof Error ? error.cause.message : error.message}`, { cause: error })
 
-const repair = "run `clew doctor` to see what is damaged, and `clew doctor --fix` to mend it"
+const repair = "run `clew doctor` to see what is damaged, and `clew doctor --fix` to repair it"
 
 /** What fails because of the file is `StoreUnavailable`; any other SQL error is a defect. */
 export const typed =

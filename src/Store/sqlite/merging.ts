@@ -16,9 +16,9 @@ export const stepsInBackground = Effect.fnUntraced(function* (
     Effect.zipRight(Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), { while: (more) => more })),
     // None of it is due at once: the next write tries again, also after a fault of ours.
     Effect.catchTag("StoreUnavailable", ({ reason }) =>
-      Effect.logWarning(`Merging, or sweeping, was put off. ${reason}`)
+      Effect.logWarning(`Merging, or sweeping, was postponed. ${reason}`)
     ),
-    Effect.catchAllDefect((defect) => Effect.logError("Merging, or sweeping, was put off", defect)),
+    Effect.catchAllDefect((defect) => Effect.logError("Merging, or sweeping, was postponed", defect)),
     Effect.forever,
     Effect.forkScoped
   )

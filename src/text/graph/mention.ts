@@ -5,9 +5,9 @@ export interface Span {
 }
 
 /**
- * What a passage has to do with an entity. `defines`: the entity is the document's title or another name of it. `heads`:
- * the passage stands under a heading of that name. `links`: it links to the document. `imports`: its code imports the
- * file. `mentions`: it names it.
+ * A passage's relation to an entity. `defines`: the entity is the document's title or another name of it. `heads`: the
+ * passage stands under a heading of that name. `links`: it links to the document. `imports`: its code imports the file.
+ * `mentions`: it names it.
  */
 export const relations = ["defines", "heads", "links", "imports", "mentions"] as const
 export type Relation = (typeof relations)[number]

@@ -220,7 +220,7 @@ it.scoped("writes no more once a newer program has changed the schema", () =>
     const { store } = yield* open(Sqlite.layer, filename)
     const newer = new Database(filename)
     newer.pragma("user_version = 99")
-    assert.match((yield* Effect.flip(put(store, "second"))).message, /newer Clew .*schema 99.*start it anew/)
+    assert.match((yield* Effect.flip(put(store, "second"))).message, /newer Clew .*schema 99.*restart/)
     assert.deepStrictEqual(newer.prepare("SELECT count(*) AS n FROM documents").get(), { n: 1 })
     newer.close()
   })

@@ -60,7 +60,7 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       const { outcome } = yield* perform({ id: 1, method: "dropCollection", args: [defaultCollection] })
       const error = yield* Effect.flip(Thread.fromOutcome(outcome))
       assert.strictEqual(error._tag, "StoreUnavailable")
-      assert.match(error.message, /can only be read/)
+      assert.match(error.message, /is read-only/)
     })
   )
 

@@ -113,7 +113,7 @@ describe("benchmark of one's own index", () => {
     for (const args of [[], ["--collection", "papers"]]) {
       const empty = await box.run(["--db", "empty.db", "benchmark", ...args])
       assert.strictEqual(empty.code, 1)
-      assert.match(empty.stderr, /holds no passage to measure with; index something with `clew index PATH`/)
+      assert.match(empty.stderr, /has no passage to measure with; index something with `clew index PATH`/)
     }
     const unknown = await box.run(["--db", "empty.db", "benchmark", "--collection", "other"])
     assert.include(unknown.stderr, "No collection named other")

@@ -37,7 +37,7 @@ describe("doctor", () => {
     assert.match(found.stdout, /^fail vectors: .* 1 passages have no vector/m)
     const fixed = await run("doctor", "--fix")
     assert.strictEqual(fixed.code, 0, fixed.stdout)
-    assert.match(fixed.stdout, /Mended: 1 vectors were made anew/)
+    assert.match(fixed.stdout, /Fixed: 1 vectors were embedded again/)
     assert.strictEqual((await run("query", "--alpha", "0", "lava")).code, 0)
 
     damage("UPDATE passages SET text = replace(text, 'Lava', 'Java')")
@@ -132,7 +132,7 @@ describe("doctor", () => {
     const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_URL: "http://127.0.0.1:9" }
     const unembedded = await box.run(["doctor", "--db", "index.db"], { env })
     assert.strictEqual(unembedded.code, 1)
-    assert.match(unembedded.stdout, /^fail embedder: .*new collections get: .*127\.0\.0\.1:9/m)
+    assert.match(unembedded.stdout, /^fail embedder: the embedder for new collections: .*127\.0\.0\.1:9/m)
 
     // A file that was changed less than two seconds before it was read is not known by its times; these are older by now.
     while (Date.now() - statSync(box.path("docs/notes.jsonl")).ctimeMs < 2500) await setImmediate()

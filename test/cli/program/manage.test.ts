@@ -116,7 +116,7 @@ describe("collections", () => {
 
     const again = await box.run(["collections", "create", "papers"])
     assert.strictEqual(again.code, 1)
-    assert.include(again.stderr, "exists already")
+    assert.include(again.stderr, "already exists")
 
     assert.strictEqual((await box.json(DropReport, ["collections", "drop", "papers", "--yes"])).deleted_documents, 1)
     const gone = await box.run(["collections", "drop", "papers", "--yes"])

@@ -78,9 +78,9 @@ describe("an index where nobody can write", () => {
       ${readOnlyMount}
       $clew serve --port 0 --db $box/data/index.db || echo "serve ends with $?"
       echo '${mcpInput}' | $clew mcp --db $box/data/index.db`)
-    assert.match(stderr, /can only be read, .*--read-only/)
+    assert.match(stderr, /is read-only, .*--read-only/)
     assert.match(stdout, /serve ends with 1/)
-    assert.match(stdout, /"code":-32603,"message":"[^"]*can only be read, [^"]*--read-only/)
+    assert.match(stdout, /"code":-32603,"message":"[^"]*is read-only, [^"]*--read-only/)
   })
 
   it.skipIf(!canMount)("says what to do where it was not closed", async () => {

@@ -40,7 +40,7 @@ it("exports and imports with the same answers and scores", async () => {
   box.write({ "cut.jsonl": text.split("\n").slice(0, -2).join("\n") })
   const cut = await box.run(["import", "cut.jsonl", "--db", "third.db"])
   assert.strictEqual(cut.code, 1)
-  assert.match(cut.stderr, /the file was cut off/)
+  assert.match(cut.stderr, /the file is truncated/)
   const missing = await box.run(["import", "missing.jsonl", "--db", "fourth.db"])
   assert.match(missing.stderr, /cannot read .*missing\.jsonl/)
   assert.isFalse(fs.existsSync(box.path("fourth.db")))
@@ -52,7 +52,7 @@ it("exports over no file that is no export, such as the index or a note", async 
   for (const file of ["note.md", database, "."]) {
     const { code, stderr } = await box.run(["export", file])
     assert.strictEqual(code, 1, file)
-    assert.match(stderr, /is there already and is no export/)
+    assert.match(stderr, /already exists and is not an export/)
   }
   assert.strictEqual(fs.readFileSync(box.path("note.md"), "utf8"), "A note.\n")
   assert.isNotEmpty((await answers())[0])

@@ -121,7 +121,7 @@ describe("query", () => {
 
   it("says so when the query has no word that the model knows", async () => {
     const { stderr } = await box.run(["query", "\u{1F9F6}", "--filter", "lang=de"])
-    assert.include(stderr, "answered by keyword search alone")
+    assert.include(stderr, "answered by keyword search only")
   })
 
   it("fails where there is no such collection, or no index", async () => {

@@ -24,7 +24,7 @@ describe("an index that an older version made", () => {
       assert.match(first.stdout, /french\.txt/)
       assert.match(
         first.stderr,
-        /keyword index of collection default .* (is missing|was made by an older version): making it anew/
+        /keyword index of collection default .* (is missing|was built by an older version): rebuilding it/
       )
 
       for (const [source, { finds }] of Object.entries(beyondAscii).slice(0, 3)) {

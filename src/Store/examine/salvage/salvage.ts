@@ -62,9 +62,9 @@ const sentences = (kept: string, found: Salvaged): ReadonlyArray<string> => {
         : []
       : [
           `${missing} documents are lost${names === "" ? "" : `: ${names}`}${names !== "" && unnamed > 0 ? ` and ${unnamed} more` : ""}; ` +
-            "the next `clew index` brings back those that came from files, the others are to be indexed again"
+            "the next `clew index` restores documents that came from files; index the others again yourself"
         ]),
-    ...(wasReindexing ? ["a change of embedder begins anew with the next `clew reindex`"] : [])
+    ...(wasReindexing ? ["the next `clew reindex` starts the change of embedder over"] : [])
   ]
 }
 

@@ -25,14 +25,14 @@ export const none: Guard = { reading: Effect.void, writing: Effect.void, written
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
 
 const replaced = (filename: string): string =>
-  `The index ${filename} was removed or replaced while it was open, and what was to be written was not kept; try again`
+  `The index ${filename} was removed or replaced while it was open, and the write was not stored; try again`
 
 const overwritten = (filename: string): string =>
   `The index ${filename} was overwritten in place while it was open. Stop whatever has it open, ` +
   `delete ${filename}-wal and ${filename}-shm, and restore a backup with \`clew restore\``
 
 const newer = (filename: string, version: number): string =>
-  `A newer Clew has brought ${filename} to schema ${version}, and this one knows ${schemaVersion}: start it anew with the newer program`
+  `A newer Clew has migrated ${filename} to schema ${version}, but this one supports ${schemaVersion}: restart with the newer version`
 
 /** The guard of a connection's transactions; its state is the connection's own. */
 export const make = (sql: SqlClient.SqlClient, filename: string, file: RawFile): Guard => {

@@ -29,24 +29,24 @@ export const tooNew = (filename: string, version: number) =>
       `update Clew, or name another file with --db`
   )
 
-const noIndex = (filename: string) => fail(`There is no index at ${filename} yet; make one with \`clew index PATH\``)
+const noIndex = (filename: string) => fail(`There is no index at ${filename} yet; create one with \`clew index PATH\``)
 
-/** Why a WAL beside a file is not to be touched, and what to do. */
+/** The error for a WAL that does not belong to its file. */
 export const strangeWal = (filename: string): string =>
   `${filename}-wal does not belong to ${filename}, which was replaced or copied over without it; nothing was written. ` +
-  `To go on with the file as it is, stop whatever has it open and delete ${filename}-wal and ${filename}-shm; ` +
-  `\`clew restore\` puts a backup in place without this`
+  `To use the file as it is, stop every process that has it open and delete ${filename}-wal and ${filename}-shm; ` +
+  `\`clew restore\` avoids this`
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
-  EROFS: "the file system can only be read",
+  EROFS: "the file system is read-only",
   EISDIR: "it is a directory",
   ENOTDIR: "part of its path is a file",
   EEXIST: "part of its path is a file",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "its links form a circle",
   ENAMETOOLONG: "its path is too long",
   EMFILE: "this process has too many files open (see ulimit -n)",
   ENFILE: "the system has too many files open",
@@ -123,7 +123,7 @@ export const inspect = (
       if (wal !== undefined && wal.size > 0n) {
         return yield* fail(
           `${filename} is empty but ${filename}-wal is not: its content was lost, and nothing was written; ` +
-            `restore a backup with \`clew restore\`, or delete both and index anew`
+            `restore a backup with \`clew restore\`, or delete both and index again`
         )
       }
       if (mode === "readonly") return yield* fail(`${filename} is empty; make an index with \`clew index PATH\``)
