@@ -16,6 +16,13 @@ await buildKernels()
 const outdir = mkdtempSync(`${root}node_modules/.dist-`)
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
 
+/** What the library has in it of other packages, too: the stems of a few languages, of a package with all. */
+const within = {
+  name: "within",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^@orama\/stemmers\// }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)) }))
+}
+
 const addons = ["better-sqlite3", "sqlite-vec"]
 
 const common = {
@@ -68,7 +75,7 @@ const [{ metafile }] = await Promise.all([
     }
   }),
   // The library shares effect with the program that imports it: tags and fibers of two copies do not meet.
-  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external" })
+  build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] })
 ])
 const script = `${outdir}/program.cjs`
 writeFileSync(script, ascii(readFileSync(script, "utf8")))

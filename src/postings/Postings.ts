@@ -14,15 +14,19 @@
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
 import type { Scored } from "../model/Scored.ts"
+import type { Language } from "../text/terms/languages.ts"
 import { isLoneCharacter } from "../text/terms/scan.ts"
-import { salient, splitQuery } from "../text/terms.ts"
+import { queryLanguage } from "../text/terms/detect.ts"
+import { weighted } from "../text/terms.ts"
 import { termsVersion } from "../text/terms/version.ts"
 import { Arena } from "./Arena.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
+import { languagesOf, listOf, passagesIn } from "./languages.ts"
 import { loadSegments } from "./load.ts"
 import { mergeStep } from "./mergeStep.ts"
 import { best } from "./search.ts"
 import type { Wanted } from "./score.ts"
+import { learned } from "./stemmers.ts"
 import { postingsFormat, type SegmentStore, State } from "./SegmentStore.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
@@ -37,6 +41,8 @@ export const addSegment = Effect.fnUntraced(function* <E>(
   rows: ReadonlyArray<KeywordRow>,
   state: State
 ) {
+  const languages = languagesOf(rows)
+  yield* learned(languages.keys())
   const { blocks, ...head } = buildSegment(rows)
   const id = yield* store.add({
     collection_id: collection,
@@ -47,7 +53,8 @@ export const addSegment = Effect.fnUntraced(function* <E>(
     last_id: rows.at(-1)!.id,
     blocks: blocks.length,
     format: postingsFormat,
-    terms_version: termsVersion
+    terms_version: termsVersion,
+    languages: listOf(languages)
   })
   yield* store.putHead(id, head)
   yield* store.addBlocks(id, 0, blocks)
@@ -96,9 +103,25 @@ export const remove = Effect.fnUntraced(function* <E>(
   )
 })
 
-/** What is looked up for a query, and for words of it that match nothing. */
-export const wantedTerms = (query: string, near: ReadonlyArray<NearTerm> = []): ReadonlyArray<Wanted> => {
-  const wanted = [...salient(splitQuery(query).content)].map(([term, count]) => ({
+/** The language to look a query up in, of those that collections are in; ready to make terms in. */
+export const queryLanguageIn = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
+  collections: ReadonlyArray<number>,
+  query: string
+) {
+  const lists = (yield* Effect.forEach(collections, store.languages)).flat()
+  const language = queryLanguage(query, passagesIn(lists))
+  yield* learned([language])
+  return language
+})
+
+/** What is looked up for a query in a language, and for words of it that match nothing. */
+export const wantedTerms = (
+  query: string,
+  language: Language,
+  near: ReadonlyArray<NearTerm> = []
+): ReadonlyArray<Wanted> => {
+  const wanted = [...weighted(query, language)].map(([term, count]) => ({
     term,
     count,
     isPrefix: isLoneCharacter(term)
@@ -138,7 +161,7 @@ export const search = Effect.fnUntraced(function* <E>(
     readonly near?: ReadonlyArray<NearTerm> | undefined
   }
 ) {
-  const wanted = wantedTerms(query, options.near)
+  const wanted = wantedTerms(query, yield* queryLanguageIn(store, collections, query), options.near)
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
   return yield* best(store, collections, wanted, options)
 })

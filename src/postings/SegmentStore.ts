@@ -44,12 +44,14 @@ export interface Segment {
   readonly format: number
   /** `termsVersion` of the program that made its terms. */
   readonly terms_version: number
+  /** How many passages of each language it was made of: `de:812 en:20`. */
+  readonly languages: string
 }
 
 /** A segment as it begins; the store gives it its id. */
 export interface NewSegment extends Pick<
   Segment,
-  "collection_id" | "passages" | "terms" | "first_id" | "last_id" | "blocks" | "format" | "terms_version"
+  "collection_id" | "passages" | "terms" | "first_id" | "last_id" | "blocks" | "format" | "terms_version" | "languages"
 > {
   readonly stamp?: number
   readonly inputs?: ReadonlyArray<number>
@@ -69,6 +71,8 @@ export interface BlockRef {
 export interface SegmentStore<E> {
   /** A collection's segments that are searched, by their passages. */
   readonly live: (collection: number) => Effect.Effect<ReadonlyArray<Segment>, E>
+  /** The lists of languages that a collection's segments have which are searched. */
+  readonly languages: (collection: number) => Effect.Effect<ReadonlyArray<string>, E>
   /** The segments that know a collection's passages: the live ones, and those of a rebuild. */
   readonly holding: (collection: number) => Effect.Effect<ReadonlyArray<Segment>, E>
   /** Of all collections, by collection and passages. */

@@ -1,3 +1,4 @@
+import type { Language } from "../text/terms/languages.ts"
 import { scan } from "../text/terms/scan.ts"
 import { terms } from "../text/terms.ts"
 import { type Block, BlockWriter } from "./block.ts"
@@ -12,6 +13,8 @@ export interface KeywordRow {
   readonly title: string
   readonly heading: string
   readonly text: string
+  /** Its document's; English unless given. It is loaded. */
+  readonly language?: Language | undefined
 }
 
 /** Title, heading, text. */
@@ -121,19 +124,22 @@ export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly
   }
   // A document's passages share their title and mostly their heading.
   let title = ""
+  let titleLanguage: Language | undefined
   let titleTerms: ReadonlyArray<string> = []
   for (const row of rows) {
-    if (row.title !== title) {
+    const { language } = row
+    if (row.title !== title || language !== titleLanguage) {
       title = row.title
-      titleTerms = terms(title)
+      titleLanguage = language
+      titleTerms = terms(title, language)
     }
     length = 0
     field = 0
     for (const term of titleTerms) count(term)
     field = 1
-    if (row.heading !== "") scan(row.heading, count)
+    if (row.heading !== "") scan(row.heading, count, language)
     field = 2
-    scan(row.text, count)
+    scan(row.text, count, language)
     lengths[ordinal++] = length
   }
 

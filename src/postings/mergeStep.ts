@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import { parsed } from "../model/Damaged.ts"
 import { BlockReader, BlockWriter } from "./block.ts"
 import { blockOf, type Head } from "./head.ts"
+import { listOf, passagesIn } from "./languages.ts"
 import { Input, Merger, type Places } from "./merge.ts"
 import { type Runs, RunsBuilder } from "./runs.ts"
 import { type Segment, type SegmentStore, State } from "./SegmentStore.ts"
@@ -101,7 +102,8 @@ const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: Re
     blocks: 0,
     inputs: inputs.map((input) => input.id),
     format: Math.min(...inputs.map((input) => input.format)),
-    terms_version: Math.min(...inputs.map((input) => input.terms_version))
+    terms_version: Math.min(...inputs.map((input) => input.terms_version)),
+    languages: listOf(passagesIn(inputs.map((input) => input.languages)))
   })
   yield* store.putHead(id, head)
   runningOn(store).set(stamp, { merger: new Merger(sources), head, firsts: [] })

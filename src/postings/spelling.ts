@@ -2,10 +2,13 @@ import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
 import { distance } from "../text/distance.ts"
 import { allowance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
+import { splits, likeliest } from "../text/compounds.ts"
+import { weighted } from "../text/terms.ts"
 import { Arena } from "./Arena.ts"
 import { BlockReader } from "./block.ts"
 import { blockOf } from "./head.ts"
 import { loadPostings, loadSegments } from "./load.ts"
+import { queryLanguageIn } from "./Postings.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 
 /** Unknown words of a query that are looked up by what is near them. */
@@ -37,6 +40,8 @@ const shared = (a: Uint8Array, b: Uint8Array): number => {
 
 /** The blocks with terms of the word's first letter, those that share most letters with it first. */
 const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
+  // Passages without a term have no blocks.
+  if (firsts.length === 0) return []
   const bytes = Buffer.from(term)
   const letter = Buffer.from([...term][0]!)
   const home = Math.max(0, blockOf(firsts, bytes))
@@ -58,7 +63,13 @@ const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
   return blocks
 }
 
-/** For each word of a query that matches nothing, the terms of the collections that are spelled most like it. */
+/** What each part of a compound counts that no passage has as a whole. */
+const partWeight = 0.6
+
+/**
+ * For each word of a query that matches nothing, the terms of its parts, where it is a compound of words that the
+ * collections have, else those of them that are spelled most like it.
+ */
 export const nearTerms = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
@@ -68,19 +79,42 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   if (words.length === 0) return []
   const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
   if (segments.length === 0) return []
-  const needles = words.map(({ term }) => ({ term, isPrefix: false }))
-  const loaded = yield* Arena.using(
-    Effect.fnUntraced(function* (arena) {
-      const all = yield* loadSegments(store, arena, segments)
-      yield* loadPostings(store, arena, segments, all, needles)
-      return all
-    })
-  )
-  const unknown = words
-    .filter(({ term }) => loaded.every(({ postings }) => postings.get(term)!.count === 0))
-    .slice(0, mostWords)
+  const language = yield* queryLanguageIn(store, collections, query)
+  const termsOf = (word: string) => [...weighted(word, language).keys()]
+  /** The segments, and how many passages have any of a word's terms. */
+  const counting = (all: ReadonlyArray<string>) =>
+    Arena.using(
+      Effect.fnUntraced(function* (arena) {
+        const loaded = yield* loadSegments(store, arena, segments)
+        const needles = [...new Set(all.flatMap(termsOf))].map((term) => ({ term, isPrefix: false }))
+        yield* loadPostings(store, arena, segments, loaded, needles)
+        const passagesWith = (word: string) =>
+          termsOf(word).reduce(
+            (most, term) =>
+              Math.max(
+                most,
+                loaded.reduce((sum, { postings }) => sum + postings.get(term)!.count, 0)
+              ),
+            0
+          )
+        return { loaded, counts: new Map(all.map((word) => [word, passagesWith(word)])) }
+      })
+    )
+  const { counts, loaded } = yield* counting(words.map(({ word }) => word))
+  const unknown = words.filter(({ word }) => counts.get(word) === 0).slice(0, mostWords)
   const found: Array<NearTerm> = []
   for (const word of unknown) {
+    const ways = splits(word.word, language)
+    const parts = (yield* counting(ways.flat())).counts
+    const compound = likeliest(ways, (part) => parts.get(part)!)
+    if (compound !== undefined) {
+      for (const part of compound) {
+        for (const [term, weight] of weighted(part, language)) {
+          found.push({ word: word.word, term, shown: part, weight: partWeight * weight })
+        }
+      }
+      continue
+    }
     const refs = loaded
       .flatMap(({ firsts }, at) =>
         nearby(firsts, word.term).map((near) => ({ ...near, segment: segments[at]!.id, at }))

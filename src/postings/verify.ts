@@ -3,8 +3,10 @@ import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
 import { ByteReader } from "./bytes.ts"
 import type { Head } from "./head.ts"
+import { languagesOf } from "./languages.ts"
 import { forEachPosting } from "./posting.ts"
 import type { Segment, SegmentStore } from "./SegmentStore.ts"
+import { learned } from "./stemmers.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 
 /** Disagreements that are told at most. */
@@ -136,6 +138,7 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
     const rows = yield* stored.after(after, page)
     if (rows.length === 0) break
     after = rows.at(-1)!.id
+    yield* learned(languagesOf(rows).keys())
     const derived = derive(rows)
     for (const [index, { id }] of rows.entries()) {
       while ((held === undefined || held.segment.last_id < id) && next < segments.length) {

@@ -7,6 +7,7 @@ import type { Vector } from "../model/Passage.ts"
 import type { Scored } from "../model/Scored.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
+import type { Language } from "../text/terms/languages.ts"
 
 /** A collection that is searched: what the filter and the query's demands leave of it, and the query's vector by its embedder. */
 export interface Searched extends CollectionSummary {
@@ -26,6 +27,8 @@ export interface Place {
 /** What a hit shows of its passage and document, and the collection these are in. */
 export interface Shown {
   readonly collection: number
+  /** Its document's, terms in which can be made. */
+  readonly language: Language
   readonly hit: Pick<Hit, "passage" | "document">
 }
 

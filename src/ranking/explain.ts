@@ -5,6 +5,7 @@ import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Fused } from "../text/fusion.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
+import type { Language } from "../text/terms/languages.ts"
 import { terms } from "../text/terms.ts"
 import type { Beside } from "./context.ts"
 import type { Ages } from "./recency.ts"
@@ -45,10 +46,13 @@ export const explain = Effect.fnUntraced(function* <E>(
     ages,
     beside,
     gains,
+    languages,
     near,
     scoreIn
   }: {
     readonly ages: Ages | undefined
+    /** Of the hits' documents. */
+    readonly languages: ReadonlyArray<Language>
     readonly scoreIn: ScoreIn
     readonly gains: ReadonlyMap<number, number>
     readonly beside: Beside | undefined
@@ -66,10 +70,11 @@ export const explain = Effect.fnUntraced(function* <E>(
   const isNear = new Set(near.map(({ term }) => term))
   return best.map(({ key, keyword: byWords, parts, vector }, at): Explanation => {
     const { document, passage } = hits[at]!
+    const language = languages[at]!
     const fields = {
-      title: terms(searchedTitle(document.title, document.source)),
-      heading: terms(searchedHeading(passage)),
-      text: terms(passage.text)
+      title: terms(searchedTitle(document.title, document.source), language),
+      heading: terms(searchedHeading(passage), language),
+      text: terms(passage.text, language)
     }
     const score = scoreIn("keyword", key)
     const gain = gains.get(key) ?? 0

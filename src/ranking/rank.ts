@@ -110,7 +110,15 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   })
   if (request.explain !== true) return { hits, near } satisfies Found as Found
 
-  const explained = yield* explain(snapshot, asked, request, best, hits, { scoreIn, gains, ages, beside, near })
+  const languages = best.map(({ key }) => shown.get(key)!.language)
+  const explained = yield* explain(snapshot, asked, request, best, hits, {
+    scoreIn,
+    gains,
+    ages,
+    beside,
+    near,
+    languages
+  })
   const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
   return {
     hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),

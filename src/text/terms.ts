@@ -1,10 +1,11 @@
 import { functionWords } from "./terms/functionWords.ts"
+import { type Language, stemIn } from "./terms/languages.ts"
 import { scan } from "./terms/scan.ts"
 
 /** The index terms of a document's text, in order, as often as they occur. */
-export const terms = (text: string): Array<string> => {
+export const terms = (text: string, language?: Language): Array<string> => {
   const found: Array<string> = []
-  scan(text, (term) => found.push(term))
+  scan(text, (term) => found.push(term), language)
   return found
 }
 
@@ -54,4 +55,32 @@ export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, numbe
     room -= kept.get(term)!
   }
   return kept
+}
+
+/** What a word's stem in its own language counts, of what the word counts; the rest is what its term in English counts. */
+const ownShare = 0.6
+
+/** The terms to rank by in a language, and how much each counts: those of English, and the stems of their words. */
+export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
+  const counts = salient(splitQuery(query).content)
+  if (language === "en") return counts
+  const stems = stemsOf(query, language)
+  const weights = new Map<string, number>()
+  const add = (term: string, weight: number) => weights.set(term, (weights.get(term) ?? 0) + weight)
+  for (const [term, count] of counts) {
+    const own = stems.get(term) ?? term
+    add(term, count * (own === term ? 1 : 1 - ownShare))
+    if (own !== term) add(own, count * ownShare)
+  }
+  return weights
+}
+
+/** The stems of a query's words in a language, by their terms in English. */
+export const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
+  const stems = new Map<string, string>()
+  scan(query, (term, start, end) => {
+    const own = stemIn(language, query.slice(start, end))
+    if (own !== undefined && !stems.has(term)) stems.set(term, own)
+  })
+  return stems
 }

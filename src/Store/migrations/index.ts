@@ -15,6 +15,7 @@ import tableHeaders from "./0013_table_headers.ts"
 import contents from "./0014_contents.ts"
 import linkages from "./0015_linkages.ts"
 import graphAnswers from "./0016_graph_answers.ts"
+import languages from "./0017_languages.ts"
 
 const migrations = {
   "0001_index": index,
@@ -32,7 +33,8 @@ const migrations = {
   "0013_table_headers": tableHeaders,
   "0014_contents": contents,
   "0015_linkages": linkages,
-  "0016_graph_answers": graphAnswers
+  "0016_graph_answers": graphAnswers,
+  "0017_languages": languages
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */

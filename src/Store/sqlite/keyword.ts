@@ -51,6 +51,17 @@ export const holding = (
 export const nearTerms = (sql: SqlClient.SqlClient, collections: ReadonlyArray<number>, query: string) =>
   spelling.nearTerms(segmentsOn(sql), collections, query)
 
+/** What is looked up for a query in collections, whose languages are ready from then on. */
+export const wantedTerms = (
+  sql: SqlClient.SqlClient,
+  collections: ReadonlyArray<number>,
+  query: string,
+  near: Parameters<typeof postings.wantedTerms>[2]
+) =>
+  Effect.map(postings.queryLanguageIn(segmentsOn(sql), collections, query), (language) =>
+    postings.wantedTerms(query, language, near)
+  )
+
 /** Adds passages, in order of their ids, which are greater than all before. */
 export const insert = (sql: SqlClient.SqlClient, collection: number, rows: ReadonlyArray<KeywordRow>) =>
   postings.insert(segmentsOn(sql), collection, rows)

@@ -7,6 +7,7 @@ import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import { documentLanguage } from "../../text/terms/detect.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
 import { documentCrc, type PassagePart } from "./documentCrc.ts"
@@ -46,6 +47,7 @@ const documentColumns = [
   "first_passage",
   "seen_run",
   "indexed_at",
+  "language",
   "crc"
 ]
 
@@ -109,6 +111,10 @@ function* partsOf(passages: PreparedDocument["passages"], leads: ReadonlyArray<s
   }
 }
 
+function* textsOf(passages: PreparedDocument["passages"]): Generator<string> {
+  for (const { text } of passages) yield text
+}
+
 /** Replaces or adds documents, in one transaction of the caller's, a segment's passages at a time. */
 export const put = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -149,6 +155,7 @@ export const put = Effect.fnUntraced(function* (
     const { leads, tail } = cut(document.content, document.passages)
     const title = searchedTitle(document.title, document.source)
     const metadata = JSON.stringify(document.metadata)
+    const language = documentLanguage(textsOf(document.passages))
     rows.documents.push([
       documentId,
       collection.id,
@@ -164,6 +171,7 @@ export const put = Effect.fnUntraced(function* (
       document.passages.length === 0 ? null : passageId,
       greatest(seenBy, stored) ?? null,
       indexedAt,
+      language,
       documentCrc(
         {
           doc_id: docId,
@@ -193,7 +201,7 @@ export const put = Effect.fnUntraced(function* (
         part.locator,
         part.table_header
       ])
-      rows.keyword.push({ id: passageId, title, heading: searchedHeading(passage), text: part.text })
+      rows.keyword.push({ id: passageId, title, heading: searchedHeading(passage), text: part.text, language })
       const { heading, text, vector } = passage
       const { ordinal } = part
       rows.graph.push({ id: passageId, ordinal, text, heading, title: document.title, source: document.source })

@@ -1,5 +1,6 @@
 import type { KeywordRow } from "../../postings/build.ts"
 import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import { languageOf } from "./languages.ts"
 import { headingOf } from "./passage.ts"
 
 /** What of a passage, and of its document, words are searched in, as the tables hold it. */
@@ -10,15 +11,25 @@ export interface SearchedRow {
   readonly heading: string
   readonly table_header: string | null
   readonly text: string
+  readonly language: string | null
 }
 
 /** Its columns, of `passages AS p` and `documents AS d`. */
-export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text"
+export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text, d.language"
 
 /** The passage as its terms are made from it. */
-export const toKeywordRow = ({ heading, id, source, table_header, text, title }: SearchedRow): KeywordRow => ({
+export const toKeywordRow = ({
+  heading,
+  id,
+  language,
+  source,
+  table_header,
+  text,
+  title
+}: SearchedRow): KeywordRow => ({
   id,
   title: searchedTitle(title, source),
   heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
-  text
+  text,
+  language: languageOf(language)
 })

@@ -8,7 +8,7 @@ import { unique } from "../../postings/unique.ts"
 import { checked, crcOf } from "../crc.ts"
 import { inList, insertRows, list } from "./rows.ts"
 
-const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version`
+const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
 
 /** Rows of a segment in the tables of postings and tombstones: `segment · span + number`. */
 const span = 2 ** 20
@@ -55,6 +55,15 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
       [collection]
     ),
 
+  languages: (collection) =>
+    Effect.map(
+      sql.unsafe<{ readonly languages: string }>(
+        `SELECT languages FROM keyword_segments WHERE collection_id = ? AND state = ${State.live}`,
+        [collection]
+      ),
+      (rows) => rows.map(({ languages }) => languages)
+    ),
+
   holding: (collection) =>
     sql.unsafe<Segment>(
       `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state IN (${State.live}, ${State.waiting})
@@ -77,8 +86,8 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
     Effect.map(
       sql.unsafe<{ readonly id: number }>(
         `INSERT INTO keyword_segments
-           (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+           (collection_id, state, stamp, passages, terms, version, first_id, last_id, blocks, inputs, format, terms_version, languages)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
         [
           segment.collection_id,
           segment.state ?? (segment.inputs === undefined ? State.live : State.building),
@@ -91,7 +100,8 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
           segment.blocks,
           segment.inputs === undefined ? null : list(segment.inputs),
           segment.format,
-          segment.terms_version
+          segment.terms_version,
+          segment.languages
         ]
       ),
       ([row]) => row!.id

@@ -5,7 +5,7 @@ import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Hit } from "../../model/SearchResult.ts"
 import type { RankRequest } from "../../model/Stored.ts"
-import { wantedTerms } from "../../postings/Postings.ts"
+import { learned } from "../../postings/stemmers.ts"
 import { rank as rankIn } from "../../ranking/rank.ts"
 import type { Place, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import type { CollectionNotFound } from "../../Store.ts"
@@ -13,6 +13,7 @@ import { searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
 import { expand } from "./graph/expand.ts"
 import * as keyword from "./keyword.ts"
+import { languageOf } from "./languages.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import { thinned } from "./ties.ts"
@@ -27,10 +28,12 @@ interface HitRow extends PassageRow {
   readonly title: string | null
   readonly metadata: string
   readonly line: number | null
+  readonly language: string | null
 }
 
 const toShown = (row: HitRow): Shown => ({
   collection: row.collection_id,
+  language: languageOf(row.language),
   hit: {
     passage: toPassage(row, row.line),
     document: {
@@ -63,20 +66,13 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       query
     ),
 
-  terms: (asked, query, { most, near, passages }) => {
-    const wanted = wantedTerms(query, near)
+  terms: Effect.fnUntraced(function* (asked, query, { most, near, passages }) {
+    const collections = asked.map(({ id }) => id)
+    const wanted = yield* keyword.wantedTerms(sql, collections, query, near)
     const shown = wanted.slice(0, most)
-    return Effect.map(
-      keyword.termScores(
-        sql,
-        asked.map(({ id }) => id),
-        shown,
-        passages,
-        union(asked)
-      ),
-      (scores) => ({ total: wanted.length, terms: shown.map((want, at) => ({ ...want, scores: scores[at]! })) })
-    )
-  },
+    const scores = yield* keyword.termScores(sql, collections, shown, passages, union(asked))
+    return { total: wanted.length, terms: shown.map((want, at) => ({ ...want, scores: scores[at]! })) }
+  }),
 
   nearest: ({ id, mask, passages }, vector, depth) =>
     vectors.search(sql, searching, id, vector, { depth, mask, passages }),
@@ -143,14 +139,17 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
     expand(sql, searching.linkages, { ...graph, collection, documents, mask, vector, hits }),
 
   shown: (passages) =>
-    Effect.map(
+    Effect.flatMap(
       sql.unsafe<HitRow>(
         `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line, p.locator, p.table_header,
-                d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line
+                d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language
          FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
         [list(passages)]
       ),
-      (rows) => new Map(rows.map((row) => [row.id, toShown(row)]))
+      (rows) => {
+        const shown = new Map(rows.map((row) => [row.id, toShown(row)]))
+        return Effect.as(learned(Array.from(shown.values(), ({ language }) => language)), shown)
+      }
     )
 })
 

@@ -1,6 +1,7 @@
 import { CharClass, classAt, classOf, widthAt } from "./classes.ts"
 import { foldUnspaced } from "./fold.ts"
-import { mix, termsOf } from "./seenWords.ts"
+import type { Language } from "./languages.ts"
+import { mix, type SeenWords, seenIn } from "./seenWords.ts"
 
 /**
  * Receives a term and the UTF-16 span it stands on. `tail` marks the last character of an unspaced run of several, which
@@ -77,7 +78,7 @@ const scanUnspaced = (text: string, from: number, emit: Emit): number => {
 }
 
 /** Emits the terms of the word or compound at `start` and returns its end. */
-const scanWord = (text: string, start: number, emit: Emit): number => {
+const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): number => {
   let h = 0
   let end = start
   let c = text.charCodeAt(end)
@@ -89,7 +90,7 @@ const scanWord = (text: string, start: number, emit: Emit): number => {
     const whole = endOfCompound(text, start, end === start ? start + widthAt(text, start) : end)
     while (end < whole) h = mix(h, text.charCodeAt(end++))
   }
-  const found = termsOf(text, start, end, h)
+  const found = words.termsOf(text, start, end, h)
   if (typeof found === "string") emit(found, start, end, false)
   else {
     for (let t = 0; t < found.terms.length; t++) {
@@ -99,8 +100,12 @@ const scanWord = (text: string, start: number, emit: Emit): number => {
   return end
 }
 
-/** Emits every index term of a text from its beginning on, parts of a compound before the whole. */
-export const scan = (input: string, emit: Emit): void => {
+/**
+ * Emits every index term of a text from its beginning on, parts of a compound before the whole. Words of a language
+ * other than English, which is to be loaded, have their stems in it beside the terms that they have in English.
+ */
+export const scan = (input: string, emit: Emit, language: Language = "en"): void => {
+  const words = seenIn(language)
   // The NUL ends every run, so that the loops need no bounds: reading beyond a string's end is slow. Joining makes a
   // flat string; V8 would repeat a concatenation within the loop.
   const text = [input, "\0"].join("")
@@ -109,7 +114,7 @@ export const scan = (input: string, emit: Emit): void => {
   while (i < length) {
     const kind = classAt(text, i)
     if (kind === separator) i += widthAt(text, i)
-    else if (kind === word || opensWithDot(text, i)) i = scanWord(text, i, emit)
+    else if (kind === word || opensWithDot(text, i)) i = scanWord(text, i, words, emit)
     else if (kind === unspaced) i = scanUnspaced(text, i, emit)
     else {
       const end = i + widthAt(text, i)

@@ -3,4 +3,4 @@
  * and that is all there is to do: postings made with a lower one are made anew from the stored texts (Store/keyword/rebuild.ts),
  * at once or beside everything else, and answer until then. A change to what only queries are looked up by needs none.
  */
-export const termsVersion = 2
+export const termsVersion = 3

@@ -1,4 +1,5 @@
 import { fold, isAscii } from "./fold.ts"
+import { type Language, stemIn } from "./languages.ts"
 import { stem } from "./stem.ts"
 
 /** The terms of a word or compound as parallel lists; offsets are relative to its start, end exclusive. */
@@ -49,9 +50,20 @@ class Collector implements WordTerms {
   readonly starts: Array<number> = []
   readonly ends: Array<number> = []
 
+  constructor(private readonly language: Language) {}
+
+  /** A word by itself: its term, and its stem in its own language. */
+  simple(word: string, start: number, end: number): void {
+    this.add(fold(word), start, end)
+    const own = stemIn(this.language, word)
+    if (own !== undefined) this.term(own, start, end)
+  }
+
   add(folded: string, start: number, end: number): void {
-    if (folded === "") return
-    const term = termOf(folded)
+    if (folded !== "") this.term(termOf(folded), start, end)
+  }
+
+  private term(term: string, start: number, end: number): void {
     if (this.terms.includes(term)) return
     this.terms.push(term)
     this.starts.push(start)
@@ -74,12 +86,19 @@ class Collector implements WordTerms {
     let at = start
     const parts = name.length > maxTermLength ? [name] : name.split(camel)
     for (const part of parts) {
-      if (parts.length > 1 && part.length > 1) this.add(fold(singular(part)), at, at + part.length)
+      if (parts.length > 1 && part.length > 1) this.simple(singular(part), at, at + part.length)
       at += part.length
     }
-    if (name === text || name.length > 1) this.add(fold(singular(name)), start, at)
+    if (name === text || name.length > 1) this.simple(singular(name), start, at)
     if (name !== text) this.add(fold(name) + text.slice(name.length), start, start + text.length)
   }
+}
+
+const oneWord = (raw: string, language: Language): string | WordTerms => {
+  const term = termOf(raw.toLowerCase())
+  const own = stemIn(language, raw)
+  if (own === undefined || own === term) return term
+  return { terms: [term, own], starts: [0, 0], ends: [raw.length, raw.length] }
 }
 
 /** The whole without separators, so that `get_user`, `get-user` and `getUser` agree; between digits they stay. */
@@ -91,13 +110,13 @@ const joined = (compound: string): string => {
 }
 
 /**
- * The terms of a word or compound, each once: its parts, what stands between slashes or an `@`, and the whole. A string
- * is the only term, on all of it.
+ * The terms of a word or compound, each once: its parts, what stands between slashes or an `@`, and the whole; of words
+ * in a language of its own rules their stems by these too. A string is the only term, on all of it.
  */
-export const analyse = (raw: string): string | WordTerms => {
-  if (plain.test(raw)) return termOf(raw.toLowerCase())
+export const analyse = (raw: string, language: Language): string | WordTerms => {
+  if (plain.test(raw)) return language === "en" ? termOf(raw.toLowerCase()) : oneWord(raw, language)
   if (acronym.test(raw)) return termOf(joined(raw))
-  const out = new Collector()
+  const out = new Collector(language)
   let segment = 0
   let parts = 0
   let segments = 1
@@ -118,7 +137,7 @@ export const analyse = (raw: string): string | WordTerms => {
       continue
     }
     parts++
-    if (plain.test(piece)) out.add(piece.toLowerCase(), at, at + piece.length)
+    if (plain.test(piece)) out.simple(piece.toLowerCase(), at, at + piece.length)
     else if (dottedNumber.test(piece)) out.number(piece, at)
     else out.word(piece, at)
   }

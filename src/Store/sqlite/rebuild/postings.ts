@@ -1,12 +1,18 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { KeywordRow } from "../../../postings/build.ts"
 import { State } from "../../../postings/SegmentStore.ts"
 import { addSegment } from "../keyword.ts"
+import { tellLanguages } from "../languages.ts"
 import type { Position } from "./position.ts"
 import { searchedColumns, type SearchedRow, toKeywordRow } from "../searched.ts"
 
 /** What a step takes at most, but for one document's worth of a passage. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
+
+interface Row extends SearchedRow {
+  readonly document: number
+}
 
 /**
  * The passages of a collection after one, in order, as their terms are made from. Found by way of their documents, so
@@ -20,8 +26,8 @@ export const rowsAfter = (
   limit: number = most.passages
 ) =>
   Effect.map(
-    sql.unsafe<SearchedRow>(
-      `SELECT ${searchedColumns}
+    sql.unsafe<Row>(
+      `SELECT ${searchedColumns}, d.id AS document
        FROM documents AS d INDEXED BY documents_passages
        CROSS JOIN passages AS p ON p.id >= max(d.first_passage, ?) AND p.id < d.first_passage + d.passages
        WHERE d.collection_id = ? AND d.first_passage <= ? AND d.first_passage >= coalesce((
@@ -31,7 +37,7 @@ export const rowsAfter = (
        ORDER BY d.first_passage LIMIT ?`,
       [after + 1, collection, until, collection, after + 1, until, limit]
     ),
-    (rows) => rows.map(toKeywordRow)
+    (rows) => rows.map((row) => ({ ...toKeywordRow(row), document: row.document, isTold: row.language !== null }))
   )
 
 /** Takes away what another rebuild or a merge has made so far. */
@@ -52,7 +58,13 @@ export const advance = Effect.fnUntraced(function* (
     return index === 0 || bytes <= most.bytes
   })
   if (some.length === 0) return undefined
-  yield* addSegment(sql, collection, some, State.waiting)
+  const untold = new Set(some.flatMap(({ document, isTold }) => (isTold ? [] : [document])))
+  const told = yield* tellLanguages(sql, [...untold])
+  const made = some.map(({ document, isTold, language, ...row }): KeywordRow => ({
+    ...row,
+    language: isTold ? language : told.get(document)
+  }))
+  yield* addSegment(sql, collection, made, State.waiting)
   return { through: some.at(-1)!.id, count: some.length }
 })
 

@@ -1,0 +1,45 @@
+import type { Language } from "./terms/languages.ts"
+
+/** Languages that write a noun of several as one word, and what may join them. */
+const links: Partial<Record<Language, ReadonlyArray<string>>> = {
+  da: ["", "s", "e"],
+  de: ["", "s", "es", "n", "en", "er"],
+  fi: [""],
+  nl: ["", "s", "e", "en"],
+  no: ["", "s", "e"],
+  sv: ["", "s"]
+}
+/** Letters of a part at least. */
+const least = 4
+
+/** Two words that a compound may be made of. */
+export type Parts = readonly [string, string]
+
+/** The ways to take a word for a compound of two in a language, in small letters. */
+export const splits = (word: string, language: Language): ReadonlyArray<Parts> => {
+  const lower = word.normalize("NFC").toLowerCase()
+  const found: Array<Parts> = []
+  for (let at = least; at <= lower.length - least; at++) {
+    const [left, right] = [lower.slice(0, at), lower.slice(at)]
+    for (const link of links[language] ?? []) {
+      if (left.endsWith(link) && left.length - link.length >= least) {
+        found.push([left.slice(0, left.length - link.length), right])
+      }
+    }
+  }
+  return found
+}
+
+/** The parts that stand in most passages, by their geometric mean (Koehn & Knight 2003); none where one stands in none. */
+export const likeliest = (ways: ReadonlyArray<Parts>, passagesWith: (word: string) => number): Parts | undefined => {
+  let best: Parts | undefined
+  let most = 0
+  for (const parts of ways) {
+    const count = passagesWith(parts[0]) * passagesWith(parts[1])
+    if (count > most) {
+      most = count
+      best = parts
+    }
+  }
+  return best
+}

@@ -1,0 +1,132 @@
+import { fold } from "./fold.ts"
+
+/** Takes the endings off a word in small letters, its accents kept. */
+type Stem = (word: string) => string
+
+/**
+ * Words of grammar in small letters, without accents, by which the language of a text is told. Those of one letter tell
+ * nothing in code.
+ */
+const english =
+  "a an the of in on at to for from by with as into onto and or but nor so if than then that this these those there is " +
+  "are was were be been being am do does did has have had having will would shall should can could may might must it its " +
+  "he him his she her they them their we our you your i my me who whom whose which what when where why how not no"
+
+const known = {
+  da:
+    "og i jeg det at en den til er som pa de med han af for ikke der mig sig men et har om vi min havde ham hun nu " +
+    "over da fra du ud sin dem os op man hans hvor eller hvad skal selv her alle vil blev kunne ind nar vaere dog noget " +
+    "ville deres efter ned skulle denne end dette mit ogsa under have dig hende mine alt meget sit sine vor mod disse " +
+    "hvis din nogle hos blive mange bliver hendes hvem hvilken hvordan hvorfor kan mellem",
+  de:
+    "der die das dem den des ein eine einem einen einer eines und oder aber auch als am an auf aus bei bin bis bist da " +
+    "dass damit dann denn dein deine deinem deinen deiner deines dich dir du doch durch er es euch euer fur gegen gibt " +
+    "habe haben hat hatte hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder " +
+    "jedes jetzt kann kein keine keinem keinen keiner konnen man mehr mein meine meinem meinen meiner meines mich mir " +
+    "mit muss mussen nach nicht noch nun nur ob ohne sehr sein seine seinem seinen seiner seines sich sie sind so soll " +
+    "sollte sondern um uber uns unser unter vom von vor wann warum was welche welchem welchen welcher welches wem wen " +
+    "wenn wer werde werden wessen wie wieder wieso will wir wird wo wohin worden wurde wurden zu zum zur zwischen",
+  es:
+    "el la los las lo un una unos unas y o u e de del al a ante con contra desde durante en entre hacia hasta para por " +
+    "segun sin sobre tras que quien quienes cual cuales cuyo cuando cuanto donde como porque si no ni pero sino aunque " +
+    "mas muy tambien ya yo tu el ella ello nosotros vosotros ellos ellas usted ustedes me te se nos os le les mi mis tus " +
+    "su sus nuestro nuestra este esta esto estos estas ese esa eso esos esas aquel aquella es son era eran fue fueron " +
+    "ser sido sea estan estar esta hay ha han he hemos haber habia puede pueden puedo debe deben tiene tienen",
+  fi:
+    "ja on ei se han mina sina me te he ne tama tuo nama nuo mika mita missa mihin mista kuka ketka kun kuin jos jotta " +
+    "koska etta mutta vaan tai seka niin myos vain jo viela nyt ovat oli olivat olla ollut ole olen olet olemme olette " +
+    "en et emme ette eivat joka jotka jonka jossa josta johon jota joita siina siita siihen sen sita niita niiden tassa " +
+    "tasta tahan taman tata naiden naita miten miksi milloin voi voidaan voit kanssa mukaan kautta ilman ennen jalkeen",
+  fr:
+    "le la les l un une des du de d au aux a et ou mais donc or ni car que qu qui quoi dont quand comment pourquoi " +
+    "combien quel quelle quels quelles lequel laquelle si ne n pas plus je j tu il elle on nous vous ils elles me m te t " +
+    "se s lui leur leurs y en mon ma mes ton ta tes son sa ses notre nos votre vos ce c cet cette ces ceci cela ca dans " +
+    "par pour sur sous avec sans entre vers chez depuis pendant avant apres comme est sont etait etaient etre ete suis " +
+    "es sommes etes ai as ont avons avez avait avoir peut peuvent peux doit doivent faut aussi tres deja ainsi alors",
+  it:
+    "il lo la i gli le l un uno una di del dello della dei degli delle a al allo alla ai agli alle da dal dallo dalla " +
+    "dai dagli dalle in nel nello nella nei negli nelle con su sul sulla sui sugli sulle per tra fra e ed o ma se che " +
+    "chi cui quale quali quanto quando come dove perche non piu anche io tu lui lei noi voi loro mi ti si ci vi ne mio " +
+    "mia suo sua suoi sue questo questa questi queste quello quella quelli quelle e sono era erano essere stato stata " +
+    "ha hanno ho abbiamo avere puo possono deve devono viene vengono gia ancora",
+  nl:
+    "de het een en of maar dat die dit deze van in op te ten ter aan met voor door uit bij naar over om tot tegen onder " +
+    "tussen zonder is zijn was waren wordt worden werd ben bent heb hebt heeft hebben had kan kunnen moet moeten zal " +
+    "zullen zou mag ik je jij u hij zij ze we wij jullie hem haar hen hun mijn jouw zijn ons onze er hier daar waar wat " +
+    "wie welke wanneer waarom hoe als dan toen want omdat niet geen ook nog al wel meer zich zelf",
+  no:
+    "og i jeg det at en et den til er som pa de med han av ikke der sa meg seg men ett har om vi min mitt ha hadde " +
+    "hun na over da ved fra du ut sin dem oss opp man kan hans hvor eller hva skal selv sjol her alle vil bli ble blitt " +
+    "kunne inn nar vaere kom noen noe ville dere deres kun ja etter ned skulle denne for deg si sine sitt mot a meget " +
+    "hvorfor dette disse uten hvordan ingen din ditt blir samme hvilken hvilke sann inni mellom var hver hvem enn ogsa",
+  pt:
+    "o a os as um uma uns umas de do da dos das em no na nos nas num numa por pelo pela pelos pelas para com sem sobre " +
+    "entre ate desde e ou mas nem se que quem qual quais quando quanto onde como porque nao mais muito tambem ja eu tu " +
+    "ele ela nos vos eles elas voce voces me te lhe lhes meu minha seu sua seus suas nosso nossa este esta isto estes " +
+    "estas esse essa isso esses essas aquele aquela ao aos e sao era eram foi foram ser sido seja esta estao estar ha " +
+    "tem tinha ter pode podem deve devem",
+  ru:
+    "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было вот от меня еще " +
+    "нет о из ему когда даже ну ли если уже или ни быть был него до вас опять вам ведь там потом себя ничего ей может " +
+    "они тут где есть надо ней для мы тебя их чем была сам чтоб без будто чего раз тоже себе под будет ж тогда кто этот " +
+    "того потому этого какой ним здесь этом мой тем чтобы нее были куда зачем всех можно при об хоть над больше тот " +
+    "через эти нас про всего них какая много разве эту моя свою этой перед чуть том такой им более всю между это эта",
+  sv:
+    "och det att i en jag hon som han pa den med var sig for sa till ar men ett om hade de av icke inte mig du henne da " +
+    "sin nu har hans honom skulle hennes dar min man ej vid kunde nagot fran ut nar efter upp vi dem vara vad over an " +
+    "dig kan sina har ha mot alla under nagon eller allt mycket sedan ju denna sjalv detta at utan varit hur ingen mitt " +
+    "ni bli blev oss din dessa nagra deras blir mina samma vilken er sadan blivit dess inom mellan sadant varfor " +
+    "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era"
+}
+
+/** The language of a text, as far as its words are stemmed by rules of one; "en" where nothing tells another. ISO 639-1. */
+export type Language = keyof typeof known | "en"
+
+/** A language with rules of its own. */
+export type Other = Exclude<Language, "en">
+
+export const isLanguage = (code: string): code is Language => code === "en" || Object.hasOwn(known, code)
+
+/** The languages that have a word, folded, among their words of grammar. */
+export const languagesByWord: ReadonlyMap<string, ReadonlyArray<Language>> = (() => {
+  const found = new Map<string, Array<Language>>()
+  for (const [language, grammar] of [["en", english], ...Object.entries(known)] as ReadonlyArray<[Language, string]>) {
+    for (const word of new Set(grammar.split(" ").map(fold))) found.set(word, [...(found.get(word) ?? []), language])
+  }
+  return found
+})()
+
+const stemmers = new Map<Language, Stem>()
+
+/** Tells how words of a language are stemmed; terms in it can be made from then on. */
+export const learn = (language: Language, stem: Stem): void => {
+  stemmers.set(language, stem)
+}
+
+export const isLearned = (language: Language): boolean => language === "en" || stemmers.has(language)
+
+const latin = /^[a-z]+$/
+const letters = /^\p{L}{3,40}$/u
+/** Endings that people write without their accents, and by which rules go. */
+const accented: Partial<Record<Language, ReadonlyArray<readonly [RegExp, string]>>> = {
+  es: [[/(?<=[cs])ion$/, "i\u00f3n"]],
+  it: [[/ita$/, "it\u00e0"]],
+  pt: [
+    [/cao$/, "\u00e7\u00e3o"],
+    [/coes$/, "\u00e7\u00f5es"]
+  ]
+}
+
+/**
+ * The stem of a word by the rules of a language that is learned, folded; undefined where they say nothing of it: it has
+ * other signs than letters, or another script, or the language is English.
+ */
+export const stemIn = (language: Language, word: string): string | undefined => {
+  if (language === "en") return undefined
+  const lower = word.normalize("NFC").toLowerCase()
+  if (!letters.test(lower) || (language === "ru" && latin.test(lower))) return undefined
+  const stem = stemmers.get(language)
+  if (stem === undefined) throw new Error(`The stems of ${language} are not learned`)
+  const rules = accented[language] ?? []
+  return fold(stem(rules.reduce((text, [ending, becomes]) => text.replace(ending, becomes), lower)))
+}
