@@ -94,7 +94,7 @@ it.scopedLive("a text that is too long, or refused, costs itself and is named; t
     assert.deepStrictEqual(
       told.toSorted(([a], [b]) => a - b).map(([at, what]) => [at, what.split(":")[0]]),
       [
-        [2, "longer than embed takes"],
+        [2, "too long for embed"],
         [5, "embed refuses it, so only keyword search finds it"]
       ]
     )

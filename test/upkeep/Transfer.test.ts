@@ -109,7 +109,7 @@ it.effect("says where an export is wrong, and in what", () =>
       [[], /Line 0 of the export: it ends here/],
       [["hello"], /Line 1 .*not an export by Clew/],
       [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
-      [[header, first], /Line 2 .*cut off/],
+      [[header, first], /Line 2 .*truncated/],
       [lines.toSpliced(5, 1), /should have \d+ documents, but has \d+/],
       [[...lines, first], /there are lines after its end/],
       [[header, "{", ...rest], /Line 2 /],
