@@ -142,7 +142,7 @@ it.effect("says where an export is wrong, and in what", () =>
             ]
           })
         ],
-        /no number/
+        /not a number/
       ]
     ]
     for (const [given, reason] of cases) {
