@@ -17,7 +17,7 @@ import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import type { Asked, RankRequest } from "./model/Stored.ts"
 import { Reranker } from "./Reranker.ts"
-import { judging, tooWeak } from "./Search/judging.ts"
+import { isFitted, judging, tooWeak } from "./Search/judging.ts"
 import { listed } from "./Search/listed.ts"
 import { wordsOf } from "./Search/nearWords.ts"
 import { reranked } from "./Search/reranked.ts"
@@ -91,24 +91,29 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const searchFor = Effect.fnUntraced(function* (collections: ReadonlyArray<Collection>, reading: Reading) {
         const { demands, words } = reading
         const filter = withFilters(given, reading.filters)
+        const wordsAlone = alpha === 0
+        // Relevance means the same without the vector leg, so it needs the query's vector there too.
         const [embedding, embedded] = yield* Effect.timed(
-          alpha === 0 ? Effect.succeed([]) : embedFor(words, collections)
+          embedFor(words, wordsAlone ? collections.filter(isFitted) : collections)
         )
-        const failures = embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
+        const answers = new Map(embedded.map(({ answer, collection }) => [collection.name, answer]))
+        const failures = wordsAlone
+          ? []
+          : embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
         // Search the collections that can be searched; if none can, report why.
         if (failures.length > 0 && failures.length === collections.length) {
           const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
           if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
         }
-        const asked = collections.map((collection, at): Asked & { readonly share: number } => {
-          const answer = embedded[at]?.answer
+        const asked = collections.map((collection): Asked & { readonly share: number } => {
+          const answer = answers.get(collection.name)
           const known = answer !== undefined && Either.isRight(answer) ? answer.right : undefined
           const vector = known !== undefined && "vector" in known ? known : undefined
           return { collection: collection.name, vector: vector?.vector, share: vector?.share ?? 1 }
         })
-        const isBlind = asked.every(({ vector }) => vector === undefined)
+        const isBlind = wordsAlone || asked.every(({ vector }) => vector === undefined)
         const keyword = isBlind || alpha < 1 ? words : undefined
-        const short = shortcomings(embedded, keyword === undefined)
+        const short = wordsAlone ? undefined : shortcomings(embedded, keyword === undefined)
         // Only words can find what the model does not know of a query.
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
         const { collection, vector } = asked[0]!
@@ -121,6 +126,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           vector,
           others,
           keyword,
+          wordsAlone,
           spelling: alpha < 1,
           alpha: weight,
           fusion,

@@ -210,6 +210,35 @@ const languages = {
   ]
 }
 
+it.scoped("tells the same relevance of a passage by words, by meaning and by both", () =>
+  Effect.gen(function* () {
+    const embedder = yield* Effect.provide(Embedder, Builtin.layer)
+    const { search, store } = yield* setUpWith(embedder)
+    yield* store.createCollection(defaultCollection, yield* embedder.identity)
+    const texts = [
+      "The tide rises twice a day.",
+      "When the moon is full, high water is higher.",
+      "Rise early to bake bread."
+    ]
+    for (const [index, vector] of (yield* embedder.embedPassages(texts)).entries()) {
+      const text = texts[index]!
+      yield* store.put(defaultCollection, [document(text, { source: text, vectors: [Option.getOrUndefined(vector)] })])
+    }
+    const told = (request: Partial<SearchRequest>) =>
+      Effect.map(
+        search.run(query("when does the tide rise", request)),
+        ({ hits }) => new Map(hits.map(({ document, relevance }) => [document.source, relevance]))
+      )
+    const byBoth = yield* told({})
+    assert.strictEqual(byBoth.size, texts.length)
+    for (const request of [{ alpha: 0 }, { hybrid: false }, { fusion: "rrf" as const }]) {
+      const found = yield* told(request)
+      assert.isAbove(found.size, 1)
+      for (const [source, relevance] of found) assert.closeTo(relevance!, byBoth.get(source)!, 1e-6)
+    }
+  })
+)
+
 it.scoped("finds the same first, whatever punctuation a question ends in, in every language", () =>
   Effect.gen(function* () {
     const embedder = yield* Effect.provide(Embedder, Builtin.layer)

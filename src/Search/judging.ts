@@ -7,6 +7,10 @@ import { relevance, weakBelow } from "../text/relevance.ts"
 /** The model whose similarities `relevance` was fitted on; other models have other scales. */
 const fitted = { backend: "builtin", model: "clew-static-en-v1" } as const
 
+/** Whether the similarities of a collection are on the scale that `relevance` was fitted on. */
+export const isFitted = ({ embedder: { backend, model } }: Collection): boolean =>
+  backend === fitted.backend && model === fitted.model
+
 /**
  * Computes the relevance of hits. For other models than the packaged one it uses only words, and never calls a result
  * weak that such a model found.
@@ -20,11 +24,7 @@ export const judging = (
   /** Whether none of the judged is likely to answer. */
   readonly isWeak: (hits: ReadonlyArray<Hit>) => boolean
 } => {
-  const known = new Set(
-    collections.flatMap(({ embedder: { backend, model }, name }) =>
-      backend === fitted.backend && model === fitted.model ? [name] : []
-    )
-  )
+  const known = new Set(collections.filter(isFitted).map(({ name }) => name))
   const judge = relevance(words, near)
   return {
     judged: (hits) =>

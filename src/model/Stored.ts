@@ -188,6 +188,8 @@ export interface RankRequest extends Asked {
   /** Further collections to rank together with the first; those that no longer exist are skipped. */
   readonly others?: ReadonlyArray<Asked> | undefined
   readonly keyword?: string | undefined
+  /** Whether the vectors only tell how similar the hits are, and the vector leg is not asked; default false. */
+  readonly wordsAlone?: boolean | undefined
   /** Whether for words that match nothing the terms are looked up that are spelled most like them; not unless given. */
   readonly spelling?: boolean | undefined
   readonly alpha: number

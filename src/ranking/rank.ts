@@ -23,7 +23,8 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
   if (asked.length === 0) return { hits: [], near: [] } satisfies Found as Found
-  const asks = asked.some(({ vector }) => vector !== undefined)
+  const hasVectors = asked.some(({ vector }) => vector !== undefined)
+  const asks = hasVectors && request.wordsAlone !== true
   const both = asks && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const groups = byEmbedder(asked)
@@ -89,7 +90,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
 
   const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
-  const strangers = asks ? best.flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : [])) : []
+  const strangers = hasVectors ? best.flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : [])) : []
   const others = new Map(
     strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
   )
