@@ -248,7 +248,7 @@ const opened = (options: DatabaseOptions) =>
     Effect.provide(Effect.all({ store: make, place: Effect.map(Database.Database, ({ place }) => place) }), context)
   )
 
-/** The whole index in one SQLite file; a file that takes its place is opened instead with the next call. */
+/** The whole index in one SQLite file. If another file replaces it, the next call opens that one. */
 export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.map(
@@ -257,5 +257,5 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Stores, StoreUnavai
     )
   )
 
-/** An index that goes with the process. */
+/** An index in memory, gone when the process ends. */
 export const layerMemory: Layer.Layer<Stores, StoreUnavailable> = layer({ filename: memory, mode: "create" })

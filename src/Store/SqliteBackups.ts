@@ -17,10 +17,10 @@ import { isPresent } from "./sqlite/sweep.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
-/** Copies a database as one transaction sees it, by SQLite's own backup, a few pages at a time. */
+/** Copies a database as of one transaction with SQLite's own backup, a few pages at a time. */
 const copy = (sql: SqliteClient, target: string) =>
   Effect.gen(function* () {
-    // Whoever writes meanwhile would otherwise make the copy begin anew, again and again.
+    // Without a transaction, every concurrent write would restart the copy.
     yield* sql`BEGIN`
     yield* sql`SELECT count(*) FROM sqlite_schema`
     yield* Effect.ensuring(sql.backup(target), Effect.ignore(sql`ROLLBACK`))
@@ -35,7 +35,7 @@ const isWritable = (filename: string): boolean => {
   }
 }
 
-/** Open for writing where it can be: beside a reader of a WAL others may write. */
+/** Opens the index for writing if possible; others may write while the copy reads through the WAL. */
 const copyOfIndex = (filename: string, target: string) =>
   Effect.scoped(
     Effect.flatMap(open({ filename, mode: isWritable(filename) ? "unchanged" : "readonly" }), ({ sql }) =>
@@ -43,7 +43,7 @@ const copyOfIndex = (filename: string, target: string) =>
     )
   )
 
-/** Only read, of whatever schema it is. */
+/** Only reads, whatever the schema version. */
 const copyOfBackup = (filename: string, target: string) =>
   Effect.scoped(
     inspect(filename, "readonly").pipe(
@@ -52,7 +52,7 @@ const copyOfBackup = (filename: string, target: string) =>
     )
   )
 
-/** Makes a copy an index of its own: one file, whose WAL is none that ever was. Gives what is in it; refuses damage where it is to be thorough. */
+/** Makes a copy an index of its own: one file without a WAL. Returns its contents; with `thorough`, refuses damage. */
 const seal = (
   filename: string,
   thorough: boolean
@@ -66,7 +66,7 @@ const seal = (
             (row) => Object.values(row)[0]
           ),
           ...(yield* sql.unsafe<{ readonly table: string }>("PRAGMA foreign_key_check")).map(
-            ({ table }) => `a row of ${table} refers to nothing`
+            ({ table }) => `a row of ${table} refers to a missing row`
           )
         ].filter((line) => line !== "ok")
         if (found.length > 0) return yield* refuse(found[0]!)
@@ -104,13 +104,11 @@ const backup = (filename: string, target: string) =>
         return yield* refuse(`${target} is the index itself; name another file`)
       }
       if (there !== undefined && !(yield* isOurs(target))) {
-        return yield* refuse(
-          `${target} is there already and is no backup of Clew's; name another file, or move it away`
-        )
+        return yield* refuse(`${target} already exists and is not a Clew backup; name another file, or move it away`)
       }
-      // A backup is one file; beside an index that is in use there is its WAL.
+      // A backup is one file; an index in use has a WAL beside it.
       if (yield* trying(target, () => statOf(`${target}-wal`) !== undefined)) {
-        return yield* refuse(`${target} is an index that is in use, or was not closed; name another file`)
+        return yield* refuse(`${target} is an index in use, or was not closed; name another file`)
       }
       const made = yield* partial(target)
       yield* copyOfIndex(filename, made)
@@ -121,8 +119,9 @@ const backup = (filename: string, target: string) =>
   )
 
 /**
- * The only connection to the old index, holding its lock until the scope ends; whoever opens it meanwhile waits, and then
- * finds another file there. Nothing where it is damaged or its WAL is another's: there is nothing to be lost then.
+ * Holds the only connection to the old index, and its lock, until the scope ends; other processes wait, and then find
+ * the new file. Does nothing if the old index is damaged or its WAL belongs to another file: then there is nothing to
+ * lose.
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
@@ -157,7 +156,7 @@ const restore = (filename: string, source: string) =>
       const kind = given.size === 0n && given.isFile() ? "empty" : kindOf(given)
       if (kind !== undefined || !(yield* isOurs(source))) {
         return yield* refuse(
-          `${source} is ${kind ?? "no backup of Clew's"}; name a file that \`clew backup\` made. Nothing was changed`
+          `${source} is ${kind ?? "not a Clew backup"}; name a file that \`clew backup\` made. Nothing was changed`
         )
       }
       const made = yield* partial(filename)
@@ -165,8 +164,8 @@ const restore = (filename: string, source: string) =>
         Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
         Effect.catchTag("BackupRefused", ({ reason }) =>
           refuse(
-            `The backup ${source} is damaged (${reason}) and was not put in place. Take another one, or see by ` +
-              `\`clew doctor --db ${source}\` what of it can be mended`
+            `The backup ${source} is damaged (${reason}) and was not restored. Use another one, or run ` +
+              `\`clew doctor --db ${source}\` to see what can be repaired`
           )
         )
       )

@@ -29,7 +29,7 @@ const rows = { _tag: "Rows" } as const
 
 const looks = { postings: derived.postings, codes: derived.codes }
 
-/** Everything there is to look at, cheap to dear, in one snapshot. */
+/** Runs every check in one snapshot, cheap ones first. */
 const look = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   filename: string,
@@ -43,11 +43,11 @@ const look = Effect.fnUntraced(function* (
     wal > 256 * 1024 * 1024
       ? warn(
           "WAL",
-          `${Math.round(wal / 2 ** 20)} MB wait to be written into the index`,
+          `${Math.round(wal / 2 ** 20)} MB are waiting to be written into the index`,
           "stop long readers, then run `clew doctor --fix`",
           { _tag: "Checkpoint" }
         )
-      : ok("WAL", "nothing piles up beside the index")
+      : ok("WAL", "the WAL is small")
   )
   yield* add(guarded("schema", structure.schema(sql, fresh.objects)))
   yield* add(guarded("pages", structure.integrity(sql), rows))
@@ -66,7 +66,7 @@ const look = Effect.fnUntraced(function* (
       yield* due === undefined
         ? add(guarded(kind, looks[kind](sql, collection), cure))
         : Effect.sync(() => {
-            const text = `collection ${name}: ${due.missing ? "there are none" : "another version made them, or they are half made"}`
+            const text = `collection ${name}: ${due.missing ? "missing" : "made by another version, or incomplete"}`
             findings.push(
               due.missing
                 ? fail(kind, text, undefined, cure)
@@ -88,7 +88,7 @@ interface PassageRow {
   readonly text: string
 }
 
-/** Passages that come into the graph in one transaction. */
+/** Passages added to the graph in one transaction. */
 const graphPage = 500
 
 const columns = "p.id, d.title, p.heading, p.table_header, p.text"
@@ -111,7 +111,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     )
   const using = <A>(...args: Parameters<typeof opened<A>>) =>
     typed(filename)(opened(...args)).pipe(
-      // In an index that is looked over, what cannot be is damage, not a fault of the program.
+      // While examining an index, a defect means damage, not a bug.
       Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect)))
     )
   const unreadable = (defect: unknown) =>
@@ -119,7 +119,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
   const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("readonly", use)
   const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => using("existing", use)
 
-  /** As it is, damaged or not. */
+  /** A byte copy, damaged or not. */
   const copy = Effect.gen(function* () {
     const target = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
     yield* typed(filename)(
@@ -134,7 +134,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     return target
   })
 
-  /** Broken off, it leaves passages that are not in the graph, which is found. */
+  /** If interrupted, it leaves passages out of the graph; the next check finds them. */
   const regraph = Effect.fnUntraced(function* (collection: number) {
     for (let after = 0, seen = graphPage; seen === graphPage;) {
       const from: number = after
@@ -163,7 +163,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 
     mend: Effect.fn("Examiner.mend")(function* (cures) {
       const { migrations } = yield* typed(filename)(structure.fresh)
-      // Damage may stand in its way, and what is to be mended does not.
+      // Damage may make this fail, but not the repair.
       const sweep = Effect.ignore(
         Effect.repeat(
           write((sql) => sweepStep(sql)),
@@ -175,7 +175,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
       while ((yield* write(rebuild.step)) !== undefined);
       yield* sweep
       const graphs = new Set(cures.flatMap((cure) => (cure._tag === "Graph" ? [cure.collection] : [])))
-      // Passages that got new numbers are not in the graph any more.
+      // Passages with new numbers are not in the graph yet.
       if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
         const inGraph = yield* read((sql) =>
           sql.unsafe<{ readonly id: number }>(
@@ -243,6 +243,6 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
   })
 }
 
-/** Looks an index in a SQLite file over. */
+/** Examines an index in an SQLite file. */
 export const layer = (filename: string): Layer.Layer<Examiner, StoreUnavailable> =>
   Layer.sync(Examiner, () => make({ filename }))

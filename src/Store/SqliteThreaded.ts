@@ -7,7 +7,7 @@ import { type Method, reads, writes } from "./threads/messages.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
 
-/** `shared` goes to every thread as it is: memory that all of them see, for one. */
+/** `shared` goes to every thread as it is, for example memory that all of them see. */
 type Options = Sqlite.DatabaseOptions & { readonly shared?: unknown }
 
 const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole> =>
@@ -18,15 +18,18 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole>
     ])
   )
 
-/** Characters of documents after which the thread that stored them is ended. */
+/** A thread that has stored documents with more characters than this is ended. */
 const large = 4 * 1024 * 1024
 
-/** Whether a write holds so much text. */
+/** Whether a write holds that much text. */
 const isLarge = (method: Method, args: ReadonlyArray<unknown>): boolean =>
   method === "put" &&
   (args as Parameters<Whole["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) > large
 
-/** One thread that writes, started with the first write. What broke off is not tried again: it may have been done. */
+/**
+ * The one thread that writes, started with the first write. A write that broke off is not retried: it may have been
+ * done.
+ */
 const writing = (options: Options) =>
   Pool.make({
     size: 1,
@@ -38,7 +41,7 @@ const writing = (options: Options) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} was interrupted: ${reason}; try again` })
   })
 
-/** A thread that shares the vectors' codes in memory with the others, as long as it lives. */
+/** A thread that shares the vectors' codes in memory with the others for as long as it lives. */
 const sharing = (options: Options, cache: BlockCache | undefined) =>
   Effect.flatMap(
     Effect.acquireRelease(
@@ -58,7 +61,7 @@ const reading = (options: Options, size: number, cache: BlockCache | undefined) 
       new StoreUnavailable({ reason: `Reading ${options.filename} was interrupted: ${reason}; try again` })
   })
 
-/** Reads on the caller's thread, writes in one of their own, which starts with the first write. */
+/** Reads on the caller's thread and writes in one other thread, which starts with the first write. */
 export const layer = (options: Options): Layer.Layer<Stores, StoreUnavailable> =>
   Layer.scopedContext(
     Effect.gen(function* () {
@@ -66,7 +69,7 @@ export const layer = (options: Options): Layer.Layer<Stores, StoreUnavailable> =
     })
   ).pipe(Layer.provide(Sqlite.layer(options)))
 
-/** Writes in one thread and reads in as many as `readers`; the caller's thread looks up collections and counts only. */
+/** Writes in one thread and reads in `readers` threads; the caller's thread only looks up collections and counts. */
 export const layerPooled = ({
   readers,
   ...options
@@ -83,7 +86,7 @@ export const layerPooled = ({
     })
   )
 
-/** Where no memory can be reserved each thread does without: it scores every vector. */
+/** If no memory can be reserved, each thread works without codes: it scores every vector. */
 const cacheIfAny = (): BlockCache | undefined => {
   try {
     return BlockCache.make()

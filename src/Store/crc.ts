@@ -1,7 +1,7 @@
 import * as zlib from "node:zlib"
 import { damaged } from "../model/Damaged.ts"
 
-/** The reversed polynomial of CRC-32, as zlib, gzip and PNG have it. */
+/** The reversed polynomial of CRC-32, as in zlib, gzip and PNG. */
 const polynomial = 0xedb88320
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -10,7 +10,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value
 })
 
-/** The checksum as a loop: what Node before 20.15 has to do with. */
+/** The checksum as a loop, for Node before 20.15. */
 export const crc32ByTable = (data: Uint8Array, before = 0): number => {
   let crc = ~before
   for (let i = 0; i < data.length; i++) crc = (table[(crc ^ (data[i] as number)) & 255] as number) ^ (crc >>> 8)
@@ -19,14 +19,14 @@ export const crc32ByTable = (data: Uint8Array, before = 0): number => {
 
 const native = (zlib as { readonly crc32?: (data: Uint8Array, before?: number) => number }).crc32
 
-/** CRC-32 of bytes, or going on from that of bytes before them. */
+/** CRC-32 of bytes, optionally continuing from the checksum of the bytes before them. */
 export const crc32: (data: Uint8Array, before?: number) => number = native ?? crc32ByTable
 
-/** CRC-32 of bytes and of the whole numbers that name them, so that one row's bytes do not pass for another's. */
+/** CRC-32 of bytes and of the whole numbers that identify them, so that one row's bytes do not pass for another's. */
 export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number =>
   crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))
 
-/** Bytes with the checksum they were stored with; what an older version stored has none. */
+/** Checks bytes against the checksum they were stored with; bytes that an older version stored have none. */
 export const checked = <A extends Uint8Array>(
   data: A,
   crc: number | null,

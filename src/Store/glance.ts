@@ -1,12 +1,12 @@
 import Sqlite from "better-sqlite3"
 import { isPresent, leaving } from "./sqlite/sweep.ts"
 
-/** Documents whose sources are looked at. */
+/** Documents whose sources are read. */
 const looked = 60
 
 /**
- * What an index holds, read at once and without the program's parts, for who has a few milliseconds: the collections,
- * whether the graph joins documents in any, and the sources of documents from all over. Undefined where there is no index that can be read so.
+ * Reads the collections of an index, whether the graph joins documents in any, and sources of documents spread over the
+ * index: without the program's layers, in a few milliseconds. Undefined if no such index can be read.
  */
 export const glance = (filename: string) => {
   try {
@@ -25,7 +25,7 @@ export const glance = (filename: string) => {
           | undefined
         if (row !== undefined && !swept.has(row.collection_id)) found.set(row.id, row.source)
       }
-      // An older schema keeps no linkage, and is brought up when it is opened to be written.
+      // An older schema has no linkage; opening the index for writing upgrades it.
       const kept = database.prepare("SELECT 1 FROM pragma_table_info('graph_linkages') LIMIT 1").get() !== undefined
       const joined =
         kept &&

@@ -10,7 +10,7 @@ const broken = (error: unknown): Check => ({
   next: "reinstall Clew with the Node that runs it: another Node version or machine needs another build"
 })
 
-/** Whether SQLite and its extension load, and in which versions; asked of a database in memory. */
+/** Whether SQLite and its extension load, and their versions, tested on a database in memory. */
 export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(
   Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
     sql.unsafe<{ readonly sqlite: string; readonly vec: string }>(

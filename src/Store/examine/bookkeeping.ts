@@ -6,7 +6,7 @@ import { codesFormat } from "../../codes/CodeStore.ts"
 import { leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
-/** A step of the schema that an index has taken. */
+/** A schema migration that an index has applied. */
 export interface Migration {
   readonly migration_id: number
   readonly name: string
@@ -15,13 +15,13 @@ export interface Migration {
 export const migrations = (sql: SqlClient.SqlClient) =>
   sql.unsafe<Migration>("SELECT migration_id, name FROM clew_migrations ORDER BY migration_id")
 
-/** The last run that anything says it was seen in. */
+/** The highest run number in any record. */
 export const lastRun = `SELECT max(
   coalesce((SELECT max(seen_run) FROM documents), 0),
   coalesce((SELECT max(run) FROM files), 0),
   coalesce((SELECT max(run) FROM roots), 0))`
 
-/** Files whose row cannot be: of documents that it does not count, or with an outcome that there is not. */
+/** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
 export const wrongFiles = `collection_id NOT IN (${leaving}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
   OR (outcome = 'indexed' AND documents <>
     (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
@@ -34,16 +34,16 @@ export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
   OR json_type(include) IS NOT 'array' OR json_type(exclude) IS NOT 'array'`
 
-/** What an index says of itself: the steps of its schema, marks, runs, files and folders. */
+/** An index's own records: schema migrations, marks, runs, files and folders. */
 export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fresh: ReadonlyArray<Migration>) {
   const wrong: Array<string> = []
   const taken = yield* migrations(sql)
-  if (JSON.stringify(taken) !== JSON.stringify(fresh)) wrong.push("the list of the schema's steps")
+  if (JSON.stringify(taken) !== JSON.stringify(fresh)) wrong.push("the list of schema migrations")
   const marks = yield* sql.unsafe<{ readonly before: Uint8Array; readonly now: Uint8Array }>(
     "SELECT before, now FROM file_mark"
   )
   if (marks.length !== 1 || marks.some(({ before, now }) => before.length !== 16 || now.length !== 16)) {
-    wrong.push("the mark of the file")
+    wrong.push("the file's mark")
   }
   const [runs] = yield* sql.unsafe<{ readonly last: number | null; readonly seen: number }>(
     `SELECT (SELECT last FROM run_numbers) AS last, (${lastRun}) AS seen`
@@ -63,11 +63,11 @@ export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fr
     wrong.push(`the folder ${path}`)
   }
   return wrong.length === 0
-    ? [ok("records", "what is known of runs, files and folders fits the documents")]
-    : [fail("records", `does not fit: ${some(wrong)}`, undefined, { _tag: "Rows" })]
+    ? [ok("records", "the records of runs, files and folders match the documents")]
+    : [fail("records", `inconsistent: ${some(wrong)}`, undefined, { _tag: "Rows" })]
 })
 
-/** Derived data that say they are of no version that there is. */
+/** Derived data that claim a version later than this one. */
 export const formats = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const segments = yield* sql.unsafe<{ readonly collection: number }>(
     `SELECT DISTINCT collection_id AS collection FROM keyword_segments
@@ -80,7 +80,7 @@ export const formats = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     ...segments.map(({ collection }) => ({ collection, kind: "postings" as const })),
     ...sets.map(({ collection }) => ({ collection, kind: "codes" as const }))
   ].map(({ collection, kind }) =>
-    warn(kind, `collection number ${collection}: a later version made them, they say`, "run `clew doctor --fix`", {
+    warn(kind, `collection number ${collection}: they claim to come from a later version`, "run `clew doctor --fix`", {
       _tag: "Rebuild",
       kind,
       collection

@@ -13,14 +13,14 @@ import { fail, ok, some } from "./finding.ts"
 
 const rebuild = (kind: "postings" | "codes", collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
 
-/** Postings, lengths and tombstones, held against terms made anew from the texts. */
+/** Compares postings, lengths and tombstones with terms computed again from the texts. */
 export const postings = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { id, name, passages }: CollectionSummary
 ) {
   const said = yield* verify(sql, id)
   return said.length === 0
-    ? [ok("postings", `collection ${name}: the postings of ${passages} passages are those of their texts`)]
+    ? [ok("postings", `collection ${name}: the postings of ${passages} passages match their texts`)]
     : [fail("postings", `collection ${name}: ${some(said)}`, undefined, rebuild("postings", id))]
 })
 
@@ -32,7 +32,7 @@ interface VectorRow {
 
 const page = 2000
 
-/** Vectors: their checksums and lengths, and whether passages have them. */
+/** Checks vectors' checksums and lengths, and that passages have vectors. */
 export const vectors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { embedder, id, name }: CollectionSummary
@@ -61,17 +61,22 @@ export const vectors = Effect.fnUntraced(function* (
   )
   const wrong = [...altered, ...orphans.map((row) => row.id)]
   return wrong.length === 0
-    ? [ok("vectors", `collection ${name}: ${count} vectors are as they were stored`)]
+    ? [ok("vectors", `collection ${name}: ${count} vectors are unchanged`)]
     : [
-        fail("vectors", `collection ${name}: vectors are altered, or of no passage: ${some(wrong)}`, undefined, {
-          _tag: "Vectors",
-          collection: id,
-          passages: wrong
-        })
+        fail(
+          "vectors",
+          `collection ${name}: altered vectors, or vectors without a passage: ${some(wrong)}`,
+          undefined,
+          {
+            _tag: "Vectors",
+            collection: id,
+            passages: wrong
+          }
+        )
       ]
 })
 
-/** Codes, made anew from the vectors and compared. */
+/** Computes codes again from the vectors and compares them. */
 export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
   const store = codesOn(sql)
   const set = Option.getOrUndefined(yield* store.find({ collection: id, generation: "current" }))
@@ -94,7 +99,8 @@ export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
     const isSame =
       Buffer.compare(Buffer.from(made.codes), Buffer.from(stored.codes)) === 0 &&
       made.ids.every((passage, row) => passage === stored.ids[row] && Object.is(made.factors[row], stored.factors[row]))
-    if (made.ids.length !== stored.ids.length || !isSame) damaged(`code block ${block.version} is not of its vectors`)
+    if (made.ids.length !== stored.ids.length || !isSame)
+      damaged(`code block ${block.version} does not match its vectors`)
     for (const passage of stored.ids) {
       if (seen.has(passage)) damaged(`passage ${passage} has two codes`)
       seen.add(passage)
@@ -102,7 +108,7 @@ export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
   }
   const [row] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM vectors_${id}`)
   return seen.size === row!.count && seen.size === set.rows
-    ? [ok("codes", `collection ${name}: the codes of ${seen.size} vectors are those of the vectors`)]
+    ? [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
     : [
         fail(
           "codes",

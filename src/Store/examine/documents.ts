@@ -8,7 +8,7 @@ import { inList, list } from "../sqlite/rows.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
-/** A document as it is looked over. */
+/** A document's row, as this check reads it. */
 export interface DocumentRow {
   readonly id: number
   readonly collection_id: number
@@ -24,7 +24,7 @@ export interface DocumentRow {
   readonly crc: number | null
 }
 
-/** A passage as it is looked over. */
+/** A passage's row, as this check reads it. */
 export interface PassageRow extends PassagePart {
   readonly id: number
   readonly document_id: number
@@ -36,13 +36,13 @@ export const passageColumns =
 /** Documents read at a time. */
 const page = 50
 
-/** What a document says of its passages, and how they follow each other. */
+/** Whether the passages match the document's count, and follow each other without a gap. */
 const isInOrder = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
   passages.length === row.passages &&
   (passages[0]?.id ?? null) === row.first_passage &&
   passages.every(({ id, ordinal }, place) => ordinal === place && id === row.first_passage! + place)
 
-/** Spans fit the texts, and texts and leads the content that they are put together to. */
+/** Whether spans match the texts, and texts and leads add up to the content. */
 const isWhole = (passages: ReadonlyArray<PassageRow>): boolean => {
   let covered = 0
   return passages.every(({ end, end_line, lead, start, start_line, text }) => {
@@ -79,7 +79,7 @@ const isSame = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean 
   isWhole(passages) &&
   (row.crc === null || documentCrc(row, passages) === row.crc)
 
-/** Whether all of a document is there, in its place and as it was stored. */
+/** Whether a document is complete, in its place and as it was stored. */
 export const isIntact = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
   isInOrder(row, passages) && isSame(row, passages)
 
@@ -146,29 +146,29 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     findings.push(
       fail(
         "texts",
-        `${altered.length} documents are not as they were stored: ${some(altered.map(({ doc_id, source }) => source ?? doc_id))}`,
+        `${altered.length} documents differ from what was stored: ${some(altered.map(({ doc_id, source }) => source ?? doc_id))}`,
         "run `clew doctor --fix` and index their files again",
         { _tag: "Replace", documents: altered.map(({ id }) => id) }
       )
     )
   }
   if (misplaced.length > 0)
-    findings.push(fail("passages", `passages are missing or out of place: ${some(misplaced)}`, undefined, rows))
+    findings.push(fail("passages", `missing or misplaced passages: ${some(misplaced)}`, undefined, rows))
   if (listed.length > 0)
     findings.push(
-      fail("metadata", `filters know other metadata than the documents have: ${some(listed)}`, undefined, rows)
+      fail("metadata", `filters use metadata that differ from the documents': ${some(listed)}`, undefined, rows)
     )
   if (miscounted.length > 0)
-    findings.push(fail("counters", `collections count wrongly: ${some(miscounted)}`, undefined, rows))
+    findings.push(fail("counters", `wrong counts of collections: ${some(miscounted)}`, undefined, rows))
   if (unprotected > 0) {
     findings.push(
       warn(
         "checksums",
-        `${unprotected} documents were stored by a version without checksums: a changed letter in them is not noticed`
+        `${unprotected} documents were stored by a version without checksums: doctor cannot notice a changed letter in them`
       )
     )
   }
   return findings.some(({ status }) => status === "fail")
     ? findings
-    : [ok("documents", `${total} documents, their passages, spans and metadata fit together`), ...findings]
+    : [ok("documents", `${total} documents, their passages, spans and metadata are consistent`), ...findings]
 })

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Cure, Finding } from "../../upkeep/Examiner.ts"
 import { isUnreadable } from "../sqlite/errors.ts"
 
-/** So many of a kind are named. */
+/** At most this many of a kind are named. */
 const most = 5
 
 export const ok = (name: string, detail: string): Finding => ({ name, status: "ok", detail })
@@ -26,20 +26,20 @@ export const fail = (name: string, detail: string, next: string = fixing, cure?:
   ...(cure === undefined ? {} : { cure })
 })
 
-/** A few of many, and how many more there are. */
+/** The first few items, and how many more there are. */
 export const some = (what: ReadonlyArray<string | number>): string =>
   `${what.slice(0, most).join(", ")}${what.length > most ? ` and ${what.length - most} more` : ""}`
 
-/** What went wrong, in the words of whoever said it first. */
+/** The message of the error's cause, else its own. */
 export const messageOf = (error: unknown): string => {
   const cause = (error as { readonly cause?: unknown }).cause ?? error
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** What is to be done where pages cannot be read. */
+/** The cure for pages that cannot be read. */
 export const salvage: Cure = { _tag: "Salvage" }
 
-/** A check that cannot be done, because of what it reads, has found something too. */
+/** Runs a check. If it fails because of what it reads, that is a finding too. */
 export const guarded = (
   name: string,
   check: Effect.Effect<ReadonlyArray<Finding>, SqlError>,
@@ -52,4 +52,4 @@ export const guarded = (
     Effect.catchAllDefect((defect) => Effect.succeed([fail(name, messageOf(defect), fixing, cure)]))
   )
 
-const unreadable = "run `clew doctor --fix`; where that does not help, restore a backup, or index into a new file"
+const unreadable = "run `clew doctor --fix`; if that does not help, restore a backup, or index into a new file"

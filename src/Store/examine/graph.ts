@@ -28,13 +28,15 @@ const page = 1000
 
 const nothing = new Uint8Array()
 
-/** Of a passage's edges, whatever their order. */
+/** A digest of a passage's edges, independent of their order. */
 const digestOf = ({ entity, ordinal, passage, relation }: Edge): number =>
   crcOf(nothing, entity, relation, passage, ordinal)
 
-/** The knowledge graph: mentions made anew from the texts, and both of its tables held against each other. */
+/**
+ * Checks the knowledge graph: compares mentions computed again from the texts, and both of its tables with each other.
+ */
 export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
-  // What is left of each passage's edges when those of one table are taken from those of the other.
+  // What remains of each passage's edges when those of one table are subtracted from those of the other.
   const digests = new Map<number, number>()
   const add = (passage: number, digest: number) => digests.set(passage, (digests.get(passage) ?? 0) + digest)
   const other: Array<number> = []
@@ -86,13 +88,13 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
   const cure = { _tag: "Graph", collection: id } as const
   const torn = [...digests].flatMap(([passage, digest]) => (digest === 0 ? [] : [passage]))
   if (torn.length > 0) {
-    return [fail("graph", `collection ${name}: the mentions of passages do not fit: ${some(torn)}`, undefined, cure)]
+    return [fail("graph", `collection ${name}: inconsistent mentions of passages: ${some(torn)}`, undefined, cure)]
   }
   if (other.length > 0) {
-    const text = `collection ${name}: ${other.length} passages mention what another version, or another text, said`
+    const text = `collection ${name}: ${other.length} passages have mentions from another version or another text`
     return [warn("graph", text, "run `clew doctor --fix`", cure)]
   }
   return known > 0 && missing > 0
     ? [warn("graph", `collection ${name}: ${missing} passages are not in the graph`, "run `clew graph build`", cure)]
-    : [ok("graph", `collection ${name}: ${known} passages are in the graph, with what their texts mention`)]
+    : [ok("graph", `collection ${name}: ${known} passages are in the graph, and their mentions match their texts`)]
 })

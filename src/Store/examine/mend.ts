@@ -7,7 +7,7 @@ import { inList, list } from "../sqlite/rows.ts"
 import type { Migration } from "./bookkeeping.ts"
 import { mendRows } from "./rows.ts"
 
-/** Marks derived data as made by no version, so that a rebuild makes them anew. */
+/** Marks derived data as made by no version, so that a rebuild makes them again. */
 const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "postings" | "codes", collection: number) {
   yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = ?", [collection, kind])
   if (kind === "postings") {
@@ -26,7 +26,10 @@ const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "posti
     : sql.unsafe("UPDATE code_sets SET format = 0 WHERE collection_id = ? AND generation = 'current'", [collection])
 })
 
-/** Does what can be done at once, in one transaction of the caller's; gives what it did. What is marked is rebuilt next. */
+/**
+ * Repairs what can be repaired at once, in the caller's transaction, and returns what it did. A rebuild does the rest,
+ * which it marks.
+ */
 export const mend = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   cures: ReadonlyArray<Cure>,
@@ -41,9 +44,7 @@ export const mend = Effect.fnUntraced(function* (
       rebuild("postings", collection)
       rebuild("codes", collection)
     }
-    done.push(
-      "counts, indices, lists of metadata and places of passages were made to fit; what belonged to nothing went"
-    )
+    done.push("counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted")
   }
   for (const cure of cures) {
     if (cure._tag === "Replace") {
@@ -51,7 +52,7 @@ export const mend = Effect.fnUntraced(function* (
         `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
         [list(cure.documents)]
       )
-      // A file that looks as it did would not be read.
+      // Otherwise the next `index` would skip a file that looks unchanged.
       yield* sql.unsafe(
         `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE path IN (SELECT origin FROM documents WHERE id ${inList})`,
         [list(cure.documents)]

@@ -8,11 +8,11 @@ import { leaving } from "../sqlite/sweep.ts"
 import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./bookkeeping.ts"
 import { counted } from "./structure.ts"
 
-/** Rows whose owner is gone, child before parent; a document is never among them. */
+/** Deletes rows whose owner is gone, child before parent; never a document. */
 const orphans = [
   "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
   "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
-  // The graph looks at their passages again.
+  // The graph then reads their passages again.
   "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
   "DELETE FROM graph_mentions WHERE passage_id NOT IN (SELECT id FROM passages)",
   "DELETE FROM code_sets WHERE collection_id NOT IN (SELECT id FROM collections)",
@@ -20,12 +20,12 @@ const orphans = [
   "DELETE FROM code_blocks WHERE set_id NOT IN (SELECT id FROM code_sets)",
   "DELETE FROM reindexes WHERE collection_id NOT IN (SELECT id FROM collections)",
   "DELETE FROM rebuilds WHERE collection_id NOT IN (SELECT id FROM collections)",
-  // What was merging begins anew.
+  // Interrupted merges start again.
   `UPDATE keyword_segments SET state = ${State.garbage}
    WHERE state = ${State.building} OR collection_id NOT IN (SELECT id FROM collections)`
 ]
 
-/** The next number of each table is above all that are taken. */
+/** Sets the next number of each table above all that are taken. */
 const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   for (const [table, id] of Object.entries(counted)) {
     const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
@@ -43,7 +43,10 @@ interface Misplaced {
   readonly collection_id: number
 }
 
-/** Documents whose passages have no numbers in a row any more get new ones at the end; their vectors go with them. */
+/**
+ * Gives new numbers at the end to documents whose passages no longer have consecutive numbers; their vectors move with
+ * them.
+ */
 const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe(
     `UPDATE documents SET passages = 0, first_passage = NULL
@@ -72,7 +75,7 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
         id
       ])
     }
-    // First out of each other's way, since a document has an ordinal once.
+    // Negative first, to avoid collisions: a document has each ordinal only once.
     yield* sql.unsafe("UPDATE passages SET ordinal = -1 - ordinal - id WHERE document_id = ?", [id])
     for (const [ordinal, passage] of passages.entries()) {
       const moved = first + ordinal
@@ -82,7 +85,7 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
         [passage.id]
       )
       if (row === undefined) continue
-      // One that has changed stays marked as such.
+      // A changed vector stays marked as changed.
       const isWhole = row.crc !== null && crcOf(row.vector, passage.id) === row.crc
       yield* sql.unsafe(`UPDATE vectors_${collection} SET passage_id = ?, crc = ? WHERE passage_id = ?`, [
         moved,
@@ -98,7 +101,7 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 
 const page = 500
 
-/** What filters know is taken from the documents' metadata. */
+/** Rewrites the metadata that filters use from the documents' metadata. */
 const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe("DELETE FROM metadata_values")
   for (let after = 0; ;) {
@@ -119,7 +122,7 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 })
 
-/** What an index says of itself; a file about which anything is in doubt is read again. */
+/** Corrects an index's own records; a file whose record is in doubt is read again. */
 const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
   yield* sql.unsafe("DELETE FROM clew_migrations")
   yield* insertRows(
@@ -144,13 +147,13 @@ const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
   yield* sql.unsafe(`DELETE FROM roots WHERE ${wrongRoots}`)
 })
 
-/** Mends what hangs between rows; gives the collections whose derived data do not fit their passages any more. */
+/** Repairs references between rows, and returns the collections whose derived data no longer match their passages. */
 export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
   yield* sql.unsafe("REINDEX")
   for (const statement of orphans) yield* sql.unsafe(statement)
   yield* sequences(sql)
   yield* records(sql, migrations)
-  // Texts that no answer could be made of; the documents stay among those that have to be indexed again.
+  // Invalid JSON. The documents stay among those that must be indexed again.
   yield* sql.unsafe(
     "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'"
   )

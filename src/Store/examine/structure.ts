@@ -9,7 +9,7 @@ import { migrations } from "./bookkeeping.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
 
-/** What SQLite says of pages and not of rows, which indices can be made anew of. */
+/** Whether SQLite reports damaged pages. If only indices are damaged, they can be rebuilt from the rows. */
 const isOfPages = (line: string): boolean =>
   /^(\*\*\*|tree|page|freelist|max rootpage|database disk|disk i\/o)/i.test(line)
 
@@ -22,14 +22,14 @@ export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   )
   const pages =
     said.length === 1 && said[0] === "ok"
-      ? ok("pages", "SQLite finds its pages and indices whole")
+      ? ok("pages", "SQLite's checks of pages and indices pass")
       : fail("pages", `SQLite says: ${some(said)}`, undefined, said.some(isOfPages) ? salvage : { _tag: "Rows" })
   const references =
     orphans.length === 0
-      ? ok("references", "every row belongs to something")
+      ? ok("references", "there are no orphaned rows")
       : fail(
           "references",
-          `rows belong to nothing: ${some(orphans.map(({ count, table }) => `${count} of ${table}`))}`,
+          `orphaned rows: ${some(orphans.map(({ count, table }) => `${count} of ${table}`))}`,
           undefined,
           { _tag: "Rows" }
         )
@@ -41,14 +41,14 @@ const objects = (sql: SqlClient.SqlClient) =>
     "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'vectors_%'"
   )
 
-/** The tables and indices of an index made now, and the steps of its schema. */
+/** The tables, indices and migrations of a new index. */
 export const fresh = Effect.scoped(
   Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
     Effect.all({ objects: objects(sql), migrations: migrations(sql) })
   )
 )
 
-/** Tables and indices, held against those of an index made now. */
+/** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly name: string; readonly sql: string }>
@@ -66,12 +66,12 @@ export const schema = Effect.fnUntraced(function* (
   const findings: Array<Finding> = []
   if (missing.length > 0) findings.push(fail("schema", `not there: ${some(missing)}`, anew))
   if (altered.length > 0) {
-    findings.push(fail("schema", `not as they should be: ${some(altered.map(({ name }) => name))}`, anew))
+    findings.push(fail("schema", `missing or altered: ${some(altered.map(({ name }) => name))}`, anew))
   }
   return findings.length === 0 ? [ok("schema", "every table and index is there")] : findings
 })
 
-/** Tables that give a number away once, and the column it is in. */
+/** Tables that never reuse a number, and the column it is in. */
 export const counted = {
   collections: "id",
   documents: "id",
@@ -82,7 +82,7 @@ export const counted = {
   files: "id"
 } as const
 
-/** Numbers that are given away once must not be given away again. */
+/** Checks that numbers are not given twice. */
 export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const wrong: Array<string> = []
   for (const [table, id] of Object.entries(counted)) {
@@ -100,7 +100,7 @@ export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
 const pragma = (sql: SqlClient.SqlClient, name: string) =>
   Effect.map(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`), (rows) => Number(Object.values(rows[0] ?? {})[0]))
 
-/** Parts that postings are in, and merges of them that are on their way. */
+/** Segments of postings, and their unfinished merges. */
 const segmentsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const rows = yield* sql.unsafe<{ readonly id: number; readonly state: number; readonly inputs: string | null }>(
     "SELECT id, state, inputs FROM keyword_segments"
@@ -111,19 +111,19 @@ const segmentsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const left = rows.length - live.size
   return impossible.length > 0
     ? [
-        fail("segments", `merges of what is not there: ${some(impossible.map(({ id }) => id))}`, undefined, {
+        fail("segments", `merges of segments that do not exist: ${some(impossible.map(({ id }) => id))}`, undefined, {
           _tag: "Rows"
         })
       ]
     : [
         ok(
           "segments",
-          `postings are in ${live.size === 1 ? "one part" : `${live.size} parts`}${left === 0 ? "" : `; ${left} more are being merged or taken away`}`
+          `postings are in ${live.size === 1 ? "one part" : `${live.size} parts`}${left === 0 ? "" : `; ${left} more are being merged or deleted`}`
         )
       ]
 })
 
-/** The segments that a merge takes the place of; none that there is where the list is no list. */
+/** The segments that a merge replaces; [-1], which never exists, if the list is invalid. */
 const inputsOf = (json: string | null): ReadonlyArray<number> => {
   try {
     const inputs: unknown = JSON.parse(json ?? "")
@@ -133,7 +133,7 @@ const inputsOf = (json: string | null): ReadonlyArray<number> => {
   }
 }
 
-/** What was dropped and is still being taken away, and what says so and cannot be meant. */
+/** Dropped rows that are still being deleted, and collections with an invalid name. */
 const sweeps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const hidden = yield* sql.unsafe<{ readonly name: string; readonly meant: number }>(
     `SELECT name, name = '~' || id AS meant FROM collections NOT INDEXED WHERE id IN (${leaving}) ORDER BY id`
@@ -143,22 +143,20 @@ const sweeps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   return [
     ...(wrong.length === 0
       ? []
-      : [
-          fail("sweeps", `no collection can have the name ${some(wrong.map(({ name }) => JSON.stringify(name)))}`, anew)
-        ]),
+      : [fail("sweeps", `invalid collection name: ${some(wrong.map(({ name }) => JSON.stringify(name)))}`, anew)]),
     ...(due === 0
       ? []
       : [
           warn(
             "sweeps",
-            `what was dropped is still being taken away: ${due} left`,
+            `dropped rows are still being deleted: ${due} left`,
             "leave it to `clew serve` or the next command that writes, or run `clew compact`"
           )
         ])
   ]
 })
 
-/** Room that is free within the file, and what is unfinished. */
+/** Free space in the file, and unfinished work. */
 export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const pages = yield* pragma(sql, "page_count")
   const free = yield* pragma(sql, "freelist_count")
@@ -171,15 +169,15 @@ export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     ...segments,
     ...(yield* sweeps(sql)),
     free > 1000 && share > 50
-      ? warn("free pages", `${share} % of the file are free`, "run `clew compact`")
-      : ok("free pages", `${share} % of the file are free`),
+      ? warn("free pages", `${share} % of the file is free`, "run `clew compact`")
+      : ok("free pages", `${share} % of the file is free`),
     ...(reindexes.length === 0
       ? []
       : [
           warn(
             "reindex",
             `a change of embedder is unfinished: ${some(reindexes.map(({ name }) => name))}`,
-            "go on with `clew reindex`"
+            "continue with `clew reindex`"
           )
         ])
   ]

@@ -37,16 +37,16 @@ export interface Documents {
   readonly collection: (name: CollectionName) => Effect.Effect<Collection, CollectionNotFound | StoreUnavailable>
   /** Sorted by name. */
   readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
-  /** At once for everybody; what it held is taken away in steps, beside everything else. */
+  /** Takes effect at once; the dropped rows are deleted in steps, in the background. */
   readonly dropCollection: (name: CollectionName) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
-  /** What is stored under each ref, in the refs' order. */
+  /** What is stored under each ref, in the order of the refs. */
   readonly lookup: (
     collection: CollectionName,
     refs: ReadonlyArray<DocumentRef>
   ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
   /**
-   * Passages of these documents, and of one document for each of the fingerprints, with their vectors, in no order; not
-   * those of documents with very many passages, or that have none. They spare their like from being embedded again.
+   * Passages with their vectors, in no order, of these documents and of one document per fingerprint, so that equal
+   * passages need not be embedded again. Leaves out documents with very many passages or with none.
    */
   readonly embeddings: (
     collection: CollectionName,
@@ -54,7 +54,7 @@ export interface Documents {
   ) => Effect.Effect<ReadonlyArray<EmbeddedPassage>, CollectionNotFound | StoreUnavailable>
   /**
    * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
-   * be the one that the collection records by now. What is said of files is kept in the same transaction.
+   * be the collection's recorded one at that time. The records of files are written in the same transaction.
    */
   readonly put: (
     collection: CollectionName,
@@ -68,7 +68,7 @@ export interface Documents {
     ReadonlyArray<PutOutcome>,
     CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
   >
-  /** Marks documents as seen by a run, moves those that stand on another line now, and keeps what is said of files. */
+  /** Marks documents as seen by a run, updates the line of those that have moved, and writes the records of files. */
   readonly touch: (
     collection: CollectionName,
     documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
@@ -84,24 +84,24 @@ export interface Documents {
     collection: CollectionName,
     page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
   ) => Effect.Effect<ReadonlyArray<ListedDocument>, CollectionNotFound | StoreUnavailable>
-  /** The documents that came in or changed last, of all collections, the newest first. */
+  /** The documents that were added or changed last, of all collections, newest first. */
   readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
   /**
-   * The passages at these places of a collection, 0 its oldest and 1 its newest, in the places' order; fewer where
-   * places fall on the same passage.
+   * The passages at these places of a collection, in the order of the places: 0 is its oldest, 1 its newest. Returns
+   * fewer if several places fall on the same passage.
    */
   readonly sample: (
     collection: CollectionName,
     places: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
-  /** Which of these keys no document's metadata has, and if any, some that there are. */
+  /** Which of these keys no document's metadata have, and if there are any, some keys that exist. */
   readonly metadataKeys: (
     keys: ReadonlyArray<string>
   ) => Effect.Effect<
     { readonly unknown: ReadonlyArray<string>; readonly known: ReadonlyArray<string> },
     StoreUnavailable
   >
-  /** The next documents by doc_id, whole and with their vectors. */
+  /** The next documents by doc_id, complete and with their vectors. */
   readonly exported: (
     collection: CollectionName,
     page: { readonly limit: number; readonly after?: DocumentId | undefined }
@@ -110,18 +110,20 @@ export interface Documents {
     collection: CollectionName,
     docId: DocumentId
   ) => Effect.Effect<Deleted, CollectionNotFound | DocumentNotFound | StoreUnavailable>
-  /** At most `limit` of the documents that match, in one transaction; none deleted means that none match any more. */
+  /**
+   * Deletes at most `limit` of the matching documents, in one transaction. None deleted means that none match any more.
+   */
   readonly deleteMatching: (
     collection: CollectionName,
     filter: Filter,
     limit: number
   ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
-  /** Exact match; deleting nothing is not an error. */
+  /** Exact match; deleting none is not an error. */
   readonly deleteSource: (
     collection: CollectionName,
     source: string
   ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
   readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
-  /** Bytes in the database of what searching reads, of all collections; takes milliseconds where there is much. */
+  /** Bytes in the database that searching reads, over all collections; takes milliseconds for a large index. */
   readonly sizes: () => Effect.Effect<ReadonlyArray<Figure>, StoreUnavailable>
 }

@@ -5,14 +5,14 @@ import type { IndexedRoot, KnownFile } from "../../model/File.ts"
 import type { DocumentSummary, PrunePosition, Pruned } from "../../model/Stored.ts"
 import type { CollectionNotFound, StoreUnavailable } from "./errors.ts"
 
-/** Keeps what runs over files have found out about them. */
+/** Keeps what indexing runs record about files. */
 export interface Files {
-  /** The number of a run that begins now: greater than that of every run before it, in this process or another. */
+  /** The number of a new run: greater than that of every earlier run, in this process or another. */
   readonly beginRun: (
     collection: CollectionName,
     roots?: ReadonlyArray<IndexedRoot>
   ) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
-  /** What is known of files that were indexed, in no order; nothing of others. */
+  /** The records of those files that were indexed, in no order. */
   readonly knownFiles: (
     collection: CollectionName,
     paths: ReadonlyArray<string>
@@ -26,19 +26,19 @@ export interface Files {
     ReadonlyArray<{ readonly id: number; readonly path: string }>,
     CollectionNotFound | StoreUnavailable
   >
-  /** The documents of one file, in the order they came in; `after` is the last doc_id of the page before. */
+  /** The documents of one file, in the order they were added; `after` is the last doc_id of the page before. */
   readonly documentsOf: (
     collection: CollectionName,
     path: string,
     page: { readonly limit: number; readonly after?: DocumentId | undefined }
   ) => Effect.Effect<ReadonlyArray<DocumentSummary>, CollectionNotFound | StoreUnavailable>
-  /** The paths that were given to runs, with what was said with them the last time. */
+  /** The paths given to runs, with the options last given with them. */
   readonly roots: (
     collection: CollectionName
   ) => Effect.Effect<ReadonlyArray<IndexedRoot>, CollectionNotFound | StoreUnavailable>
   /**
-   * Deletes documents that came from files at or below one of the paths, only those last seen before a run if one is
-   * named. It holds the write lock for a bounded number of documents: `next`, if there is one, is where to go on.
+   * Deletes documents that came from files at or below one of the paths; with a run, only those last seen before it. It
+   * holds the write lock for a bounded number of documents; `next`, if present, is where to continue.
    */
   readonly prune: (
     collection: CollectionName,

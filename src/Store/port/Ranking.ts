@@ -4,17 +4,17 @@ import type { Hit } from "../../model/SearchResult.ts"
 import type { Found, RankRequest } from "../../model/Stored.ts"
 import type { CollectionNotFound, StoreUnavailable } from "./errors.ts"
 
-/** Ranks passages by both legs. */
+/** Ranks passages by vectors and keywords. */
 export interface Ranking {
   /**
-   * The best passages, best first, all legs and texts from one snapshot. Score: cosine for the vector leg alone, BM25
-   * for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then ordinal. Several collections
-   * are ranked as though they were one, except that vectors of different embedders are fused by their ranks.
+   * The best passages, best first, with all legs and texts from one snapshot. Score: cosine for the vector leg alone,
+   * BM25 for the keyword leg alone, else the fused score. Ties by doc_id, then collection, then ordinal. Several
+   * collections are ranked as one, except that vectors of different embedders are fused by rank.
    */
   readonly rank: (request: RankRequest) => Effect.Effect<ReadonlyArray<Hit>, CollectionNotFound | StoreUnavailable>
-  /** The same with what else there is to tell of the ranking. */
+  /** The same, with details of the ranking. */
   readonly find: (request: RankRequest) => Effect.Effect<Found, CollectionNotFound | StoreUnavailable>
-  /** Which of these words stand in a passage as they are written, `-jar` with its dash; a bounded number of passages is looked at. */
+  /** Which of these words occur literally in a passage, `-jar` with its dash; reads a bounded number of passages. */
   readonly written: (
     collections: ReadonlyArray<CollectionName>,
     words: ReadonlyArray<string>

@@ -4,18 +4,18 @@ import type { CollectionName, EmbedderIdentity } from "../../model/Collection.ts
 import type { ReindexPosition, ReindexState, Reindexed, Unembedded } from "../../model/Stored.ts"
 import type { CollectionNotFound, ReindexTakenOver, StoreUnavailable } from "./errors.ts"
 
-/** Changes a collection over to another embedder, step by step, while searches go on with the recorded one. */
+/** Changes a collection's embedder, step by step, while searches use the recorded one. */
 export interface Reindexing {
-  /** What a change of embedder that is under way, or was broken off, is to. */
+  /** The target of an unfinished change of embedder. */
   readonly reindexing: (
     collection: CollectionName
   ) => Effect.Effect<Option.Option<EmbedderIdentity>, CollectionNotFound | StoreUnavailable>
-  /** Begins a change to another embedder, or takes up one to the same that was broken off. */
+  /** Begins a change to another embedder, or resumes an interrupted one to the same embedder. */
   readonly beginReindex: (
     collection: CollectionName,
     embedder: EmbedderIdentity
   ) => Effect.Effect<ReindexState, CollectionNotFound | StoreUnavailable>
-  /** The next passages without a vector of the next embedder; the same ones until they are given theirs. */
+  /** The next passages without a vector of the next embedder; the same ones until they get theirs. */
   readonly unembedded: (
     collection: CollectionName,
     embedder: EmbedderIdentity,
@@ -25,8 +25,8 @@ export interface Reindexing {
     CollectionNotFound | ReindexTakenOver | StoreUnavailable
   >
   /**
-   * Keeps vectors beside the ones in use, in the order of `unembedded`, unless the change stands elsewhere by now; not
-   * those of passages that are gone.
+   * Stores vectors beside the ones in use, in the order of `unembedded`, unless the change is at another position by
+   * now. Skips passages that are gone.
    */
   readonly putReindexed: (
     collection: CollectionName,
@@ -34,8 +34,8 @@ export interface Reindexing {
     position: ReindexPosition
   ) => Effect.Effect<void, CollectionNotFound | ReindexTakenOver | StoreUnavailable>
   /**
-   * Changes over in one transaction, unless passages have come in that have no new vector yet. `passages` are the
-   * collection's.
+   * Switches over in one transaction, unless passages were added that have no new vector yet. `passages` is the
+   * collection's count.
    */
   readonly finishReindex: (
     collection: CollectionName,

@@ -51,12 +51,12 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()(
   }
 }
 
-/** A doc_id and a source that name two different stored documents, or one document twice in a batch. */
+/** A doc_id and a source of two different stored documents, or a document that is in a batch twice. */
 export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   "DocumentConflict",
   {
     reason: Schema.String,
-    /** Places in the batch, from 0; two where one document stands twice. */
+    /** Positions in the batch, from 0; two if a document is in it twice. */
     places: Schema.Array(Schema.Int)
   },
   HttpApiSchema.annotations({ status: 400 })
@@ -64,7 +64,7 @@ export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   override get message() {
     return this.reason
   }
-  /** The places as a request's body has them. */
+  /** The positions as paths in a request's body. */
   get errors() {
     const [first, second] = this.places
     const message = second === undefined ? this.reason : `is the same document as documents.${first}`
@@ -72,7 +72,7 @@ export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   }
 }
 
-/** The collection's vectors were made by another embedder than the one at hand. */
+/** The collection's vectors come from another embedder than the configured one. */
 export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
   "EmbedderMismatch",
   { collection: CollectionName, recorded: EmbedderIdentity, configured: EmbedderIdentity },
@@ -88,13 +88,13 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
   }
 }
 
-/** Another change of the collection's embedder began, or came further, while this one was under way. */
+/** Another change of the collection's embedder began or got ahead while this one was running. */
 export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
   "ReindexTakenOver",
   {
     collection: CollectionName,
     wanted: EmbedderIdentity,
-    /** What the collection changes over to by now, or has changed over to. */
+    /** The embedder that the collection is changing to, or has changed to. */
     other: EmbedderIdentity
   },
   HttpApiSchema.annotations({ status: 409 })
@@ -107,7 +107,7 @@ export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
   }
 }
 
-/** All that a store fails with. */
+/** All errors of a store. */
 export const StoreError = Schema.Union(
   CollectionExists,
   CollectionNotFound,

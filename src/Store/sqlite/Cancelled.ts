@@ -1,8 +1,8 @@
 import * as Context from "effect/Context"
 
 /**
- * Whether whoever asked for what runs now has gone away. A computation that holds its thread for more than 5 ms asks it
- * now and then and gives up; between two effects nobody needs to ask.
+ * Whether the caller of the running computation is gone. A computation that holds its thread for more than 5 ms polls
+ * it and gives up; between two effects no check is needed.
  */
 export class Cancelled extends Context.Reference<Cancelled>()("clew/Store/Cancelled", {
   defaultValue: (): (() => boolean) => () => false

@@ -16,7 +16,7 @@ import { transaction } from "./transaction.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
 import { walKeeper } from "./walKeeper.ts"
 
-/** How a connection searches, and what it keeps in memory for it. */
+/** How a connection searches, and what it keeps in memory for that. */
 export interface Searching {
   readonly codes: Scanner
   readonly masks: Masks
@@ -24,15 +24,15 @@ export interface Searching {
   readonly vectors: VectorOptions
 }
 
-/** One SQLite file, open, with what fails because of the file typed as `StoreUnavailable`. */
+/** One open SQLite file. Errors caused by the file are `StoreUnavailable`. */
 export class Database extends Context.Tag("clew/Store/Database")<
   Database,
   {
     readonly sql: SqlClient.SqlClient
-    /** Which file it is; undefined: one in memory. */
+    /** Identifies the file; undefined: a database in memory. */
     readonly place: Place | undefined
     readonly searching: Searching
-    /** Whether passages come into the graph as they are stored. */
+    /** Whether passages are added to the graph when they are stored. */
     readonly graph: boolean
     /** Runs in one snapshot. */
     readonly read: <A, E, R>(

@@ -8,27 +8,27 @@ import type { Mask } from "../../model/Mask.ts"
 import { forEachNumber } from "./numbers.ts"
 import { PassageRanges, idsOf, rangesOf } from "./PassageRanges.ts"
 
-/** Bytes of the masks that a connection keeps. */
+/** Bytes of masks that a connection keeps. */
 const mostBytes = 32 * 1024 * 1024
 
 /**
- * A connection's masks of filters, each computed once for a state of the collection; those last used are kept. What they
- * are made of is documents' ids, taken from indices as one text, since rows cost more to carry over than to find.
+ * A connection's masks of filters, each computed once per state of the collection; the last used are kept. They are
+ * made from documents' ids, read from indices as one text, since transferring rows costs more than finding them.
  */
 export class Masks {
   private readonly documents = new Map<number, PassageRanges>()
   private readonly kept = new Map<string, Mask>()
   private bytes = 0
 
-  /** Up to so many matching documents are looked up one by one. */
+  /** Up to this many matching documents are looked up one by one. */
   constructor(private readonly few = 10_000) {}
 
-  /** Bytes kept. */
+  /** Bytes in use. */
   get size(): number {
     return this.bytes
   }
 
-  /** Undefined: all passages. To be asked for in the snapshot that is searched. */
+  /** Undefined: all passages. Call it in the snapshot that is searched. */
   readonly of = Effect.fnUntraced(function* (
     this: Masks,
     sql: SqlClient.SqlClient,
@@ -48,7 +48,7 @@ export class Masks {
       return known
     }
     const documents = yield* documentsMatching(sql, collection, filter)
-    // To look up a few documents costs less than to learn about all.
+    // Looking up a few documents costs less than reading the ranges of all.
     const mask =
       documents.length <= this.few
         ? yield* rangesOf(sql, collection, documents)
@@ -81,16 +81,16 @@ export class Masks {
   }
 }
 
-/** A key can be a thousand times as long as its mask. */
+/** A key can be a thousand times longer than its mask. */
 const bytesOf = (key: string, { bits }: Mask): number => 2 * key.length + bits.byteLength
 
-/** The same for filters that differ only in the order of their keys. */
+/** Makes filters equal that differ only in the order of their keys. */
 const inOrder = (filter: Filter): unknown =>
   Object.entries(filter)
     .map(([key, condition]) => [key, filtersUnder(key, condition)?.map(inOrder) ?? condition] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** A set of documents by their ids: those in `bits`, or with `without` all of the collection but those. */
+/** A set of document ids: those in `bits`, or with `without` all of the collection but those. */
 interface Found {
   readonly bits: Uint32Array
   readonly without: boolean
@@ -110,7 +110,7 @@ const inverse = ({ bits, without }: Found): Found => ({ bits, without: !without 
 
 const either = (a: Found, b: Found): Found => inverse(both(inverse(a), inverse(b)))
 
-/** Ids, rising, of the documents that meet a filter; some may be of other collections. */
+/** Ids of the documents that match a filter, rising; some may belong to other collections. */
 const documentsMatching = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
   const [last] = yield* sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'documents'")
   const none = () => new Uint32Array(((last?.seq ?? 0) >>> 5) + 1)

@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import type { Mask } from "../../model/Mask.ts"
 import { forEachNumber } from "./numbers.ts"
 
-/** PassageRanges read in one statement. */
+/** Ranges read per statement. */
 const batch = 65_536
 
-/** Numbers that grow at their end. */
+/** An array of numbers that grows at its end. */
 class Growing {
   values = new Float64Array(1024)
   length = 0
@@ -23,20 +23,20 @@ class Growing {
 }
 
 /**
- * Which passages a collection's documents have, by the documents' ids. It is only ever added to: ids rise, a document's
- * passages never change, and those that are gone are asked for no more.
+ * Which passages a collection's documents have, by document id. It only grows: ids rise, a document's passages never
+ * change, and nobody asks for deleted ones.
  */
 export class PassageRanges {
   private readonly ids = new Growing()
   private readonly firsts = new Growing()
   private readonly counts = new Growing()
 
-  /** Whether more documents are gone from the collection than are left in it. */
+  /** Whether more documents are deleted from the collection than are left in it. */
   isStale(documents: number): boolean {
     return this.ids.length > 2 * documents + batch
   }
 
-  /** Takes in the documents that have come in since. */
+  /** Adds the documents that were stored since. */
   readonly update = Effect.fnUntraced(function* (this: PassageRanges, sql: SqlClient.SqlClient, collection: number) {
     for (;;) {
       const before = this.ids.length
@@ -73,7 +73,7 @@ export class PassageRanges {
   }
 }
 
-/** The passages from each of `firsts`, which rise, so many as `counts` says. */
+/** The passages from each of `firsts`, which rise; `counts` says how many. */
 const maskOf = (firsts: ArrayLike<number>, counts: ArrayLike<number>): Mask => {
   const last = firsts.length - 1
   const bits = new Uint32Array(last < 0 ? 0 : ((firsts[last]! + counts[last]!) >>> 5) + 1)
@@ -106,7 +106,7 @@ export const rangesOf = (
       )
   )
 
-/** The ids whose bits are set, rising. */
+/** The indices of the set bits, rising. */
 export const idsOf = (bits: Uint32Array): Uint32Array => {
   let count = 0
   for (let word = 0; word < bits.length; word++) for (let left = bits[word]!; left !== 0; left &= left - 1) count++

@@ -7,7 +7,7 @@ import type { Searched } from "../../ranking/Snapshot.ts"
 import type { Searching } from "./Database.ts"
 import { demanded } from "./demands.ts"
 
-/** The collections of which the filter and the query's demands leave anything. */
+/** The collections in which the filter and the query's demands leave any passages. */
 export const searched = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: Searching,
@@ -29,7 +29,7 @@ export const searched = Effect.fnUntraced(function* (
   return found
 })
 
-/** One mask for all; a passage belongs to one collection alone. */
+/** One mask for all; a passage belongs to one collection only. */
 export const union = (asked: ReadonlyArray<Searched>): Mask | undefined => {
   const masks = asked.flatMap(({ mask }) => (mask === undefined ? [] : [mask]))
   // The filter is the same for all: it restricts every collection or none.

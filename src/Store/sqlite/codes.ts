@@ -24,7 +24,7 @@ export const toVector = (blob: Uint8Array): Float32Array =>
 export const vectorOf = (blob: Uint8Array, width: number): Float32Array =>
   blob.byteLength === 4 * width ? toVector(blob) : damaged(`a vector has ${blob.byteLength} bytes, not ${4 * width}`)
 
-/** What a block's bytes belong to. */
+/** The numbers that identify a block, for its checksum. */
 const namesOf = (set: number, { epoch, first, last, rows }: Omit<Block, "version">) => [set, epoch, rows, first, last]
 
 interface CentroidRow {
@@ -67,7 +67,7 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
   changed: (set, rows) =>
     sql.unsafe("UPDATE code_sets SET rows = rows + ?, sequence = sequence + 1 WHERE id = ?", [rows, set.id]),
 
-  // Read as one text, since a row costs more to carry over than to read.
+  // Read as one text, since transferring a row costs more than reading it.
   blocks: (set) =>
     Effect.map(
       sql.unsafe<{ readonly blocks: string }>(
@@ -99,7 +99,7 @@ export const codesOn = (sql: SqlClient.SqlClient): CodeStore<SqlError> => ({
         return blocks.map((block) => {
           const what = () => `code block ${block.version}`
           const { body, crc } = present(found.get(block.version), what)
-          if (body.length !== bodyBytes(block.rows, bytesOf(set.width))) damaged(`${what()} has another length`)
+          if (body.length !== bodyBytes(block.rows, bytesOf(set.width))) damaged(`${what()} has the wrong length`)
           return checked(body, crc, what, ...namesOf(set.id, block))
         })
       }
@@ -157,7 +157,7 @@ const toRow =
   (width: number) =>
   ({ passage_id, vector }: Row) => ({ id: passage_id, vector: vectorOf(vector, width) })
 
-/** The vectors in a table, as codes are made of them. */
+/** The vectors in a table, from which codes are made. */
 export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey): VectorSource<SqlError> => ({
   ...key,
 

@@ -66,7 +66,7 @@ export const find = (
     row === undefined ? Effect.fail(new CollectionNotFound({ name })) : Effect.succeed(summary(row))
   )
 
-/** Makes the collection, empty. */
+/** Creates an empty collection. */
 export const create = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   name: CollectionName,
@@ -82,7 +82,7 @@ export const create = Effect.fnUntraced(function* (
   return made
 })
 
-/** Hides the collection from everybody at once; its rows are swept in steps. */
+/** Hides the collection from everyone at once; its rows are swept in steps. */
 export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
   const { documents, id, passages } = yield* find(sql, name)
   yield* keyword.drop(sql, id)
@@ -93,7 +93,7 @@ export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
   return { documents, passages } satisfies Deleted
 })
 
-/** Keeps the counts, so that telling them never counts rows. */
+/** Updates the stored counts, so that reading them never counts rows. */
 export const count = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
     "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",

@@ -25,7 +25,7 @@ const bytesOf = (sql: SqlClient.SqlClient) =>
     ([size]) => size?.bytes ?? 0
   )
 
-/** Makes the codes of a collection's vectors anew, around the centroid of those that are there now. */
+/** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
 const requantise = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.gen(function* () {
     const current = vectorsOf(sql, collection)
@@ -37,17 +37,17 @@ const requantise = (sql: SqlClient.SqlClient, collection: number) =>
     if (count > 0) yield* build(codesOn(sql), current, { count, width })
   })
 
-/** Larger indexes are not written anew without room on the disk. */
+/** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
-/** Longest that what is due is worked on at a command's end. */
+/** The longest time spent on deferred work at the end of a command. */
 const patienceMs = 5000
 
-/** A little of what is put off: merging first, since searching gains by it, then taking away what was dropped. */
+/** A little of the deferred work: merging first, since it speeds up searching, then deleting dropped rows. */
 export const upkeepStep = (sql: SqlClient.SqlClient) =>
   Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
 
-/** Takes steps while there are any, for some seconds at most; whether some are left. */
+/** Takes steps while there are any, for some seconds at most; returns whether some are left. */
 const forAWhile = <E>(step: Effect.Effect<boolean, E>): Effect.Effect<boolean, E> =>
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + patienceMs
@@ -56,13 +56,13 @@ const forAWhile = <E>(step: Effect.Effect<boolean, E>): Effect.Effect<boolean, E
     })
   })
 
-/** Does what is put off until there is time, such as merging, for some seconds at most. */
+/** Does deferred work, such as merging, for some seconds at most. */
 export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
   Effect.asVoid(forAWhile(write(upkeepStep(sql))))
 
 /**
- * Takes the terms of what was deleted out of the postings, for some seconds at most, and empties the WAL; whether nothing
- * of it is left.
+ * Removes the terms of deleted passages from the postings, for some seconds at most, and empties the WAL; returns
+ * whether nothing of them is left.
  */
 export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean, StoreUnavailable> =>
   Effect.gen(function* () {
@@ -72,8 +72,8 @@ export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean,
   })
 
 /**
- * Takes away what was dropped, merges all postings, makes codes anew, and writes the file anew without what was let go. Other readers and writers may
- * be at work; the last step holds the write lock for as long as writing the file takes.
+ * Deletes dropped rows, merges all postings, computes codes again, and rewrites the file without its free pages. Others
+ * may read and write meanwhile; the last step holds the write lock while it rewrites the file.
  */
 export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compacted, StoreUnavailable> =>
   Effect.gen(function* () {
@@ -84,7 +84,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
       sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
     )
     for (const { id } of collections) yield* write(requantise(sql, id))
-    // Statistics for SQLite's planner hold samples of what is indexed, of deleted documents too.
+    // The statistics of SQLite's planner contain samples of indexed values, also from deleted documents.
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))
     if (analyzed !== undefined) yield* write(sql.unsafe("ANALYZE"))
     yield* write(Effect.void)
@@ -93,7 +93,7 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
       return yield* new StoreUnavailable({
         reason:
           `The disk is full, and an index of ${Math.round(before / 2 ** 20)} MB is too large to be rewritten in memory; ` +
-          `make that much room twice, then run \`clew compact\` again`
+          `free twice that much space, then run \`clew compact\` again`
       })
     }
     yield* typed(retryBusy(sql.unsafe("VACUUM") as Effect.Effect<unknown, SqlError>))

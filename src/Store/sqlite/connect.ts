@@ -19,21 +19,21 @@ import type { VectorOptions } from "./vectors.ts"
 export interface DatabaseOptions {
   readonly filename: string
   /**
-   * `create` makes the file where there is none, `existing` refuses, `readonly` refuses and never writes. `shrink` is as
-   * `existing`, and where the disk is full it does without room of its own; `unchanged` as `existing`, but for a schema of
-   * any version, which stays as it is.
+   * `create` creates the file if there is none; `existing` fails; `readonly` fails and never writes. `shrink` is like
+   * `existing`, but needs no space of its own if the disk is full. `unchanged` is like `existing`, but accepts any
+   * schema version and leaves it as it is.
    */
   readonly mode: "create" | "existing" | "readonly" | "shrink" | "unchanged"
-  /** `full`: what was acknowledged outlives a power cut; `normal`, the default: only the death of the process. */
+  /** `full`: acknowledged writes survive a power cut; `normal`, the default: only the death of the process. */
   readonly synchronous?: "normal" | "full" | undefined
   readonly vectors?: VectorOptions | undefined
-  /** Whether passages come into the graph as they are stored; unset: they do. */
+  /** Whether passages are added to the graph when they are stored; default: they are. */
   readonly graph?: boolean | undefined
-  /** Where the codes of the vectors are kept in memory; unset: in a cache of this connection's own. */
+  /** Where the codes of the vectors are kept in memory; default: in this connection's own cache. */
   readonly cache?: CacheHandle | undefined
 }
 
-/** A connection, and the file it is to; undefined for one in memory. */
+/** A connection and its file; undefined for a database in memory. */
 export interface Connected {
   readonly sql: SqliteClient.SqliteClient
   readonly file: RawFile | undefined
@@ -41,13 +41,13 @@ export interface Connected {
 
 export const memory = ":memory:"
 
-/** As large as a WAL stays once all of it is in the database. */
+/** The largest size of a WAL once all of it is in the database. */
 export const walBytes = 64 * 1024 * 1024
 
-/** Pages of the database that a thread that reads keeps in memory; SQLite's default of 2,000 holds a seventh of that index. */
+/** Kibibytes of pages that a reading thread caches; SQLite's default of 2,000 holds a seventh of that index. */
 const readerKibibytes = 16_000
 
-/** A disk with less left counts as full for those who mean to make room. */
+/** With less free space, a disk counts as full for those who mean to free some. */
 const scarceBytes = 32 * 1024 * 1024
 
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
@@ -65,14 +65,14 @@ export const client = (filename: string, readonly: boolean) =>
   )
 
 /**
- * Leaves one file alone where this was the last connection: it can be read then where nobody can write. Whoever else
- * has it open keeps it as it is.
+ * If this was the last connection, leaves a single file, which can be read where nobody can write. If others have it
+ * open, nothing changes.
  */
 const leaveOneFile = (sql: SqlClient.SqlClient, filename: string, place: Place) =>
-  // At a path that names another file now, the WAL is that one's.
+  // If the path names another file now, the WAL belongs to that one.
   Effect.ignore(Effect.unless(sql`PRAGMA journal_mode = DELETE`, () => hasMoved(filename, place)))
 
-/** The same for a reader that others have left alone: what it needed beside the file does not stay there. */
+/** The same after the last reader: deletes the files that it needed beside the index. */
 const tidy = (filename: string, place: Place) =>
   Effect.suspend(() =>
     statOf(`${filename}-wal`) === undefined
@@ -80,7 +80,7 @@ const tidy = (filename: string, place: Place) =>
       : Effect.scoped(Effect.flatMap(client(filename, false), (sql) => leaveOneFile(sql, filename, place)))
   ).pipe(Effect.ignore)
 
-/** What a transaction has to take back is kept in memory, not on the disk; whoever has the index open keeps its WAL. */
+/** Keeps the rollback journal in memory, not on disk; if others have the index open, it keeps its WAL. */
 const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
   Effect.gen(function* () {
     yield* Effect.logWarning(
@@ -92,9 +92,9 @@ const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
 
 const neverClosed = (filename: string): string =>
   `The index ${filename} was not closed by the last program that wrote to it, and nothing can be written beside it, ` +
-  `as reading it in this state needs; open it once where it can be written, as \`clew info\` does`
+  `which reading it in this state needs; open it once where it is writable, for example with \`clew info\``
 
-/** The schema's version, and whether its tables are there: somebody may have put our mark on another database. */
+/** The schema's version, and whether its tables exist: another program may have used our mark. */
 const schemaOf = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql.unsafe<{ readonly version: number; readonly tables: number; readonly ours: number }>(
@@ -108,7 +108,7 @@ const schemaOf = (sql: SqlClient.SqlClient) =>
     }
   )
 
-/** Opens the file, marks it as ours and brings its schema up to date. */
+/** Opens the file, marks it as Clew's and migrates its schema. */
 export const open = ({
   filename,
   mode,
@@ -124,13 +124,13 @@ export const open = ({
     if (file !== undefined && hasMoved(filename, file)) {
       return yield* fail(`The index ${filename} was replaced while it was being opened; try again`)
     }
-    // A wait for another process's lock is ours (`retryBusy`): SQLite's own would stop the thread.
+    // `retryBusy` waits for other processes' locks: SQLite's own wait would block the thread.
     yield* sql`PRAGMA busy_timeout = 0`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
-    // What a search reads of an index of ten thousand passages, so that the next finds it there.
+    // The pages that a search of ten thousand passages reads, so that the next search finds them cached.
     if (mode === "readonly" && !isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${readerKibibytes}`)
-    // Never mapped into memory: a file that another program cuts short would end this one by a signal.
+    // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
     const { isOurs, version } = yield* Effect.zipRight(loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
       Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
@@ -141,14 +141,14 @@ export const open = ({
     )
     if (!isOurs) return yield* notOurs(filename)
     if (mode !== "readonly") {
-      // Before WAL, so that the mark stands in the file itself even if the process dies before the first checkpoint.
+      // Before WAL, so that the mark is in the file itself even if the process dies before the first checkpoint.
       if ((yield* pragma(sql, "application_id")) === 0) {
         yield* retryBusy(sql.unsafe(`PRAGMA application_id = ${applicationId}`))
       }
       if (mode === "shrink" && roomFor(filename) < scarceBytes) yield* withoutRoom(sql, filename)
       else yield* retryBusy(sql`PRAGMA journal_mode = WAL`)
       yield* sql.unsafe(`PRAGMA synchronous = ${synchronous.toUpperCase()}`)
-      // What is deleted is overwritten, not only let go.
+      // Overwrites deleted content, not only frees it.
       yield* sql`PRAGMA secure_delete = ON`
       yield* sql`PRAGMA wal_autocheckpoint = 4000`
       yield* sql.unsafe(`PRAGMA journal_size_limit = ${walBytes}`)
@@ -158,7 +158,8 @@ export const open = ({
     }
     if (version > schemaVersion) return yield* tooNew(filename, version)
     if (version < schemaVersion && mode !== "unchanged") {
-      if (mode === "readonly") return yield* fail(`${filename} is of an older Clew; open it once without --read-only`)
+      if (mode === "readonly")
+        return yield* fail(`${filename} was made by an older Clew; open it once without --read-only`)
       yield* migrate.pipe(
         Effect.zipRight(sql.unsafe(`PRAGMA user_version = ${schemaVersion}`)),
         transaction(sql, "BEGIN IMMEDIATE"),
@@ -169,5 +170,5 @@ export const open = ({
     return { sql, file }
   })
 
-/** The connection alone. */
+/** Only the connection. */
 export const connect = (options: DatabaseOptions) => Effect.map(open(options), ({ sql }) => sql)

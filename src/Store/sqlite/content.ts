@@ -4,8 +4,8 @@ interface Cut {
 }
 
 /**
- * What of a content its passages do not hold: before each of them, and after the last. Passages are in order of start
- * and may overlap.
+ * The parts of a content that its passages do not contain: before each of them, and after the last. Passages are in
+ * order of start and may overlap.
  */
 export const cut = (
   content: string,
@@ -20,7 +20,7 @@ export const cut = (
   return { leads, tail: content.slice(covered) }
 }
 
-/** The content that `cut` took apart. */
+/** Puts together the content that `cut` took apart. */
 export const join = (
   passages: ReadonlyArray<Cut & { readonly lead: string; readonly text: string }>,
   tail: string

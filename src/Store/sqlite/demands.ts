@@ -9,11 +9,11 @@ import * as keyword from "./keyword.ts"
 import { inList, list } from "./rows.ts"
 import { searchedColumns, type SearchedRow, toKeywordRow } from "./searched.ts"
 
-/** Passages that are read for a phrase, the best by its words, so that no phrase takes seconds. */
+/** Most passages read for a phrase, best first by its words, so that no phrase takes seconds. */
 const mostRead = 5000
-/** Passages that are read for how they write a word. */
+/** Most passages read to find how they write a word. */
 const mostLookedThrough = 500
-/** Terms of a phrase that passages are chosen by. */
+/** Most terms of a phrase that choose its passages. */
 const mostTerms = 16
 const page = 500
 
@@ -38,7 +38,7 @@ const less = (a: Bits, b: Bits): Bits => a.map((word, at) => word & ~(b[at] ?? 0
 
 const termsOf = (text: string) => plainTerms(text).slice(0, mostTerms)
 
-/** The passages that have all words of a text; all passages, if it has none. */
+/** The passages that have all words of a text; all passages if it has none. */
 const held = (sql: SqlClient.SqlClient, collection: number, text: string, field: "any" | "title") =>
   keyword.holding(
     sql,
@@ -47,7 +47,7 @@ const held = (sql: SqlClient.SqlClient, collection: number, text: string, field:
     field
   )
 
-/** Of passages those a field of which passes, and how many were left unread. */
+/** Those of the passages with a field that passes, and how many were left unread. */
 const passing = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -78,7 +78,7 @@ const passing = Effect.fnUntraced(function* (
   return { bits, unread: count - ids.length }
 })
 
-/** What is left of a collection's passages, of those of a mask if there is one, and how many went unread. */
+/** The passages of a collection, or of a mask, that meet the demands, and how many were left unread. */
 export const demanded = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -111,7 +111,7 @@ export const demanded = Effect.fnUntraced(function* (
   return { mask: left, unchecked }
 })
 
-/** Which words stand in a passage as they are written, of the passages that have their terms. */
+/** Which words occur literally in a passage, among the passages that have their terms. */
 export const written = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -1,7 +1,7 @@
 import { crc32 } from "../crc.ts"
 import type { PassageRow } from "./passage.ts"
 
-/** What of a document's row is in its checksum: what indexing made of it and when, not where it was found. */
+/** The columns of a document's row in its checksum: what indexing made of it and when, not where it was found. */
 export interface DocumentPart {
   readonly doc_id: string
   readonly title: string | null
@@ -11,7 +11,7 @@ export interface DocumentPart {
   readonly indexed_at: number
 }
 
-/** A passage's row, but for its numbers. */
+/** A passage's row without its numbers. */
 export interface PassagePart extends PassageRow {
   readonly lead: string
 }
@@ -27,7 +27,7 @@ export const documentCrc = (document: DocumentPart, passages: Iterable<PassagePa
   )
   for (const { end, end_line, heading, lead, locator, ordinal, start, start_line, table_header, text } of passages) {
     const values = [ordinal, lead, text, heading, start, end, start_line, end_line, locator]
-    // Checksums from before there were table headers hold.
+    // Keeps checksums from before table headers existed valid.
     crc = crcOfValues(table_header === null ? values : [...values, table_header], crc)
   }
   return crc

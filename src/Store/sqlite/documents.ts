@@ -15,8 +15,8 @@ import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
 /**
- * Takes documents out of every table, given their row ids; passages and metadata go by their foreign keys. What is known
- * of their files is in doubt then, unless a run knows it better.
+ * Deletes documents from every table, given their row ids; passages and metadata are deleted by their foreign keys. The
+ * records of their files are then in doubt, unless a run knows better.
  */
 export const remove = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -45,7 +45,7 @@ export const remove = Effect.fnUntraced(function* (
   return deleted
 })
 
-/** The later of two runs, of which either may be none. */
+/** The later of two runs; either may be NULL. */
 const latest = "coalesce(max(seen_run, ?), ?, seen_run)"
 
 export const touch = (
@@ -55,7 +55,7 @@ export const touch = (
   seenBy: number | undefined
 ): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(
-    // The doc_ids first, and by one subquery each: joined, SQLite would read the whole collection for each of them.
+    // The doc_ids first, each by one subquery: with a join, SQLite would read the whole collection for each of them.
     `UPDATE documents SET seen_run = ${latest}, line = coalesce(t.value ->> 1, line)
      FROM json_each(?) AS t
      WHERE documents.id = (SELECT id FROM documents WHERE collection_id = ? AND doc_id = t.value ->> 0)`,
@@ -67,7 +67,7 @@ export const touch = (
     ]
   )
 
-/** Takes out some of the documents that a filter matches, at most `limit`. */
+/** Deletes at most `limit` of the documents that match a filter. */
 export const removeMatching = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -86,7 +86,7 @@ export const removeMatching = Effect.fnUntraced(function* (
   )
 })
 
-/** Takes out the documents whose `doc_id` or `source` is exactly the value. */
+/** Deletes the documents whose `doc_id` or `source` is exactly the value. */
 export const removeWhere = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

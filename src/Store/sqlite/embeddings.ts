@@ -8,7 +8,7 @@ import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import { tableOf } from "./vectors.ts"
 
-/** Passages read at once: as many as a large document has, few enough to hold. */
+/** Passages read at once: as many as a large document has, few enough for memory. */
 const most = 20_000
 
 interface Row {
@@ -20,7 +20,7 @@ interface Row {
   readonly crc: number | null
 }
 
-/** Passages of these documents, and of one document for each fingerprint, with their vectors; not those that are damaged. */
+/** Passages of these documents, and of one document per fingerprint, with their vectors, except damaged ones. */
 export const embeddings = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -13,7 +13,7 @@ const codeOf = (error: SqlError): string => {
 
 const busy = /^SQLITE_(BUSY|LOCKED)/
 
-/** Waits out another process: longer than the 10 s a user may be kept waiting, in steps that fall into no rhythm. */
+/** How long to wait for another process: longer than the 10 s that a user may have to wait, in irregular steps. */
 const patience = Schedule.exponential(Duration.millis(5), 1.5).pipe(
   Schedule.union(Schedule.spaced(Duration.millis(25))),
   Schedule.jittered,
@@ -27,15 +27,15 @@ export const isCannotOpen = (error: unknown): boolean =>
 /** Another connection holds a lock. */
 export const isBusy = (error: unknown): boolean => error instanceof SqlError && busy.test(codeOf(error))
 
-/** What the file holds is not what SQLite wrote. */
+/** SQLite finds the file's content damaged. */
 export const isDamage = (error: unknown): error is SqlError =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))
 
-/** Pages of the file make no sense, or the disk does not give them. */
+/** Pages of the file are malformed, or the disk fails to read them. */
 export const isUnreadable = (error: unknown): boolean =>
   error instanceof SqlError && /^SQLITE_(CORRUPT|IOERR(?!_(WRITE|FSYNC|LOCK|UNLOCK|SHM|NOMEM)))/.test(codeOf(error))
 
-/** Tries again while another process holds the lock; between two tries it can be interrupted wherever it stands. */
+/** Retries while another process holds the lock; it can be interrupted between two tries. */
 export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchIf(effect, isBusy, (first) =>
     Effect.flatMap(Schedule.driver(patience), (driver) => {
@@ -58,13 +58,13 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]
 
-/** A defect with SQLite's message, which `SqlError` leaves to its cause. */
+/** A defect with SQLite's message, which `SqlError` only has in its cause. */
 const defect = (error: SqlError): Error =>
   new Error(`SQLite: ${error.cause instanceof Error ? error.cause.message : error.message}`, { cause: error })
 
 const repair = "run `clew doctor` to see what is damaged, and `clew doctor --fix` to repair it"
 
-/** What fails because of the file is `StoreUnavailable`; any other SQL error is a defect. */
+/** Errors caused by the file become `StoreUnavailable`; any other SQL error is a defect. */
 export const typed =
   (filename: string) =>
   <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> => {

@@ -20,7 +20,7 @@ interface DocumentRow {
   readonly tail: string
 }
 
-/** The next documents by doc_id, as `put` takes them. */
+/** The next documents by doc_id, in the form that `put` takes. */
 export const exported = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -5,7 +5,7 @@ import type { Figure, StoreStats } from "../../model/Stored.ts"
 import * as collections from "./collections.ts"
 import type { Database } from "./Database.ts"
 
-/** What an index holds, or one collection of it. */
+/** Counts of an index, or of one of its collections. */
 export const stats = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { codes }: Database["Type"]["searching"],
@@ -33,7 +33,7 @@ export const stats = Effect.fnUntraced(function* (
   } satisfies StoreStats
 })
 
-/** Bytes of what searching reads. */
+/** Bytes that searching reads. */
 export const sizes = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql.unsafe<{ readonly postings: number; readonly codes: number }>(

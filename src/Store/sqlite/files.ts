@@ -36,14 +36,14 @@ const toFile = (row: Row): KnownFile => ({
   run: row.run
 })
 
-/** What is known of some files, in no order. */
+/** The records of some files, in no order. */
 export const known = (
   sql: SqlClient.SqlClient,
   collection: number,
   paths: ReadonlyArray<string>
 ): Effect.Effect<ReadonlyArray<KnownFile>, SqlError> =>
   Effect.map(
-    // Numbers beyond 2^53 come as text.
+    // Numbers beyond 2^53 are read as text.
     sql.unsafe<Row>(
       `SELECT id, path, size, CAST(modified_ns AS TEXT) AS modified, CAST(changed_ns AS TEXT) AS changed,
               CAST(inode AS TEXT) AS inode, reader, settings, outcome, reason, documents, many, run
@@ -53,7 +53,7 @@ export const known = (
     (rows) => rows.map(toFile)
   )
 
-/** The files below a folder, or the one at that path, by path; read from an index alone. */
+/** The files below a folder, or the file at that path, by path; read from an index only. */
 export const below = (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -61,7 +61,7 @@ export const below = (
   { after, limit }: { readonly after?: string | undefined; readonly limit: number }
 ): Effect.Effect<ReadonlyArray<{ readonly id: number; readonly path: string }>, SqlError> => {
   const folder = root.endsWith("/") ? root : `${root}/`
-  // Bytes order `/` before `0`. The path itself comes before all that is below it, but not right before.
+  // `/` sorts before `0` by bytes. The path itself sorts before everything below it, but not directly before.
   return sql.unsafe(
     `SELECT id, path FROM (SELECT id, path FROM files WHERE collection_id = ? AND path = ? AND path > ?)
      UNION ALL
@@ -84,8 +84,8 @@ export const below = (
 const integer = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text))
 
 /**
- * Writes what a run has found. Where another run, or a deletion, has come between since this one looked, the file is
- * left unfinished: its documents may be a mix of both.
+ * Writes what a run has found. If another run or a deletion changed the file in between, the file is left unfinished:
+ * its documents may come from both.
  */
 export const record = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -132,8 +132,8 @@ export const record = Effect.fnUntraced(function* (
 })
 
 /**
- * Lets files be read again whose documents went, but for those that a run has read since; those of which no document is
- * left are forgotten.
+ * Marks the files of deleted documents to be read again, except those that a run has read since. Forgets files without
+ * any documents.
  */
 export const doubt = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -150,7 +150,7 @@ export const doubt = Effect.fnUntraced(function* (
   yield* forget(sql, collection, paths, since)
 })
 
-/** Lets files be read again of which documents came in with nothing said of the files. */
+/** Marks files to be read again whose documents were stored without a record of the file. */
 export const unfinished = (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -166,7 +166,7 @@ export const unfinished = (
         [collection, now, list(paths)]
       )
 
-/** Forgets files of which there is no document, at most as a run found them. */
+/** Forgets files without documents, unless run `before` or a later one has recorded them. */
 export const forget = (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -179,7 +179,7 @@ export const forget = (
     [collection, list(paths), before]
   )
 
-/** Keeps the paths that were given to a run. */
+/** Stores the paths that were given to a run. */
 export const recordRoots = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

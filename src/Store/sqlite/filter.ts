@@ -1,7 +1,7 @@
 import { type Comparison, type Condition, type Filter, filtersUnder, type Range } from "../../model/Filter.ts"
 import { inList, list } from "./rows.ts"
 
-/** A condition in SQL, or a SELECT, and its parameters. */
+/** An SQL condition, or a SELECT, and its parameters. */
 export interface Where {
   readonly sql: string
   readonly params: ReadonlyArray<string | number>
@@ -21,7 +21,7 @@ const operators = { gte: ">=", lte: "<=", gt: ">", lt: "<" } as const
 const isScalar = (value: unknown): value is Scalar =>
   typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
-/** The rows that make a document findable by its metadata: a scalar gives one, a list one for each scalar in it. */
+/** The rows that make a document findable by its metadata: one per scalar, and one per scalar in a list. */
 export const metadataRows = (
   metadata: Readonly<Record<string, unknown>>
 ): ReadonlyArray<readonly [key: string, kind: Kind, value: string | number]> => {
@@ -41,7 +41,7 @@ export const metadataRows = (
 
 const isGlob = (pattern: string) => /[*?]/.test(pattern)
 
-/** Only `*` and `?` are special; SQLite's bracket classes are quoted away. */
+/** Only `*` and `?` are special; SQLite's bracket classes are escaped. */
 const toGlob = (pattern: string) => pattern.replaceAll("[", "[[]")
 
 const any = (wheres: ReadonlyArray<Where>): Where =>
@@ -60,13 +60,13 @@ const bounds = (range: Range) =>
     return bound === undefined ? [] : [{ operator, bound }]
   })
 
-/** A condition as what must hold of a key's values and what must not; `present` is the key's mere existence. */
+/** A condition as what must or must not hold of a key's values; `present` only asks whether the key exists. */
 export type Clause = { readonly negated: boolean } & (
   | { readonly present: true }
   | { readonly present: false; readonly comparison: Comparison }
 )
 
-/** All of them must hold. */
+/** The clauses, which must all hold. */
 export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   if (isScalar(condition) || Array.isArray(condition)) {
     return [{ negated: false, present: false, comparison: condition as Comparison }]
@@ -79,28 +79,28 @@ export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
   return clauses
 }
 
-/** One of many: a parameter for all, since SQLite bounds the depth of an expression. */
+/** One of many values: one parameter for all, since SQLite limits the depth of an expression. */
 const among = (column: string, values: ReadonlyArray<string | number>): Where =>
   values.length === 1
     ? { sql: `${column} = ?`, params: [values[0]!] }
     : { sql: `${column} ${inList}`, params: [list(values)] }
 
-/** So many globs SQLite compares each source with, one by one; more are matched together, before. */
+/** SQLite compares each source with at most this many globs, one by one; more are matched together beforehand. */
 const fewGlobs = 4
 
-/** The values of a condition on `source` that hold more globs than SQLite should compare. */
+/** The values of a condition on `source` that contain more globs than SQLite should compare. */
 export const manyGlobs = (comparison: Comparison): ReadonlyArray<string> | undefined => {
   if (!Array.isArray(comparison)) return undefined
   const texts = (comparison as ReadonlyArray<Scalar>).filter((value) => typeof value === "string")
   return texts.filter(isGlob).length > fewGlobs ? texts : undefined
 }
 
-/** Ids of the documents that lists of many globs match, by the list. */
+/** Ids of the documents that match lists of many globs, by list. */
 export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
 
 const noneGlobbed: Globbed = new Map()
 
-/** A condition on a column of text. */
+/** A condition on a text column. */
 const onColumn = (column: string, condition: Comparison, glob: boolean, globbed = noneGlobbed): Where => {
   const ids = glob ? globbed.get(condition) : undefined
   if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
@@ -128,16 +128,14 @@ const metadataEquals = (kind: Kind, values: ReadonlyArray<Scalar>): Where => {
   return { sql: `(kind = ? AND ${sql})`, params: [kind, ...params] }
 }
 
-/** A test a kind. */
+/** One test per kind of value. */
 const metadataAmong = (values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
   kinds.flatMap((kind) => {
     const own = values.filter((value) => kindOf(value) === kind)
     return own.length === 0 ? [] : [metadataEquals(kind, own)]
   })
 
-/**
- * Tests of a metadata value, any of which may hold; the bounds of a range hold for one and the same element of a list.
- */
+/** Tests of a metadata value, any of which may hold. The bounds of a range must hold for the same element of a list. */
 const metadataTests = (condition: Comparison): ReadonlyArray<Where> =>
   isScalar(condition) || Array.isArray(condition)
     ? metadataAmong([condition].flat())
@@ -160,10 +158,10 @@ const rowsWithKey = (key: string): Where => ({
   params: [key]
 })
 
-/** What is compared with the key `source`: a document without one goes by its doc_id. */
+/** The value of the key `source`: a document without a source is compared by its doc_id. */
 const source = "d.name"
 
-/** The columns that a filter knows as keys. */
+/** The columns that a filter can use as keys. */
 const columns: ReadonlyMap<string, { readonly compared: string; readonly stored: string; readonly glob: boolean }> =
   new Map([
     ["source", { compared: source, stored: "d.source", glob: true }],
@@ -188,7 +186,7 @@ const keyWhere = (key: string, condition: Condition, globbed: Globbed): Where =>
   all(
     clausesOf(condition).map((clause) => {
       const where = clauseWhere(key, clause, globbed)
-      // A title that is not there equals nothing, and so is none that is excluded.
+      // A missing title equals nothing, so no exclusion matches it.
       return clause.negated ? { ...where, sql: `(${where.sql}) IS NOT TRUE` } : where
     })
   )
@@ -205,11 +203,11 @@ const filterWhere = (filter: Filter, globbed: Globbed): Where => {
   return all(parts.map((part) => ({ ...part, sql: `(${part.sql})` })))
 }
 
-/** The WHERE of a filter over `documents AS d`, which takes what lists of many globs match from `globbed`. */
+/** The WHERE of a filter over `documents AS d`; `globbed` has the matches of lists of many globs. */
 export const documentsWhere = (collection: number, filter: Filter, globbed = noneGlobbed): Where =>
   all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(filter, globbed)])
 
-/** The lists of many globs that a filter compares sources with, wherever in it. */
+/** The lists of many globs anywhere in a filter on sources. */
 export const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
   Object.entries(filter).flatMap(([key, condition]) => {
     const filters = filtersUnder(key, condition)
@@ -222,8 +220,8 @@ export const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
   })
 
 /**
- * SELECTs of the rows of documents of which a clause holds, its negation aside, together; they may name documents of
- * other collections, and one twice. Each is answered by an index alone.
+ * SELECTs whose rows together name the documents that a clause holds for, ignoring its negation. They may name
+ * documents of other collections, and a document twice. Each reads only an index.
  */
 export const documentsOf = (collection: number, key: string, clause: Clause): ReadonlyArray<Where> => {
   const select = (from: string, where: Where): Where => ({
@@ -251,7 +249,7 @@ export const documentsOf = (collection: number, key: string, clause: Clause): Re
   ]
 }
 
-/** All documents of a collection, from an index alone. */
+/** All documents of a collection, read from an index only. */
 export const allDocuments = (collection: number): Where => ({
   sql: "SELECT d.id FROM documents AS d INDEXED BY documents_doc_id WHERE d.collection_id = ?",
   params: [collection]

@@ -6,7 +6,7 @@ import { Cancelled } from "./Cancelled.ts"
 import { globLists, manyGlobs } from "./filter.ts"
 import { forEachNumber } from "./numbers.ts"
 
-/** Sources that one statement reads: between two of them whoever has gone is noticed. */
+/** Sources read per statement; between two statements it checks for cancellation. */
 const batch = 8192
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
   readonly names: string
 }
 
-/** Ids of a collection's documents whose source, or doc_id where they have none, any of the texts or globs matches. */
+/** Ids of a collection's documents whose source, or doc_id if they have none, matches any of the texts or globs. */
 export const matching = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -50,7 +50,7 @@ export const matching = Effect.fnUntraced(function* (
   }
 })
 
-/** What the lists of many globs in a filter match, each in one pass over the sources. */
+/** The matches of a filter's lists of many globs, each found in one pass over the sources. */
 export const globbed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
   const found = new Map<Comparison, ReadonlyArray<number>>()
   for (const comparison of globLists(filter)) {

@@ -28,7 +28,7 @@ export const search = (
     postings.search(segmentsOn(sql), collections, query, { ...options, isCancelled })
   )
 
-/** What each term alone adds to the scores of some passages; see `postings.termScores`. */
+/** What each term adds to the scores of some passages; see `postings.termScores`. */
 export const termScores = (
   sql: SqlClient.SqlClient,
   collections: ReadonlyArray<number>,
@@ -40,7 +40,7 @@ export const termScores = (
     postings.termScores(segmentsOn(sql), collections, wanted, passages, { mask, isCancelled })
   )
 
-/** The passages of a collection that have all of some terms; see `holding`. */
+/** The passages of a collection that have all given terms; see `holding`. */
 export const holding = (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -51,7 +51,7 @@ export const holding = (
 export const nearTerms = (sql: SqlClient.SqlClient, collections: ReadonlyArray<number>, query: string) =>
   spelling.nearTerms(segmentsOn(sql), collections, query)
 
-/** What is looked up for a query in collections, whose languages are ready from then on. */
+/** The terms to look up for a query in collections; loads the language for them. */
 export const wantedTerms = (
   sql: SqlClient.SqlClient,
   collections: ReadonlyArray<number>,
@@ -62,7 +62,7 @@ export const wantedTerms = (
     postings.wantedTerms(query, language, near)
   )
 
-/** Adds passages, in order of their ids, which are greater than all before. */
+/** Adds passages, in order of their ids, which are greater than all stored ids. */
 export const insert = (sql: SqlClient.SqlClient, collection: number, rows: ReadonlyArray<KeywordRow>) =>
   postings.insert(segmentsOn(sql), collection, rows)
 
@@ -73,18 +73,18 @@ export const addSegment = (
   state: State
 ) => postings.addSegment(segmentsOn(sql), collection, rows, state)
 
-/** Takes passages out by their ids. */
+/** Removes passages by their ids. */
 export const remove = (sql: SqlClient.SqlClient, collection: number, ids: ReadonlyArray<number>) =>
   postings.remove(segmentsOn(sql), collection, ids)
 
-/** Leaves a collection's segments to merging, which takes them away in steps. */
+/** Leaves a collection's segments to merging, which deletes them in steps. */
 export const drop = (sql: SqlClient.SqlClient, collection: number) => segmentsOn(sql).discardAll(collection)
 
-/** Does a little of what is to be merged, in a transaction of the caller's that holds the write lock. */
+/** Does a little of the due merging, in the caller's transaction, which holds the write lock. */
 export const mergeStep = (sql: SqlClient.SqlClient, options?: merging.StepOptions) =>
   merging.mergeStep(segmentsOn(sql), options)
 
-/** What disagrees between a collection's postings and its passages, a sentence each; to be run in one snapshot. */
+/** The disagreements between a collection's postings and its passages, one sentence each. Run it in one snapshot. */
 export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
     collection
@@ -104,7 +104,7 @@ export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, col
   })
 })
 
-/** What `verify` finds in all collections. */
+/** The disagreements that `verify` finds in all collections. */
 export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const collections = yield* sql.unsafe<{ readonly id: number }>(
     `SELECT id FROM collections WHERE ${isPresent} ORDER BY id`

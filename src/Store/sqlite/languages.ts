@@ -4,7 +4,7 @@ import { documentLanguage } from "../../text/terms/detect.ts"
 import { isLanguage, type Language } from "../../text/terms/languages.ts"
 import { inList, list } from "./rows.ts"
 
-/** The language that a row has; English where it was never told. */
+/** The language in a row; English if none was detected. */
 export const languageOf = (code: string | null): Language => (code !== null && isLanguage(code) ? code : "en")
 
 interface Row {
@@ -12,10 +12,10 @@ interface Row {
   readonly text: string
 }
 
-/** Passages by which a document's language is told. */
+/** Passages read to detect a document's language. */
 const most = 64
 
-/** Tells the languages of documents that have none yet, by their ids. */
+/** Detects the languages of documents that have none yet, by their ids. */
 export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
   const told = new Map<number, Language>()
   if (documents.length === 0) return told

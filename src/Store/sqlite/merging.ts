@@ -4,17 +4,17 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type { StoreUnavailable } from "../../Store.ts"
 
-/** Between two steps, so that writers of other processes, who look now and then, get their turn. */
+/** The pause between two steps, so that writers of other processes, which poll, get their turn. */
 export const pause = Duration.millis(5)
 
-/** Runs steps beside everything else whenever woken by the effect it gives, while a step says there is more to do. */
+/** Runs steps in the background whenever woken by the returned effect, while a step says there is more to do. */
 export const stepsInBackground = Effect.fnUntraced(function* (
   step: Effect.Effect<boolean, StoreUnavailable>
 ): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
   const wanted = yield* Queue.sliding<true>(1)
   yield* Queue.take(wanted).pipe(
     Effect.zipRight(Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), { while: (more) => more })),
-    // None of it is due at once: the next write tries again, also after a fault of ours.
+    // Nothing is lost: the next write tries again, also after a bug.
     Effect.catchTag("StoreUnavailable", ({ reason }) =>
       Effect.logWarning(`Merging, or sweeping, was postponed. ${reason}`)
     ),

@@ -5,16 +5,19 @@ import { leaving } from "./sweep.ts"
 
 const mostKnown = 100
 
-/** Values of a key that are looked at for one of a document that stays; a key with more counts as known. */
+/** Most rows of a key that are read to find one of a document that stays; a key with more counts as known. */
 const looked = 1000
 
-/** Whether documents that are there have the key `key`, where others are being taken away. */
+/** Whether documents that are not being deleted have the key `key`. */
 const isHeld = (key: string) => `EXISTS (
   SELECT 1 FROM (SELECT document_id FROM metadata_values WHERE key = ${key} LIMIT ${looked}) AS v
   CROSS JOIN documents AS d ON d.id = v.document_id AND d.collection_id NOT IN (${leaving})
 ) OR EXISTS (SELECT 1 FROM metadata_values WHERE key = ${key} LIMIT 1 OFFSET ${looked})`
 
-/** Which of the keys no document has, and if any, the first keys that documents do have; all from the index alone. */
+/**
+ * Which of the keys no document has, and if there are any, the first keys that documents do have; read from an index
+ * only.
+ */
 export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, keys: ReadonlyArray<string>) {
   const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
   const held = (key: string) =>
@@ -25,7 +28,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
     [list(keys)]
   )
   if (unknown.length === 0) return { unknown: [], known: [] }
-  // From each key the index leads to the next, past all rows of the key itself.
+  // Each lookup jumps from one key to the next in the index, past all rows of the key itself.
   const known = yield* sql.unsafe<{ readonly key: string }>(
     `WITH RECURSIVE k (key) AS (
        SELECT min(key) FROM metadata_values

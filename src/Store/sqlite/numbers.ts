@@ -1,7 +1,7 @@
 const comma = 44
 const zero = 48
 
-/** Each of the whole numbers in a text of digits and commas. */
+/** Calls `use` with each whole number in a text of digits and commas. */
 export const forEachNumber = (text: Uint8Array, use: (value: number) => void): void => {
   let value = 0
   for (let i = 0; i < text.length; i++) {

@@ -4,7 +4,9 @@ import type { Pruned, PrunePosition } from "../../model/Stored.ts"
 import { remove } from "./documents.ts"
 import { forget } from "./files.ts"
 
-/** A path, and what is below it: bytes order `/` before `0`, so both are ranges; no file's name has a zero byte. */
+/**
+ * The ranges of a path and of what is below it: `/` sorts before `0` by bytes, and no file name contains a zero byte.
+ */
 const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]> => {
   const folder = path.endsWith("/") ? path : `${path}/`
   return [
@@ -13,13 +15,13 @@ const ranges = (path: string): ReadonlyArray<readonly [from: string, to: string]
   ]
 }
 
-/** Documents that are looked at in one transaction. */
+/** Documents read in one transaction. */
 const pageRows = 1000
 
-/** Passages that are deleted in one transaction, if a single document has no more. */
+/** Passages deleted in one transaction, unless a single document has more. */
 const mostPassages = 4000
 
-/** Greater than the number of any run. */
+/** Greater than every run's number. */
 const always = Number.MAX_SAFE_INTEGER
 
 interface Row {
@@ -29,7 +31,7 @@ interface Row {
   readonly passages: number
 }
 
-/** One step of a deletion by paths, in a transaction of the caller's. */
+/** One step of a deletion by paths, in the caller's transaction. */
 export const prune = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -75,7 +77,7 @@ export const prune = Effect.fnUntraced(function* (
   const deleted = yield* remove(sql, collection, [...new Set(ids)], { since: before })
   if (position === undefined) {
     yield* forget(sql, collection, paths, before)
-    // Whoever deletes a path, whatever was seen, does not want it again with the next update.
+    // Deleting a path, whatever a run has seen, means that the next update must not bring it back.
     if (before === always) {
       for (const [first, end] of all) {
         yield* sql.unsafe("DELETE FROM roots WHERE collection_id = ? AND path >= ? AND path < ?", [

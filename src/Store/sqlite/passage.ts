@@ -3,7 +3,7 @@ import { Locator } from "../../model/Locator.ts"
 import type { Passage } from "../../model/Passage.ts"
 import { damaged, parsed } from "../../model/Damaged.ts"
 
-/** A passage as its table holds it. */
+/** A passage's columns. */
 export interface PassageRow {
   readonly ordinal: number
   readonly text: string
@@ -18,21 +18,21 @@ export interface PassageRow {
 
 const isLocator = Schema.is(Locator)
 
-/** The locator that a row holds as JSON. */
+/** The locator in a row, stored as JSON. */
 export const locatorOf = (json: string): Locator => {
   const locator = parsed<unknown>(json, () => "the locator of a passage")
-  return isLocator(locator) ? locator : damaged("the locator of a passage is none that is known")
+  return isLocator(locator) ? locator : damaged("the locator of a passage is invalid")
 }
 
-/** The headings that a passage stands under. */
+/** The headings above a passage. */
 export const headingOf = (json: string): ReadonlyArray<string> => {
   const heading = parsed<unknown>(json, () => "the heading of a passage")
   return Array.isArray(heading) && heading.every((part) => typeof part === "string")
     ? heading
-    : damaged("the heading of a passage is no list of texts")
+    : damaged("the heading of a passage is not a list of strings")
 }
 
-/** `line` is the document's, where the whole of it stands on one line of its file: every passage is cited by it. */
+/** `line` is the document's if all of it is on one line of its file: every passage is cited by that line. */
 export const toPassage = (row: PassageRow, line: number | null): Passage & { readonly ordinal: number } => ({
   ordinal: row.ordinal,
   text: row.text,

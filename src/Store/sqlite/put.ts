@@ -22,10 +22,10 @@ import { type Known, resolve, storedId } from "./references.ts"
 import { insertRows } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
-/** Bitmaps and codes name passages by numbers of 32 bits. */
+/** Bitmaps and codes identify passages by 32-bit numbers. */
 const mostPassages = 2 ** 32
 
-/** The next free row id of a table; the write lock is held, so nobody else takes it. */
+/** The next free row id of a table. The caller holds the write lock, so nobody else gets it. */
 const nextId = (sql: SqlClient.SqlClient, table: string): Effect.Effect<number, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]),
@@ -66,7 +66,7 @@ const passageColumns = [
   "table_header"
 ]
 
-/** Rows of every table, as far as they are made. */
+/** Rows for every table, as they are collected. */
 interface Rows {
   readonly documents: Array<ReadonlyArray<unknown>>
   readonly metadata: Array<ReadonlyArray<unknown>>
@@ -93,7 +93,7 @@ const insertAll = Effect.fnUntraced(function* (
   if (inGraph) yield* graph.insert(sql, collection, rows.graph, said)
 })
 
-/** Passages as their rows hold them. */
+/** Passages in the form of their rows. */
 function* partsOf(passages: PreparedDocument["passages"], leads: ReadonlyArray<string>): Generator<PassagePart> {
   for (const [ordinal, { end, endLine, heading, locator, start, startLine, tableHeader, text }] of passages.entries()) {
     yield {
@@ -115,7 +115,7 @@ function* textsOf(passages: PreparedDocument["passages"]): Generator<string> {
   for (const { text } of passages) yield text
 }
 
-/** Replaces or adds documents, in one transaction of the caller's, a segment's passages at a time. */
+/** Adds or replaces documents, in the caller's transaction, one segment of passages at a time. */
 export const put = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,
@@ -128,7 +128,7 @@ export const put = Effect.fnUntraced(function* (
   }: {
     readonly seenBy?: number | undefined
     readonly files?: ReadonlyArray<FileChange> | undefined
-    /** Whether the passages come into the graph. */
+    /** Whether the passages are added to the graph. */
     readonly inGraph?: boolean | undefined
   } = {}
 ) {
@@ -140,7 +140,7 @@ export const put = Effect.fnUntraced(function* (
   let passageId = yield* nextId(sql, "passages")
   const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
   if (passageId + passages > mostPassages) {
-    return yield* Effect.dieMessage("This index has given all its passages' numbers away: index anew into another file")
+    return yield* Effect.dieMessage("This index has used up all numbers of passages: index into another file")
   }
   let rows = noRows()
   const flush = Effect.suspend(() => {
@@ -225,7 +225,7 @@ export const put = Effect.fnUntraced(function* (
   return outcomes
 })
 
-/** A document is never seen by an earlier run than it was, whatever order runs end in. */
+/** The later of two runs, so that a document's last run never goes back, in whatever order runs end. */
 const greatest = (seenBy: number | undefined, stored: Option.Option<Known>): number | undefined =>
   seenBy === undefined
     ? undefined

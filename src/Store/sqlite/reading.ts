@@ -30,7 +30,7 @@ interface DocumentRow {
   readonly indexed_at: number
 }
 
-/** A document whole, its content put together again. */
+/** A complete document, with its content put together. */
 export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, docId: DocumentId) {
   const [row] = yield* sql.unsafe<DocumentRow>("SELECT * FROM documents WHERE collection_id = ? AND doc_id = ?", [
     collection,
@@ -42,7 +42,7 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     [row.id]
   )
   if (passages.length !== row.passages)
-    damaged(`of ${row.passages} passages of document ${docId} ${passages.length} are there`)
+    damaged(`document ${docId} has ${passages.length} of its ${row.passages} passages`)
   return {
     docId: row.doc_id,
     source: row.source ?? undefined,
@@ -70,7 +70,7 @@ const toSummary = (row: SummaryRow): DocumentSummary => ({
   passages: row.passages
 })
 
-/** So many matches of a filter are put in order outright. */
+/** Up to this many matches of a filter are sorted directly. */
 const fewMatch = 1000
 
 const order = "d.name, d.doc_id"
@@ -91,7 +91,7 @@ export const page = Effect.fnUntraced(function* (
           [collection, options.after]
         )
   if (options.after !== undefined && last === undefined) return []
-  // Given as values, both are found in the index; a subquery's row would only bound the first.
+  // As values, both are found in the index; a row from a subquery would only bound the first.
   const after = last === undefined ? [] : [last.name, options.after!]
   const filtered = options.filter !== undefined && !isEmptyFilter(options.filter)
   const [matching] = filtered
@@ -100,7 +100,8 @@ export const page = Effect.fnUntraced(function* (
         where.params
       )
     : []
-  // Few that match are found by what they match and put in order; of many the page is met soon on the way through all.
+  // A few matches are found by the filter and then sorted; with many, walking all documents in order soon fills the
+  // page.
   const sorted = matching !== undefined && matching.count < fewMatch ? "+d.name, d.doc_id" : order
   const rows = yield* sql.unsafe<SummaryRow & { readonly indexed_at: number; readonly characters: number }>(
     `SELECT d.doc_id, d.source, d.origin, d.title, d.passages, d.indexed_at,
@@ -115,7 +116,7 @@ export const page = Effect.fnUntraced(function* (
   }))
 })
 
-/** The documents of one file, in the order of their rows. */
+/** The documents of one file, by row id. */
 export const ofFile = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -132,12 +133,12 @@ export const ofFile = Effect.fnUntraced(function* (
   return rows.map(toSummary)
 })
 
-/** Documents looked at for those that are still there. */
+/** Documents read to find those that are not being deleted. */
 const looked = 10_000
 
-/** The documents of all collections that came in last: ids rise. */
+/** The documents of all collections that were added last, since ids rise. */
 export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, limit: number) {
-  // The last of all may be of a collection that is being taken away: then more are looked at.
+  // The latest may belong to a collection that is being deleted; then more are read.
   const [swept] = yield* sql.unsafe(`${leaving} LIMIT 1`)
   const rows = yield* sql.unsafe<SummaryRow & { readonly collection: CollectionName }>(
     `SELECT c.name AS collection, d.doc_id, d.source, d.origin, d.title, d.passages
@@ -149,8 +150,8 @@ export const recent = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, lim
 })
 
 /**
- * The passage of the collection at each place, or the last before it where a gap is; ids are given in order, so places
- * are, too.
+ * The passage of the collection at each place, or the last one before a gap. Ids rise in the order of storing, and so
+ * do places.
  */
 export const sample = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

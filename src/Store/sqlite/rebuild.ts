@@ -28,8 +28,8 @@ interface Due {
 }
 
 /**
- * What derived data were made by other versions, or are missing: segments and sets of codes tell. A collection with few
- * vectors needs no codes.
+ * Derived data that other versions made, or that are missing, as recorded in segments and sets of codes. A collection
+ * with few vectors needs no codes.
  */
 const due = (sql: SqlClient.SqlClient) =>
   Effect.flatMap(
@@ -60,7 +60,7 @@ const toRebuild = ({ done, kind, missing, name, passages }: Due): Rebuild => ({
   missing: missing === 1
 })
 
-/** What is to be made anew, what is missing altogether first. */
+/** What to rebuild, with what is missing entirely first. */
 export const pending = (sql: SqlClient.SqlClient) => Effect.map(due(sql), (rows) => rows.map(toRebuild))
 
 const position = (sql: SqlClient.SqlClient, collection: number, kind: Kind) =>
@@ -77,7 +77,7 @@ const begin = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection:
   const known = yield* position(sql, collection, kind)
   if (known !== undefined) return known
   yield* parts[kind].begin(sql, collection)
-  // Ids ascend, so that what comes from now on is made by this version: only what is there now is to be made anew.
+  // Ids rise, so this version makes everything from now on: only what exists now must be rebuilt.
   yield* sql.unsafe(
     `INSERT OR REPLACE INTO rebuilds (collection_id, kind, format, terms_version, until, boundary)
      VALUES (?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM passages), (SELECT coalesce(max(id), 0) FROM keyword_segments))`,
@@ -88,21 +88,21 @@ const begin = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection:
 
 interface Part {
   readonly begin: (sql: SqlClient.SqlClient, collection: number) => Effect.Effect<unknown, SqlError>
-  /** Makes some more; the last passage that is done and how many they were, or none if all are. */
+  /** Does the next part; returns the last passage done and how many there were, or none if all are done. */
   readonly advance: (
     sql: SqlClient.SqlClient,
     position: Position
   ) => Effect.Effect<{ readonly through: number; readonly count: number } | undefined, SqlError>
-  /** Puts what was made in the place of the old. */
+  /** Replaces the old data with the new. */
   readonly finish: (sql: SqlClient.SqlClient, position: Position) => Effect.Effect<unknown, SqlError>
 }
 
 const parts: Record<Kind, Part> = { postings, codes }
 
 /**
- * Does a little of what is to be made anew, in a transaction of the caller's that holds the write lock; gives how far it
- * has come, or undefined where nothing is to be done. Any process may do the next step; readers have the old data until
- * all of a collection's are there.
+ * Does a little of the rebuilding, in the caller's transaction, which holds the write lock; returns the progress, or
+ * undefined if nothing is due. Any process may do the next step. Readers use the old data until all of a collection's
+ * new data exist.
  */
 export const step = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [next] = yield* due(sql)

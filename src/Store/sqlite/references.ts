@@ -6,7 +6,7 @@ import type { DocumentRef, StoredRef } from "../../model/Stored.ts"
 import { DocumentConflict } from "../../Store.ts"
 import { inList, list } from "./rows.ts"
 
-/** A stored document, as far as telling it from others and from its new version goes. */
+/** The columns of a stored document that distinguish it from others and from its new version. */
 export interface Known extends StoredRef {
   readonly id: number
 }
@@ -38,11 +38,11 @@ const nameOf = (ref: DocumentRef): string =>
 
 const conflict = (reason: string, places: ReadonlyArray<number>) => new DocumentConflict({ reason, places })
 
-/** The id a ref's document has once stored. */
+/** The id that a ref's document has once it is stored. */
 export const storedId = (ref: DocumentRef, found: Option.Option<Known>): DocumentId =>
   ref.docId ?? Option.match(found, { onNone: () => ref.derivedId, onSome: (stored) => stored.docId })
 
-/** What is stored under each ref; fails where a ref names two documents, or two refs name one. */
+/** What is stored under each ref; fails if a ref names two documents, or two refs name one. */
 export const resolve = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -71,11 +71,11 @@ export const resolve = Effect.fnUntraced(function* (
         )
       )
     }
-    // An id made from a source that has since been given to another document.
+    // The id was made from a source that now belongs to another document.
     if (ref.docId === undefined && ref.source !== undefined && sourced === undefined && named !== undefined) {
       return Effect.fail(
         conflict(
-          `source ${ref.source} would get the doc_id ${ref.derivedId}, which is another document's; give it one`,
+          `source ${ref.source} would get the doc_id ${ref.derivedId}, which belongs to another document; give it a doc_id`,
           [place]
         )
       )
@@ -91,7 +91,7 @@ export const resolve = Effect.fnUntraced(function* (
       const other = taken.get(key)
       if (other !== undefined) {
         const names = [refs[other]!, ref].map(nameOf).join(" and ")
-        return Effect.fail(conflict(`The same document stands twice in the batch: ${names}`, [other, place]))
+        return Effect.fail(conflict(`The same document is in the batch twice: ${names}`, [other, place]))
       }
       taken.set(key, place)
     }

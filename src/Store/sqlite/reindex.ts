@@ -19,11 +19,11 @@ const find = (sql: SqlClient.SqlClient, collection: number) =>
     Option.fromNullable(row)
   )
 
-/** What the collection changes over to. */
+/** The embedder that the collection is changing to. */
 export const target = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.map(find(sql, collection), Option.map(fromRow))
 
-/** How far the change to an embedder has come; fails where the collection changes over to another one, or to none. */
+/** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
 const through = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,
@@ -35,7 +35,10 @@ const through = Effect.fnUntraced(function* (
   return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
 })
 
-/** Starts a change of embedder, or goes on with one that was broken off; one to yet another embedder starts anew. */
+/**
+ * Starts a change of embedder, or resumes an interrupted one to the same embedder; for another embedder it starts
+ * again.
+ */
 export const begin = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,
@@ -58,7 +61,7 @@ export const begin = Effect.fnUntraced(function* (
   return { done, total: row?.passages ?? 0 } satisfies ReindexState
 })
 
-/** The document that a position falls in, or the last one before it. */
+/** The document at a position, or the last one before it. */
 const around = `coalesce((SELECT first_passage FROM documents INDEXED BY documents_passages
   WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)`
 
@@ -77,7 +80,7 @@ export const pending = Effect.fnUntraced(function* (
     readonly table_header: string | null
     readonly text: string
   }>(
-    // By documents, whose passages have ids in a row: other collections' passages lie between.
+    // Through the documents, whose passages have consecutive ids: other collections' passages lie between.
     `SELECT p.id, d.title, p.heading, p.table_header, p.text FROM documents AS d INDEXED BY documents_passages
      CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages
      WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
@@ -93,7 +96,7 @@ export const pending = Effect.fnUntraced(function* (
   return { position, passages }
 })
 
-/** Drops the new vectors of passages that go, if there are any. */
+/** Deletes the new vectors of deleted passages, if there are any. */
 export const forget = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -106,7 +109,10 @@ export const forget = Effect.fnUntraced(function* (
   yield* sql.unsafe("UPDATE reindexes SET done = done - ? WHERE collection_id = ?", [done, collection])
 })
 
-/** Keeps new vectors of passages after the position, which must still be the change's; all up to the last of them are then done. */
+/**
+ * Stores new vectors of passages after the position, which must still be the current one; all passages up to the last
+ * of them are then done.
+ */
 export const add = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,
@@ -135,7 +141,10 @@ export const add = Effect.fnUntraced(function* (
   ])
 })
 
-/** Changes over, unless passages have come in that have no new vector yet; says whether it did, and how many there are. */
+/**
+ * Switches over, unless passages were added that have no new vector yet; returns whether it did, and how many there
+ * are.
+ */
 export const finish = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: Collection,

@@ -6,19 +6,19 @@ import type { DatabaseOptions } from "./connect.ts"
 import { ioReason } from "./file/inspect.ts"
 import { isSamePlace, type Place, statOf } from "./file/place.ts"
 
-/** A store on the file that stood at the path when it was opened. */
+/** A store on the file that was at the path when it was opened. */
 interface Opened {
   readonly store: Whole
   readonly place: Place
   readonly scope: Scope.CloseableScope
-  /** Calls under way; one that was replaced is closed after the last. */
+  /** Calls in progress; a replaced store is closed after the last. */
   calls: number
   replaced: boolean
 }
 
 /**
- * A store that follows its path: before each call it looks whether the file there is still the one it has open, and opens
- * the one that has taken its place. Where there is none any more, calls fail until there is.
+ * A store that follows its path: before each call it checks that the file there is still the open one, and opens the
+ * file that has replaced it. If there is none, calls fail until there is one.
  */
 export const reopening = <R>(
   options: DatabaseOptions,
@@ -62,14 +62,14 @@ export const reopening = <R>(
         if (now !== undefined && isSamePlace(now, current.place)) return
         if (now === undefined) {
           return yield* new StoreUnavailable({
-            reason: `The index ${filename} was removed while it was open; restore it, or start anew to make another`
+            reason: `The index ${filename} was removed while it was open; restore it, or restart to create a new one`
           })
         }
         const before = current
         current = yield* begin(options.mode === "create" ? "existing" : options.mode)
         before.replaced = true
         yield* close(before)
-        yield* Effect.logWarning(`The index ${filename} was replaced; the one that stands there now is open`)
+        yield* Effect.logWarning(`The index ${filename} was replaced; the new one is now open`)
       })
     )
 

@@ -2,10 +2,12 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 
-/** Rows a statement inserts: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row. */
+/**
+ * Rows per INSERT: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row.
+ */
 const sizes = [64, 8, 1]
 
-/** Inserts rows in order, many to a statement. */
+/** Inserts rows in order, many per statement. */
 export const insertRows = (
   sql: SqlClient.SqlClient,
   table: string,

@@ -3,7 +3,7 @@ import { searchedHeading, searchedTitle } from "../../text/naming.ts"
 import { languageOf } from "./languages.ts"
 import { headingOf } from "./passage.ts"
 
-/** What of a passage, and of its document, words are searched in, as the tables hold it. */
+/** The columns of a passage and its document in which words are searched. */
 export interface SearchedRow {
   readonly id: number
   readonly title: string | null
@@ -14,10 +14,10 @@ export interface SearchedRow {
   readonly language: string | null
 }
 
-/** Its columns, of `passages AS p` and `documents AS d`. */
+/** Its columns, from `passages AS p` and `documents AS d`. */
 export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text, d.language"
 
-/** The passage as its terms are made from it. */
+/** The passage in the form from which its terms are made. */
 export const toKeywordRow = ({
   heading,
   id,

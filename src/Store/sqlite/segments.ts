@@ -10,7 +10,7 @@ import { inList, insertRows, list } from "./rows.ts"
 
 const columns = `id, collection_id, stamp, passages, terms, dead, dead_terms, version, first_id, last_id, blocks, through, inputs, format, terms_version, languages`
 
-/** Rows of a segment in the tables of postings and tombstones: `segment · span + number`. */
+/** Row ids of a segment in the tables of postings and tombstones: `segment * span + number`. */
 const span = 2 ** 20
 const key = (segment: number, number: number): number => segment * span + number
 
@@ -32,8 +32,8 @@ interface ChunkRow {
 }
 
 const bitsOf = ({ bits, crc, id }: ChunkRow): Buffer => {
-  const what = () => `a list of what is deleted in segment ${Math.floor(id / span)}`
-  return bits.length === chunkOrdinals / 8 ? checked(bits, crc, what, id) : damaged(`${what()} has another length`)
+  const what = () => `a list of deleted passages in segment ${Math.floor(id / span)}`
+  return bits.length === chunkOrdinals / 8 ? checked(bits, crc, what, id) : damaged(`${what()} has the wrong length`)
 }
 
 const keysOf = (refs: ReadonlyArray<BlockRef>): string =>
@@ -41,7 +41,7 @@ const keysOf = (refs: ReadonlyArray<BlockRef>): string =>
 
 const made = new WeakMap<SqlClient.SqlClient, SegmentStore<SqlError>>()
 
-/** The segments in a database: heads and blocks in one table, chunks of tombstones in another; one for a connection. */
+/** The segments in a database: heads and blocks in one table, chunks of tombstones in another. One per connection. */
 export const segmentsOn = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => {
   const known = made.get(sql) ?? make(sql)
   made.set(sql, known)

@@ -19,7 +19,7 @@ import { inList, list } from "./rows.ts"
 import { thinned } from "./ties.ts"
 import * as vectors from "./vectors.ts"
 
-/** What a hit shows, by passage id. */
+/** The columns that a hit shows, by passage id. */
 interface HitRow extends PassageRow {
   readonly id: number
   readonly collection_id: number
@@ -45,7 +45,7 @@ const toShown = (row: HitRow): Shown => ({
   }
 })
 
-/** What ranking asks, answered by the transaction that the caller is in. */
+/** Answers ranking's questions in the caller's transaction. */
 const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<SqlError | CollectionNotFound> => ({
   searched: (request) => searched(sql, searching, request),
 
@@ -153,6 +153,6 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
     )
 })
 
-/** The hits of a request; to be run in one snapshot. */
+/** The hits of a request. Run it in one snapshot. */
 export const rank = (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) =>
   rankIn(snapshotOn(sql, searching), request)

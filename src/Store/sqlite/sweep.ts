@@ -4,19 +4,19 @@ import * as Effect from "effect/Effect"
 import { inList, list } from "./rows.ts"
 
 /**
- * Collections that are being taken away have names from `~` on, behind all that can be given: their rows are all that
- * knows of them, so that whatever process comes next goes on.
+ * Collections being deleted have names starting with `~`, which sort after every valid name. Their rows are the only
+ * record of them, so any later process can continue.
  */
 export const isPresent = "name < '~'"
 
-/** The ids of collections that are being taken away. */
+/** The ids of collections being deleted. */
 export const leaving = "SELECT id FROM collections WHERE name >= '~'"
 
-/** Hides a collection from everybody, to be swept. */
+/** Hides a collection from everyone, to be swept. */
 export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
   sql.unsafe("UPDATE collections SET name = '~' || id WHERE id = ?", [collection])
 
-/** A new hidden collection, for what is to be swept of one that stays. */
+/** A new hidden collection, for swept parts of a collection that stays. */
 export const makeHidden = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
     sql.unsafe<{ readonly id: number }>(
@@ -27,19 +27,19 @@ export const makeHidden = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlE
     ([row]) => row!.id
   )
 
-/** Rows that a step takes away at most, of one kind. */
+/** Most rows of each kind that a step deletes. */
 export interface SweepOptions {
   readonly vectors: number
   readonly blocks: number
   readonly edges: number
   readonly files: number
-  /** Of documents and their passages together. */
+  /** Documents and their passages together. */
   readonly texts: number
 }
 
 export const steps: SweepOptions = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
 
-/** The next collection to be swept; a name that was damaged into a hidden one is not its own. */
+/** The next collection to sweep; a name that only looks hidden because of damage does not count. */
 const next = (sql: SqlClient.SqlClient) =>
   Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${leaving} ORDER BY name LIMIT 100`), (hidden) =>
     Effect.map(
@@ -57,7 +57,7 @@ export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) =>
 const count = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
   Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
 
-/** Each takes some rows away; true where there were any. */
+/** Each deletes some rows; true if there were any. */
 const parts: ReadonlyArray<
   (sql: SqlClient.SqlClient, collection: number, most: SweepOptions) => Effect.Effect<boolean, SqlError>
 > = [
@@ -96,7 +96,7 @@ const parts: ReadonlyArray<
   })
 ]
 
-/** An empty table is dropped, which costs nothing then. */
+/** Drops an empty table, which then costs nothing. */
 const sweepTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table: string, most: number) {
   const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [table])
   if (there === undefined) return false
@@ -106,10 +106,10 @@ const sweepTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, table:
   return true
 })
 
-/** Metadata of so many characters count as a row. */
+/** This many characters of metadata count as a row. */
 const charactersARow = 256
 
-/** Some documents with all that hangs on them; of a long one some passages. */
+/** Some documents with everything that belongs to them; of a long document, some passages. */
 const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, most: number) {
   const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number; readonly metadata: number }>(
     `SELECT id, passages, length(metadata) AS metadata FROM documents
@@ -136,8 +136,8 @@ const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
 })
 
 /**
- * Takes away a bounded number of rows of what was dropped, in a transaction of the caller's that holds the write lock;
- * true if there was something to do. Any process may do the next step.
+ * Deletes a bounded number of dropped rows, in the caller's transaction, which holds the write lock; true if there was
+ * something to do. Any process may do the next step.
  */
 export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient, most: SweepOptions = steps) {
   const collection = yield* next(sql)

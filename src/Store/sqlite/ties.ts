@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import type { Scored } from "../../model/Scored.ts"
 import { list } from "./rows.ts"
 
-/** So many equals are handed over, for their places to be looked up; of more, those that come first. */
+/** Most equals that are returned, for their places to be looked up; of more, only the first. */
 const mostTied = (depth: number): number => 2 * depth
 
-/** All of some passages with equal scores, or of very many the first `depth` by their places. */
+/** All of these passages with equal scores; of too many, the first `depth` by their places. */
 export const firstOf = (
   sql: SqlClient.SqlClient,
   ids: ReadonlyArray<number>,
@@ -25,7 +25,7 @@ export const firstOf = (
         (rows) => rows.map(({ id }) => id)
       )
 
-/** Passages by falling scores, but of very many that tie with the one at `depth` only the first, and those asked for. */
+/** Passages by falling scores. Of too many that tie with the one at `depth`, only the first and those asked for. */
 export const thinned = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   scored: ReadonlyArray<Scored>,

@@ -6,12 +6,12 @@ import * as Exit from "effect/Exit"
 import { mayEnd } from "../../runtime/EventLoop.ts"
 import { isBusy, retryBusy } from "./errors.ts"
 
-/** The first statement of a read; where another process is just opening or closing the file, it has to wait. */
+/** The first statement of a read; it waits while another process is opening or closing the file. */
 const snapshot = "SELECT 1 FROM sqlite_schema LIMIT 1"
 
 type Execute = Connection["executeUnprepared"]
 
-/** A statement that is prepared for this one time; the client throws where that fails. */
+/** Prepares a statement for one use; the client throws if that fails. */
 const unprepared =
   (connection: Connection): Execute =>
   (...args) =>
@@ -23,8 +23,8 @@ const unprepared =
     )
 
 /**
- * The client keeps the failure to prepare a statement as it keeps prepared ones: for ten minutes. A statement that met
- * another process's lock there would be refused for that long, so it does without the cache.
+ * The client caches a failure to prepare a statement like a prepared one: for ten minutes. A statement that met another
+ * process's lock would be refused for that long, so it bypasses the cache.
  */
 const lasting =
   (connection: Connection, execute: Execute): Execute =>
@@ -45,8 +45,8 @@ const inSteps = (connection: Connection): Connection => ({
 })
 
 /**
- * Reads the database's schema, which every statement needs to be prepared. To be done first, and tried again here while
- * another process is opening or closing the file: see `lasting`.
+ * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is
+ * opening or closing the file: see `lasting`.
  */
 export const loadSchema = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError> =>
   Effect.scoped(
@@ -56,11 +56,10 @@ export const loadSchema = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlErr
   )
 
 /**
- * Runs an effect in one transaction. `BEGIN IMMEDIATE` takes the write lock at the start, since a read that turns into
- * a write fails at once when another process wrote in between.
- *
- * It can be interrupted before each statement and while it waits for the lock, and nowhere else: what the client keeps
- * (its semaphore, its cache of statements) is lost for good to who is interrupted at the wrong step of taking it.
+ * Runs an effect in one transaction. `BEGIN IMMEDIATE` takes the write lock at the start, since a read that becomes a
+ * write fails at once if another process wrote in between. It can be interrupted only before each statement and while
+ * it waits for the lock: an interruption at the wrong step would lose the client's semaphore or its cache of statements
+ * for good.
  */
 export const transaction =
   (sql: SqlClient.SqlClient, begin: "BEGIN" | "BEGIN IMMEDIATE") =>
@@ -79,7 +78,7 @@ export const transaction =
                 Effect.zipLeft(retryBusy(run("COMMIT")))
               ),
             (_, exit) =>
-              // The rollback itself fails only where SQLite has rolled back already.
+              // The rollback only fails if SQLite has already rolled back.
               Exit.isSuccess(exit) ? Effect.void : Effect.ignore(run("ROLLBACK"))
           )
         })

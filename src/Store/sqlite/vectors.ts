@@ -16,14 +16,14 @@ import { firstOf } from "./ties.ts"
 import { inList, insertRows, list } from "./rows.ts"
 import { makeHidden } from "./sweep.ts"
 
-/** A collection's vectors; `next` are those of the embedder it is changing over to. */
+/** A collection's vectors; `next` are those of the embedder it is changing to. */
 export type Generation = "current" | "next"
 
 /** The table of a collection's vectors. */
 export const tableOf = (collection: number, generation: Generation = "current") =>
   generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
 
-/** Float32 vectors as little-endian BLOBs, apart from the texts, so that a scan reads nothing else. */
+/** Float32 vectors as little-endian BLOBs, separate from the texts, so that a scan reads nothing else. */
 export const create = (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -33,7 +33,7 @@ export const create = (
     `CREATE TABLE ${tableOf(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
   )
 
-/** Hands vectors of a collection, and their codes, over to be swept; where there are none, it does nothing. */
+/** Hands vectors of a collection and their codes over to be swept; does nothing if there are none. */
 export const retire = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -47,8 +47,8 @@ export const retire = Effect.fnUntraced(function* (
 })
 
 /**
- * Puts the next vectors in the place of the current ones, which are left to be swept; those of passages that went are
- * gone from them already.
+ * Replaces the current vectors with the next ones and leaves the old ones to be swept. Vectors of deleted passages are
+ * already gone from the next ones.
  */
 export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   yield* retire(sql, collection, "current")
@@ -56,7 +56,7 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   yield* sql.unsafe(`ALTER TABLE ${tableOf(collection, "next")} RENAME TO ${tableOf(collection)}`)
 })
 
-/** Where a collection's vectors are. */
+/** The location of a collection's vectors. */
 export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
   vectorsIn(sql, tableOf(collection, generation), { collection, generation })
 
@@ -98,22 +98,22 @@ export const remove = (
     { discard: true }
   )
 
-/** Altered vectors are told by their length alone here; `clew doctor` knows them by their checksums. */
+/** Only notices altered vectors by their length; `clew doctor` checks their checksums. */
 const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
   Effect.catchTag(effect, "SqlError", (error) =>
     /vector|blob/i.test(String((error.cause as Error | undefined)?.message))
-      ? Effect.sync(() => damaged("a vector has another length than the others"))
+      ? Effect.sync(() => damaged("a vector has a different length from the others"))
       : Effect.fail(error)
   )
 
 const similarity = "1 - vec_distance_cosine(vector, ?) AS score"
 
-/** Passages read beyond those wanted: where no more tie with the last, all are scored but once. */
+/** Passages read beyond those wanted: if no more of them tie with the last one, a single pass is enough. */
 const spare = 32
 
 /**
- * The best of some of a table's vectors, exact, best first, and all that tie with the last, or of very many the first by
- * their places; and how many tie. One of no direction has no score.
+ * The exactly scored best of some of a table's vectors, best first, with all that tie with the last, or of too many
+ * ties the first by their places; and how many tie. A vector without a direction has no score.
  */
 const best = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -145,27 +145,27 @@ const best = Effect.fnUntraced(function* (
   }
 })
 
-/** How a vector search goes; see `[vector]` in the configuration. */
+/** Options of a vector search; see `[vector]` in the configuration. */
 export interface VectorOptions {
-  /** Candidates that are scored exactly, as a multiple of the passages that the leg ranks. */
+  /** Candidates scored exactly, as a multiple of the passages that the leg ranks. */
   readonly oversample: "auto" | number
   readonly exact: boolean
-  /** Collections with fewer passages than this are scored exactly outright. */
+  /** Collections with fewer passages are scored exactly, without codes. */
   readonly exactBelow?: number | undefined
 }
 
 export const defaults: VectorOptions = { oversample: "auto", exact: false }
 
-/** Fewer are scored exactly outright, in the order they are stored in. */
+/** Fewer passages are scored exactly in the order they are stored. */
 const manyFrom = 10_000
 
 /**
- * Seven and a half times the 200 that a leg ranks: of five times, recall@10 was .987 to .995 at a million passages, of
- * eight times .997 (bench/scan.ts and bench/million.ts). More among more.
+ * Seven and a half times the 200 that a leg ranks. With five times, recall@10 was .987 to .995 at a million passages;
+ * with eight times, .997 (bench/scan.ts and bench/million.ts). Larger collections get more.
  */
 const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 1_000_000))
 
-/** How many candidates are asked for, one after the other, while equals may be missing among them. */
+/** The numbers of candidates to ask for, one after another, while equals may be missing. */
 const widened = (wanted: number, left: number): ReadonlyArray<number> => {
   const all = [wanted]
   for (let most = 8 * wanted; 2 * most < left; most *= 8) all.push(most)
@@ -173,9 +173,9 @@ const widened = (wanted: number, left: number): ReadonlyArray<number> => {
 }
 
 /**
- * The nearest passages by cosine similarity, best first, and all that tie with the last of them, or of very many the
- * first by their places. Few are scored exactly
- * outright; of many the codes tell the candidates, which are then scored exactly.
+ * The nearest passages by cosine similarity, best first, with all that tie with the last one, or of too many ties the
+ * first by their places. Few passages are scored exactly; of many, the codes give candidates, which are then scored
+ * exactly.
  */
 export const search = (...args: Parameters<typeof find>) => Effect.map(comparable(find(...args)), ({ found }) => found)
 
@@ -198,11 +198,11 @@ const find = Effect.fnUntraced(function* (
   const few = exact || passages < exactBelow
   const left = mask?.count ?? passages
   const wanted = Math.ceil(depth * (oversample === "auto" ? autoOversample(left) : oversample))
-  // So few are read about as fast as the best of many are found.
+  // Reading so few takes about as long as finding the best of many.
   if (mask !== undefined && (few || mask.count < Math.min(2 * wanted, exactBelow))) {
     return yield* among(passagesIn(mask))
   }
-  // Equal vectors are estimated otherwise around each centroid, so of very many some may not be candidates.
+  // Equal vectors have different estimates around different centroids, so with many ties some may not be candidates.
   for (const most of few ? [] : widened(wanted, left)) {
     const candidates = yield* searching.codes.nearest(codesOn(sql), collection, query, {
       wanted: most,
@@ -215,7 +215,7 @@ const find = Effect.fnUntraced(function* (
   return yield* mask === undefined ? best(sql, tableOf(collection), [blob(query)], depth) : among(passagesIn(mask))
 })
 
-/** The similarity of given passages, as far as they have a vector with a direction. */
+/** The similarity of given passages that have a vector with a direction. */
 export const score = (
   sql: SqlClient.SqlClient,
   collection: number,

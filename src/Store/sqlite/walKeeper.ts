@@ -7,12 +7,12 @@ import type * as Scope from "effect/Scope"
 import type { Turn } from "../../runtime/Turn.ts"
 import { statOf } from "./file/place.ts"
 
-/** Between two attempts to give a WAL's room back while somebody still reads from it. */
+/** Between two attempts to truncate a WAL while someone still reads from it. */
 const pause = Duration.seconds(1)
 
 /**
- * Gives back the room of a WAL that grew beside a long reader, as soon as that one is gone; the effect it gives is to be
- * run after each commit, and looks at the WAL's size.
+ * Truncates a WAL that grew beside a long reader as soon as the reader is gone. Run the returned effect after each
+ * commit; it checks the WAL's size.
  */
 export const walKeeper = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -24,7 +24,7 @@ export const walKeeper = Effect.fnUntraced(function* (
   const isLarge = Effect.sync(() => Number(statOf(`${filename}-wal`)?.size ?? 0n) > mostBytes)
   const giveBack = Effect.gen(function* () {
     const [{ timeout } = { timeout: 0 }] = yield* sql.unsafe<{ readonly timeout: number }>("PRAGMA busy_timeout")
-    // Whoever is in its way is not waited for with the connection in hand.
+    // Does not wait for readers while it holds the connection.
     yield* sql`PRAGMA busy_timeout = 0`
     yield* Effect.ensuring(
       sql`PRAGMA wal_checkpoint(TRUNCATE)`,

@@ -16,34 +16,39 @@ import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
 interface Job {
   readonly call: Call
   readonly reply: Deferred.Deferred<Reply, StoreError>
-  /** Its thread ends after it. */
+  /** The thread ends after this call. */
   readonly isLast: boolean
   abandoned: boolean
-  /** Where it is under way. */
+  /** The thread that runs the call. */
   thread: Thread | undefined
 }
 
 export interface PoolOptions {
-  /** Threads at most; another is started where a call finds all others at work. */
+  /** The most threads; another one starts if a call finds all others busy. */
   readonly size: number
-  /** Starts the first thread now, for the first call not to wait for it. */
+  /** Starts the first thread at once, so that the first call does not wait for it. */
   readonly eager: boolean
-  /** How often a call is made whose thread dies. */
+  /** Most attempts of a call whose thread dies. */
   readonly attempts: number
   readonly start: Effect.Effect<Thread, ThreadDied | StoreError, Scope.Scope>
   readonly broken: (reason: string) => StoreUnavailable
-  /** Whether a call leaves its thread with so much memory that it is ended: idle, it gives none back. None unless given. */
+  /**
+   * Whether a call leaves so much memory in use that its thread should end: an idle thread frees none. Default: never.
+   */
   readonly exhausts?: (method: Method, args: ReadonlyArray<unknown>) => boolean
 }
 
 const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
-/** Calls the port in another thread. A caller that goes away is free at once, and so is its thread as soon as it can be. */
+/**
+ * Calls the port in another thread. An interrupted caller returns at once, and its thread becomes free as soon as
+ * possible.
+ */
 export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 /**
- * Threads that take calls in their order, each the next when it is free. One that has died is replaced when a call needs
- * it, so that threads that cannot start cost no more than the calls that want them.
+ * Threads that take calls in order, each taking the next when it is free. A dead thread is replaced when a call needs
+ * it, so threads that cannot start only fail the calls that need them.
  */
 export const make = ({
   attempts,
@@ -54,7 +59,7 @@ export const make = ({
   start
 }: PoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
   Effect.gen(function* () {
-    // All threads end side by side.
+    // All threads end in parallel.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
     const jobs = yield* Queue.unbounded<Job>()
     const open = new Set<Job>()
@@ -94,12 +99,12 @@ export const make = ({
             Effect.catchTag("ThreadDied", ({ reason }) => broken(reason)),
             Effect.exit,
             Effect.flatMap((exit) => {
-              // Its caller may go only now, when the thread is at the next call.
+              // Its caller may return only now, when the thread is at the next call.
               job.thread = undefined
               return Deferred.done(job.reply, exit)
             })
           )
-        // Why it cannot start is said to the first call that wants it.
+        // The first call that needs it gets the reason why it cannot start.
         yield* Effect.exit(alive)
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
@@ -111,11 +116,11 @@ export const make = ({
       })
     )
 
-    // A caller that goes between the two would leave a thread counted that nobody starts.
+    // An interruption between the two would leave a thread counted that never starts.
     const begin = Effect.uninterruptible(
       Effect.suspend(() => {
         begun++
-        // A caller that may not be interrupted would hand that on.
+        // An uninterruptible caller would pass that on.
         return Effect.forkIn(Effect.interruptible(serve), scope)
       })
     )

@@ -11,29 +11,29 @@ import { StoreError } from "../port/errors.ts"
 import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
 import { type Limits, limits, standstill } from "./standstill.ts"
 
-/** The thread ended before it had answered: it ran out of memory, or something in it ended it, or it stood still. */
+/** The thread ended before it answered: it ran out of memory, or something in it ended it, or it made no progress. */
 export class ThreadDied extends Data.TaggedError("ThreadDied")<{
   readonly reason: string
-  /** It stood still, which the same call would do again. */
+  /** It made no progress, and the same call would hang again. */
   readonly stalled?: boolean
 }> {}
 
-/** A thread with a connection of its own, which takes one call at a time. */
+/** A thread with its own connection, which takes one call at a time. */
 export interface Thread {
   readonly alive: () => boolean
   readonly perform: (call: Call) => Effect.Effect<Reply, ThreadDied>
-  /** The call of this id may be given up; one that is no longer under way is none the worse for it. */
+  /** Cancels the call with this id; has no effect if the call has ended. */
   readonly cancel: (id: number) => void
 }
 
-/** Ending a thread waits for the SQL statement it is in; nobody waits with it for longer than this, in milliseconds. */
+/** Ending a thread waits for its current SQL statement; callers wait no longer than this, in milliseconds. */
 const patience = 100
 
 const entry = { source: "Store/threads/worker.ts", built: "storeWorker.js" }
 
 /**
- * Room for what a thread has just made. V8 would let it grow to 48 MB in each of them, and never gives it back while
- * calls come in.
+ * The young generation of a thread's heap. V8 would let it grow to 48 MB per thread, and never shrinks it while calls
+ * arrive.
  */
 const youngMb = 12
 
@@ -42,7 +42,7 @@ const spawn = (given: ThreadData): Worker =>
     entry,
     { ...given, raw: held(given.filename) },
     {
-      // What a thread leaves open stays so: closing it would take the locks of all other threads.
+      // Descriptors that a thread leaves open stay open: closing them would release the locks of all other threads.
       trackUnmanagedFds: false,
       resourceLimits: { maxYoungGenerationSizeMb: youngMb }
     }
@@ -54,7 +54,7 @@ const end = (worker: Worker): Effect.Effect<void> =>
     await Promise.race([worker.terminate(), setTimeout(patience, undefined, { ref: false })])
   })
 
-/** What share of the time since it was last asked a thread was at work. */
+/** The share of the time since the last call that a thread was busy. */
 const utilizationOf = ({ performance }: Worker) => {
   let before = performance.eventLoopUtilization()
   return (): number => {
@@ -67,7 +67,7 @@ const utilizationOf = ({ performance }: Worker) => {
 
 const decodeFailure = Schema.decodeSync(StoreError)
 
-/** What came of a call, as the effect it was. */
+/** Turns the outcome of a call back into an effect. */
 export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, StoreError> =>
   "value" in outcome
     ? Effect.succeed(outcome.value)
@@ -76,8 +76,8 @@ export const fromOutcome = (outcome: Outcome): Effect.Effect<unknown, StoreError
       : Effect.die(new Error(outcome.defect))
 
 /**
- * Starts a thread, which ends with the scope. It keeps the process alive only while it works. One that stands still
- * counts as dead.
+ * Starts a thread, which ends with the scope. It keeps the process alive only while it works. A thread that makes no
+ * progress counts as dead.
  */
 export const start = (
   data: Omit<ThreadData, "cancelled" | "steps">,
@@ -106,18 +106,18 @@ export const start = (
     worker.on("message", (reply: Reply) => {
       if (reply.id === waiting?.id) settle(Either.right(reply))
     })
-    // The end follows.
+    // The `exit` event follows.
     worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))
     worker.on("messageerror", (error) => die(new ThreadDied({ reason: error.message })))
     worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
     const stalled = Effect.flatMap(
       standstill({ steps: () => steps[0]!, utilization: utilizationOf(worker) }, within),
       (seconds) => {
-        die(new ThreadDied({ reason: `its thread made no step for ${seconds} s and was given up`, stalled: true }))
+        die(new ThreadDied({ reason: `its thread made no progress for ${seconds} s and was abandoned`, stalled: true }))
         return Effect.never
       }
     )
-    // Sent and awaited in one: between two steps of its own a fiber may stop, and the thread answers meanwhile.
+    // Sends and waits in one step: a fiber may be suspended between two steps, and the thread could answer meanwhile.
     const replyTo = (id: number, send: () => void) =>
       Effect.raceFirst(
         Effect.async<Reply, ThreadDied>((resume) => {
@@ -128,7 +128,7 @@ export const start = (
         }),
         stalled
       )
-    // Whoever starts it may have to end while it starts.
+    // The caller may be interrupted while the thread starts.
     const started = yield* Effect.interruptible(replyTo(0, () => {}))
     yield* fromOutcome(started.outcome)
     return {

@@ -4,7 +4,7 @@ import type { Method } from "./messages.ts"
 import type { Steps } from "../../runtime/EventLoop.ts"
 import { packDocument, type PackedPrepared, packingPrepared, unpackDocument, unpackPrepared } from "./packed.ts"
 
-/** How something is made ready to be cloned, in steps where it is an argument, and made whole again on the other side. */
+/** Prepares a value for structured cloning, in steps for an argument, and restores it on the other side. */
 interface Crossing<Out> {
   readonly out: (value: unknown) => Out
   readonly in: (bare: unknown) => unknown
@@ -25,7 +25,7 @@ const fromBare = <A extends { readonly vector: unknown }>(bare: A) => ({
   vector: Option.fromNullable(bare.vector)
 })
 
-/** The second argument, where it holds vectors. */
+/** The second argument, for methods where it contains vectors. */
 const argument: Partial<Record<Method, Crossing<Steps<unknown>>>> = {
   put: argumentOf(
     function* (documents: ReadonlyArray<PreparedDocument>) {
@@ -56,7 +56,7 @@ const result: Partial<Record<Method, Crossing<unknown>>> = {
   get: resultOf(packDocument, unpackDocument)
 }
 
-/** Makes arguments and results ready to leave a thread. */
+/** Prepares arguments and results for leaving a thread. */
 export const leaving = {
   args: function* (method: Method, args: ReadonlyArray<unknown>): Steps<ReadonlyArray<unknown>> {
     const convert = argument[method]?.out
@@ -68,7 +68,7 @@ export const leaving = {
   }
 }
 
-/** Makes whole what `leaving` has made ready. */
+/** Restores what `leaving` has prepared. */
 export const arriving = {
   args: (method: Method, args: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
     const convert = argument[method]?.in

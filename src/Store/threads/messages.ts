@@ -29,7 +29,7 @@ export const writes = [
   "compact"
 ] as const satisfies ReadonlyArray<Name>
 
-/** The port's reads that may take long; the others look up a few rows, which costs less than asking a thread. */
+/** The port's reads that may take long. The others look up a few rows, which costs less than calling a thread. */
 export const reads = [
   "lookup",
   "embeddings",
@@ -56,34 +56,34 @@ export type Write = (typeof writes)[number]
 export type Read = (typeof reads)[number]
 export type Method = Read | Write
 
-/** What a thread knows from its start. */
+/** What a thread gets at its start. */
 export interface ThreadData extends DatabaseOptions {
-  /** Holds the id of the call that is to be given up. */
+  /** The id of the call to cancel. */
   readonly cancelled: Int32Array<SharedArrayBuffer>
   /** Changes with each step of a call. */
   readonly steps: Int32Array<SharedArrayBuffer>
-  /** What all threads share: memory, for one. */
+  /** What all threads share, for example memory. */
   readonly shared?: unknown
 }
 
-/** A call of the port: what structured cloning carries over. */
+/** A call of the port, in a form that structured cloning can transfer. */
 export interface Call {
-  /** From 1 up. */
+  /** Starts at 1. */
   readonly id: number
   readonly method: Method
   readonly args: ReadonlyArray<unknown>
-  /** The names of the spans that are to come back; unset: all. */
+  /** The names of the spans to return; default: all. */
   readonly spans?: ReadonlySet<string> | undefined
 }
 
-/** What came of a call, or of the start; a failure stands as its schema encodes it. */
+/** The outcome of a call, or of the start; a failure is encoded by its schema. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly failure: typeof StoreError.Encoded }
   | { readonly defect: string }
 
 export interface Reply {
-  /** The call's; 0 for the start. */
+  /** The call's id; 0 for the start. */
   readonly id: number
   readonly outcome: Outcome
   readonly spans: ReadonlyArray<RecordedSpan>

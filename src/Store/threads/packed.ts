@@ -4,7 +4,7 @@ import { packingPassages, packPassages, type PackedPassages, unpackPassages } fr
 import type { Steps } from "../../runtime/EventLoop.ts"
 import { packVectors, type PackedVectors, unpackVectors } from "./packedVectors.ts"
 
-/** A stored document, whose passages have their ordinals by their order. */
+/** A stored document; its passages' ordinals are implied by their order. */
 export interface PackedDocument extends Omit<StoredDocument, "passages"> {
   readonly passages: PackedPassages
 }
@@ -19,13 +19,13 @@ export const unpackDocument = ({ passages, ...document }: PackedDocument): Store
   passages: unpackPassages(document.content, passages, (passage, ordinal) => ({ ordinal, ...passage }))
 })
 
-/** A document on its way to be stored. */
+/** A document to be stored. */
 export interface PackedPrepared extends Omit<PreparedDocument, "passages"> {
   readonly passages: PackedPassages
   readonly vectors: PackedVectors
 }
 
-/** In steps: one of many passages would hold up everything else. */
+/** In steps: a document with many passages would block everything else. */
 export function* packingPrepared({ passages, ...document }: PreparedDocument): Steps<PackedPrepared> {
   const packed = yield* packingPassages(passages)
   return {

@@ -1,17 +1,17 @@
 import type { Vector } from "../../model/Passage.ts"
 
-/** Vectors in few pieces of memory. */
+/** Vectors in a few buffers. */
 export interface PackedVectors {
   readonly slabs: ReadonlyArray<ArrayBufferLike>
-  /** Of each vector its slab, the number it starts at there, and how many it has; a slab of -1: there is none. */
+  /** For each vector its slab, its start there, and its length; slab -1: there is none. */
   readonly places: Int32Array
 }
 
 const width = 3
 
 /**
- * Makes vectors ready to cross to another thread. Those in shared memory stay where they are; the others are copied
- * together, for each piece of memory costs as much to carry over as its bytes.
+ * Prepares vectors for another thread. Those in shared memory stay where they are; the others are copied together,
+ * since each buffer costs as much to transfer as its bytes.
  */
 export const packVectors = (vectors: ReadonlyArray<Vector | undefined>): PackedVectors => {
   const places = new Int32Array(vectors.length * width)

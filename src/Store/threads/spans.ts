@@ -6,10 +6,10 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import { IdleSpan } from "../../runtime/tracing.ts"
 
-/** A span that a thread has seen, as it crosses. */
+/** A span recorded in a thread, in the form in which it is transferred. */
 export interface RecordedSpan {
   readonly name: string
-  /** Place of its parent among the recorded ones; undefined: the call itself. */
+  /** The index of its parent among the recorded spans; undefined: the call itself. */
   readonly parent: number | undefined
   /** Nanoseconds since the epoch. */
   readonly start: bigint
@@ -18,7 +18,9 @@ export interface RecordedSpan {
   readonly failed: boolean
 }
 
-/** A tracer that keeps the spans under the first one, parents before children; those of some names alone, where they are given. */
+/**
+ * A tracer that records the spans under the first one, parents before children; if names are given, only those spans.
+ */
 export const recorder = (tracer: Tracer.Tracer, names?: ReadonlySet<string>) => {
   const begun: Array<Tracer.Span> = []
   const place = (span: Tracer.AnySpan): number | undefined => {
@@ -53,7 +55,7 @@ export const recorder = (tracer: Tracer.Tracer, names?: ReadonlySet<string>) => 
   }
 }
 
-/** Gives recorded spans to the tracer in force, under the span in force. */
+/** Replays recorded spans in the current tracer, under the current span. */
 export const replay = (recorded: ReadonlyArray<RecordedSpan>): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (recorded.length === 0 || !(yield* FiberRef.get(FiberRef.currentTracerEnabled))) return

@@ -1,25 +1,25 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-/** How long a call may go without a step until its thread is given up, whatever the call takes all in all. */
+/** How long a call may go without progress before its thread is abandoned, however long the whole call takes. */
 export interface Limits {
-  /** Doing nothing: longer than anybody waits for another process's lock. */
+  /** Idle: longer than anyone waits for another process's lock. */
   readonly waiting: Duration.Duration
-  /** At work on one statement of SQL, which shows no steps: an exact search of a large index, a merge on a slow disk. */
+  /** Busy with one SQL statement, which shows no progress: an exact search of a large index, a merge on a slow disk. */
   readonly working: Duration.Duration
 }
 
 export const limits: Limits = { waiting: Duration.minutes(1), working: Duration.minutes(15) }
 
-/** How often it is looked whether a call goes on. */
+/** How often a call's progress is checked. */
 const look = Duration.seconds(5)
 
-/** Ends, with the seconds, once a call has made no step for too long. */
+/** Completes with the seconds, once a call has made no progress for too long. */
 export const standstill = (
   thread: {
-    /** Another number after each step. */
+    /** A number that changes with each step. */
     readonly steps: () => number
-    /** The share of the time since it was last asked that the thread was at work. */
+    /** The share of the time since the last call that the thread was busy. */
     readonly utilization: () => number
   },
   { waiting, working }: Limits

@@ -24,7 +24,7 @@ let current: { readonly id: number; readonly fiber: Fiber.RuntimeFiber<unknown, 
 
 const isCancelled = () => current !== undefined && Atomics.load(cancelled, 0) === current.id
 
-/** A thread at work hears no message, so every step of an effect looks at the shared flag, and leaves a sign of life. */
+/** A busy thread receives no messages, so every step of an effect checks the shared flag and leaves a sign of life. */
 const attentive: Scheduler.Scheduler = {
   scheduleTask: (task, priority, fiber) => Scheduler.defaultScheduler.scheduleTask(task, priority, fiber),
   shouldYield: (fiber) => {
@@ -90,7 +90,7 @@ const serve = Effect.gen(function* () {
   return yield* Effect.never
 })
 
-// A worker's stdout is the process's, which is for results.
+// A worker's stdout is the process's, which is reserved for results.
 const stderr = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger))
 
 Effect.runFork(

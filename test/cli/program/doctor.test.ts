@@ -43,7 +43,7 @@ describe("doctor", () => {
     damage("UPDATE passages SET text = replace(text, 'Lava', 'Java')")
     assert.match(
       (await run("doctor")).stdout,
-      /^fail texts: 1 documents are not as they were stored: .*notes\.jsonl#n1/m
+      /^fail texts: 1 documents differ from what was stored: .*notes\.jsonl#n1/m
     )
     assert.strictEqual((await run("doctor", "--fix")).code, 1)
     assert.strictEqual((await run("index", "docs")).code, 0)

@@ -13,27 +13,27 @@ import { eachReadable } from "./readable.ts"
 type Sql = SqlClient.SqlClient
 type Values = Readonly<Record<string, unknown>>
 
-/** What could be copied, and what could not. */
+/** What could be copied and what could not. */
 export interface Salvaged {
   readonly documents: number
-  /** Names of documents that are lost, as far as they can still be read. */
+  /** Names of lost documents, as far as they can still be read. */
   readonly lost: ReadonlyArray<string>
   /** Lost documents, those without a name included. */
   readonly missing: number
   /** Collections that had a graph. */
   readonly graphs: ReadonlyArray<number>
-  /** Whether a change of embedder was on its way, which begins anew. */
+  /** Whether a change of embedder was under way, which must start again. */
   readonly wasReindexing: boolean
 }
 
-/** More than one document can have. */
+/** More passages than a document can have. */
 const mostPassages = 2 ** 31
 
-/** The rows, or others where they cannot be read. */
+/** The rows, or a fallback if they cannot be read. */
 const orElse = <A>(effect: Effect.Effect<A, SqlError>, other: A): Effect.Effect<A, SqlError> =>
   Effect.catchIf(effect, isUnreadable, () => Effect.succeed(other))
 
-/** False: a value of the row is none that this table could hold, or one that there must be only once. */
+/** Inserts a row; false: the table rejects it, because a value is invalid or must be unique. */
 const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: Values) =>
   insertRows(to, table, columns, [columns.map((column) => row[column])]).pipe(
     Effect.as(true),
@@ -43,7 +43,7 @@ const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: V
     )
   )
 
-/** A number that no key of a table exceeds. */
+/** An upper bound of a table's keys. */
 const lastOf = Effect.fnUntraced(function* (from: Sql, table: string) {
   const [most] = yield* orElse(from.unsafe<{ readonly key: number | null }>(`SELECT max(id) AS key FROM ${table}`), [])
   const [next] = yield* orElse(
@@ -58,7 +58,7 @@ const columnsOf = (sql: Sql, table: string) =>
     rows.map(({ name }) => name)
   )
 
-/** A table whose rows stand for themselves; a row that cannot be is left out. */
+/** Copies a table whose rows are independent; leaves out rows that the new table rejects. */
 const copyTable = Effect.fnUntraced(function* (
   from: Sql,
   to: Sql,
@@ -79,7 +79,7 @@ const copyTable = Effect.fnUntraced(function* (
   )
 })
 
-/** A document's passages, by their numbers in a row, since their index may be what is damaged. */
+/** A document's passages, read by their consecutive numbers, since the passages' index may be damaged. */
 const passagesOf = (from: Sql, { first_passage: first, id, passages }: DocumentRow) =>
   !Number.isSafeInteger(first)
     ? Effect.succeed([])
@@ -92,7 +92,7 @@ const passagesOf = (from: Sql, { first_passage: first, id, passages }: DocumentR
         []
       )
 
-/** Vectors as they were stored; the others are made anew. */
+/** Vectors that are as they were stored; the others are made again later. */
 const vectorsOf = (from: Sql, collection: number, width: number, { first_passage: first, passages }: DocumentRow) =>
   first === null
     ? Effect.succeed([])
@@ -118,7 +118,7 @@ interface Named {
   readonly name: string
 }
 
-/** Names of a collection's documents, by an index of their own, as far as it can be read. */
+/** Names of a collection's documents, from a separate index, as far as it can be read. */
 const eachName = Effect.fnUntraced(function* (from: Sql, collection: number, use: (id: number, name: string) => void) {
   for (let after = ""; ;) {
     const rows: ReadonlyArray<Named> = yield* orElse(
@@ -136,7 +136,7 @@ const eachName = Effect.fnUntraced(function* (from: Sql, collection: number, use
   }
 })
 
-/** Copies what can be read, and is as it was stored, into a new index; what is derived from it is made anew later. */
+/** Copies what can be read and is as it was stored into a new index; what is derived from it is made again later. */
 export const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
   const widths = new Map<number, number>()
   let counted = 0
@@ -165,7 +165,7 @@ export const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
     const passages = isCounted ? yield* passagesOf(from, row) : []
     const whole = isIntact(row, passages)
     const found = whole ? yield* vectorsOf(from, row.collection_id, width, row) : []
-    // What is read inside of a transaction is read from the file that the transaction is of.
+    // Reads inside a transaction go to the database that the transaction belongs to.
     const isKept = yield* transaction(
       to,
       "BEGIN IMMEDIATE"
@@ -201,7 +201,7 @@ export const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
   }
 
   yield* copyTable(from, to, "files")
-  // What is missing of a file's documents is read again by the next `index`.
+  // The next `index` reads the files of missing documents again.
   yield* to.unsafe(
     `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE documents <>
        (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)`

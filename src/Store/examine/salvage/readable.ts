@@ -2,27 +2,24 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import { isUnreadable } from "../../sqlite/errors.ts"
 
-/** Reads at most so many rows of a table after a key, by rising keys. */
+/** Reads at most `most` rows of a table after a key, by rising keys. */
 export type Read<Row> = (after: number, most: number) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 
-/** Rows read at a time, and at last one by one where not all of them can be read. */
+/** Rows per read: smaller and smaller, down to one, while a read fails. */
 const amounts = [256, 32, 4, 1]
 
-/** Least steps over what cannot be read; most of them over a whole table. */
+/** The widest step across an unreadable gap, unless a whole table would take more than `mostSteps` of them. */
 const leastStep = 64
 const mostSteps = 65_536
 
-/**
- * Gives `use` the rows of a damaged table, as far as they can be read, by rising keys up to `last`; what is between them
- * is passed over.
- */
+/** Gives `use` the readable rows of a damaged table, by rising keys up to `last`, and skips what cannot be read. */
 export const eachReadable = Effect.fnUntraced(function* <Row, R>(
   read: Read<Row>,
   keyOf: (row: Row) => number,
   last: number,
   use: (rows: ReadonlyArray<Row>) => Effect.Effect<unknown, SqlError, R>
 ) {
-  /** Undefined: it cannot be read. Pages that lead back, or to another table, give keys that do not rise. */
+  /** Undefined: the rows cannot be read. Pages that point back, or to another table, give keys that do not rise. */
   const attempt = (after: number, most: number) =>
     read(after, most).pipe(
       Effect.map((rows) => {
@@ -39,7 +36,7 @@ export const eachReadable = Effect.fnUntraced(function* <Row, R>(
     )
   const step = Math.max(leastStep, Math.ceil(last / mostSteps))
 
-  /** The least place behind a gap from which it can be read again; undefined: there is none. */
+  /** The first readable key after a gap; undefined: there is none. */
   const behind = Effect.fnUntraced(function* (gap: number) {
     let bad = gap
     for (let width = 1; ; width = Math.min(step, 2 * width)) {

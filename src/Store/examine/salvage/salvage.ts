@@ -11,12 +11,12 @@ import { inspect } from "../../sqlite/file/inspect.ts"
 import { besides, statOf } from "../../sqlite/file/place.ts"
 import { copyRows, type Salvaged } from "./copyRows.ts"
 
-/** So many lost documents are named. */
+/** At most this many lost documents are named. */
 const mostNamed = 1000
 
 /**
- * The damaged file, to be read: itself, held against others, or where it cannot be opened as it is, a copy as long as
- * its header says.
+ * The damaged file to read: itself, locked against other processes, or if it cannot be opened as it is, a copy extended
+ * to the length in its header.
  */
 const source = (filename: string, bytes: number) =>
   Effect.gen(function* () {
@@ -40,7 +40,7 @@ const source = (filename: string, bytes: number) =>
     return yield* client(copied, false)
   })
 
-/** A second name for a file; where the file system knows no such thing, a name instead of its own. */
+/** Gives a file a second name; if the file system has no hard links, renames it. */
 const keepAs = (filename: string, name: string): void => {
   try {
     fs.linkSync(filename, name)
@@ -58,7 +58,7 @@ const sentences = (kept: string, found: Salvaged): ReadonlyArray<string> => {
     `${documents} documents could be read and are in a new file; the damaged one is ${kept}`,
     ...(missing === 0
       ? documents === 0
-        ? ["what it held cannot be told any more; run `clew index` on your files again"]
+        ? ["its content is unknown; run `clew index` on your files again"]
         : []
       : [
           `${missing} documents are lost${names === "" ? "" : `: ${names}`}${names !== "" && unnamed > 0 ? ` and ${unnamed} more` : ""}; ` +

@@ -13,10 +13,10 @@ export const move = (sql: SqlClient.SqlClient, { collection, generation }: SetKe
     generation
   ])
 
-/** Codes that are taken away at once: a few blocks. */
+/** Codes that are deleted at once: a few blocks. */
 const few = 16_384
 
-/** Takes the codes of a generation away: few at once, more by a hidden collection of their own. */
+/** Deletes the codes of a generation: a few at once, more through a hidden collection of their own. */
 export const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, from: SetKey) {
   const found = Option.getOrUndefined(yield* codesOn(sql).find(from))
   if (found === undefined) return
@@ -24,7 +24,7 @@ export const retire = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fro
   else yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [found.id])
 })
 
-/** Puts the next codes in the place of the current ones, which are gone by now. */
+/** Replaces the current codes, which are gone by now, with the next ones. */
 export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   yield* retire(sql, { collection, generation: "rebuilt" })
   yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = 'codes'", [collection])

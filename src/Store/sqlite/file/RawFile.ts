@@ -2,7 +2,7 @@ import * as fs from "node:fs"
 import { isMainThread, workerData } from "node:worker_threads"
 import { isSamePlace, type Place, statOf } from "./place.ts"
 
-/** A descriptor of the database beside SQLite's own, to read what stands in the file itself, whatever the WAL says. */
+/** A descriptor of the database beside SQLite's own, to read the file itself, whatever the WAL contains. */
 export interface RawFile extends Place {
   readonly fd: number
 }
@@ -17,7 +17,7 @@ const key = ({ dev, ino }: Place): string => `${dev}:${ino}`
 
 const ofParent = (): RawFile | undefined => (workerData as { readonly raw?: RawFile } | null)?.raw
 
-/** The file's descriptor, opened if need be; `release` comes after SQLite's connection is closed. */
+/** The file's descriptor, opened if necessary; call `release` after SQLite's connection is closed. */
 export const acquire = (filename: string, place: Place): RawFile => {
   const parents = isMainThread ? undefined : ofParent()
   if (parents !== undefined && isSamePlace(parents, place)) return parents
@@ -35,7 +35,7 @@ export const acquire = (filename: string, place: Place): RawFile => {
 
 export const release = (raw: RawFile): void => {
   const known = open.get(key(raw))
-  // A thread cannot know who else uses the file, and lets the process's end close it.
+  // A thread cannot know who else uses the file, so the process's end closes it.
   if (known === undefined || !isMainThread) return
   known.uses--
   if (known.uses > 0) return
@@ -43,13 +43,13 @@ export const release = (raw: RawFile): void => {
   fs.closeSync(raw.fd)
 }
 
-/** What a thread of this process gets to use. */
+/** The descriptor for a thread of this process. */
 export const held = (filename: string): RawFile | undefined => {
   const place = statOf(filename)
   return place && open.get(key(place))?.raw
 }
 
-/** So many bytes at an offset, or fewer where the file ends. */
+/** `length` bytes at an offset, or fewer at the end of the file. */
 export const readAt = (fd: number, offset: number, length: number): Buffer => {
   const bytes = Buffer.alloc(length)
   return bytes.subarray(0, fs.readSync(fd, bytes, 0, length, offset))
@@ -57,7 +57,7 @@ export const readAt = (fd: number, offset: number, length: number): Buffer => {
 
 const headerBytes = 100
 
-/** SQLite's header, as far as we look at it. */
+/** The parts of SQLite's header that we use. */
 export interface Header {
   readonly pageBytes: number
   readonly pages: number
@@ -67,7 +67,7 @@ export interface Header {
   readonly userVersion: number
 }
 
-/** The header that stands in the file; undefined: it has none. */
+/** The header in the file; undefined: it has none. */
 export const headerOf = (fd: number): Header | undefined => {
   const bytes = readAt(fd, 0, headerBytes)
   if (bytes.length < headerBytes || bytes.toString("latin1", 0, 15) !== "SQLite format 3") return undefined

@@ -5,11 +5,11 @@ import { client } from "../connect.ts"
 import { ioReason } from "./inspect.ts"
 import { besides } from "./place.ts"
 
-/** What Node says of a file, as what the store says. */
+/** Turns Node's file errors into the store's. */
 export const trying = <A>(filename: string, use: () => A) =>
   Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
 
-/** A new file beside the target, for its owner alone, that is gone with the scope unless it was moved there. */
+/** A new file beside the target, readable by its owner only, deleted with the scope unless it was moved there. */
 export const partial = (target: string) =>
   Effect.acquireRelease(
     trying(target, () => {
@@ -33,7 +33,7 @@ const sync = (name: string) => {
   }
 }
 
-/** Puts a file in another's place, so that it is there after a power cut too. */
+/** Replaces a file with another, durably across a power cut. */
 export const move = (from: string, to: string): void => {
   sync(from)
   fs.renameSync(from, to)
@@ -41,8 +41,8 @@ export const move = (from: string, to: string): void => {
 }
 
 /**
- * The only connection to a file, holding its lock until the scope ends; whoever opens it meanwhile waits. What was in its
- * WAL is in the file then.
+ * Opens the only connection to a file and holds its lock until the scope ends; others wait. The WAL's content is then
+ * in the file.
  */
 export const alone = Effect.fnUntraced(function* (filename: string) {
   const sql = yield* client(filename, false)

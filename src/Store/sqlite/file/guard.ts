@@ -10,13 +10,13 @@ import type { RawFile } from "./RawFile.ts"
 
 type Checked<E = never> = Effect.Effect<void, E | SqlError | StoreUnavailable>
 
-/** What is looked at around each transaction, so that none is acknowledged that went into a lost file. */
+/** Checks around each transaction, so that no write to a lost file is acknowledged. */
 export interface Guard {
-  /** In a transaction, before anything else. */
+  /** Runs first in each transaction. */
   readonly reading: Checked
-  /** The same, where the write lock is held. */
+  /** The same, while the write lock is held. */
   readonly writing: Checked
-  /** After a commit, which `again` may have to follow up with a transaction of its own. */
+  /** Runs after a commit; `again` runs a follow-up transaction. */
   readonly written: (again: (effect: Checked) => Checked) => Checked
 }
 
@@ -34,7 +34,7 @@ const overwritten = (filename: string): string =>
 const newer = (filename: string, version: number): string =>
   `A newer Clew has migrated ${filename} to schema ${version}, but this one supports ${schemaVersion}: restart with the newer version`
 
-/** The guard of a connection's transactions; its state is the connection's own. */
+/** The guard of a connection's transactions; each connection has its own state. */
 export const make = (sql: SqlClient.SqlClient, filename: string, file: RawFile): Guard => {
   let [modified, size] = [-1n, 0n]
   let marked: string | undefined
@@ -46,7 +46,7 @@ export const make = (sql: SqlClient.SqlClient, filename: string, file: RawFile):
     (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
   )
 
-  // The file changes only when a WAL is copied back, so this is seldom looked into.
+  // The file only changes when a WAL is copied back, so this check is rare.
   const asItWas = Effect.flatMap(atItsPlace, (stat) =>
     stat.mtimeNs === modified && stat.size === size
       ? Effect.void

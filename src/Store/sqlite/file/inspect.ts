@@ -8,10 +8,10 @@ import { belongs } from "./marks.ts"
 import { kindOf, statOf } from "./place.ts"
 import * as RawFile from "./RawFile.ts"
 
-/** "Clew" in ASCII, where SQLite's header keeps an application's mark. */
+/** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
 
-/** What was found before SQLite opens the file. */
+/** What the inspection found before SQLite opens the file. */
 export interface Inspected {
   readonly raw: RawFile.RawFile
   /** Undefined: the file is empty as yet. */
@@ -58,14 +58,14 @@ export const ioReason = (filename: string, error: unknown): StoreUnavailable => 
   return new StoreUnavailable({ reason: `The index ${filename} cannot be opened: ${why}` })
 }
 
-/** One by one from the first that is missing: where a part cannot be made, Node's own `recursive` may try for ever. */
+/** One by one from the first missing one: Node's own `recursive` may loop forever if a part cannot be created. */
 const makeFolder = (folder: string): void => {
   if (fs.existsSync(folder)) return
   makeFolder(path.dirname(folder))
   try {
     fs.mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
   }
 }
@@ -80,8 +80,8 @@ const createFile = (filename: string) =>
   })
 
 /**
- * Whether the index can be read as it stands, with nothing beside it: of this schema, and closed by its last writer. To
- * be asked before this process has it open.
+ * Whether the index can be read as it is, without files beside it: it has this schema, and its last writer closed it.
+ * Call this before the process opens it.
  */
 export const isSettled = (filename: string): boolean => {
   const stat = statOf(filename)
@@ -96,8 +96,8 @@ export const isSettled = (filename: string): boolean => {
 }
 
 /**
- * Refuses by its header what is foreign, newer, no file, or with a WAL of another, before SQLite could write to it.
- * Holds the file's raw descriptor until the scope ends, so SQLite's connection is to be opened in the same scope.
+ * Refuses a file by its header if it is foreign, newer, no regular file, or has another file's WAL, before SQLite could
+ * write to it. Holds the file's raw descriptor until the scope ends, so open SQLite's connection in the same scope.
  */
 export const inspect = (
   filename: string,

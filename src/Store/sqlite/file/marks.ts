@@ -3,9 +3,9 @@ import { headerOf, readAt } from "./RawFile.ts"
 import { records, rootPage } from "./schemaPage.ts"
 
 /**
- * Each WAL's first transaction gives the database a new random mark and keeps the one before. The file itself gets it
- * when the WAL is copied back. So the file has the mark from which its WAL began, or one that the WAL gave it: else the
- * two do not belong together, and SQLite would write pages of one database into another.
+ * Each WAL's first transaction gives the database a new random mark and keeps the previous one. The file itself gets
+ * the mark when the WAL is copied back. So the file has the mark from which its WAL began, or one that the WAL gave it.
+ * Otherwise the two do not belong together, and SQLite would write pages of one database into another.
  */
 export interface Mark {
   readonly before: string
@@ -14,10 +14,10 @@ export interface Mark {
 
 export const markTable = "file_mark"
 
-/** How it is given. */
+/** SQL that sets marks. */
 export const markSql = {
   next: `UPDATE file_mark SET before = now, now = randomblob(16) WHERE id = 1`,
-  /** Follows on no WAL at all. */
+  /** Follows no WAL. */
   fresh: `UPDATE file_mark SET before = randomblob(16), now = randomblob(16) WHERE id = 1`
 }
 
@@ -32,7 +32,7 @@ const markIn = (page: Buffer): Mark | undefined => {
 const walHeaderBytes = 32
 const frameHeaderBytes = 24
 
-/** A WAL by its path: locks are on other files, so it may be opened and closed at will. */
+/** Opens a WAL by its path: locks are on other files, so it may be opened and closed freely. */
 const withWal = <A>(filename: string, use: (fd: number) => A): A | undefined => {
   let fd
   try {
@@ -48,14 +48,16 @@ const withWal = <A>(filename: string, use: (fd: number) => A): A | undefined => 
   }
 }
 
-/** What tells one WAL from the next, which may overwrite it in the same file; undefined: there is none, or it is empty. */
+/**
+ * Identifies a WAL among those that overwrite each other in the same file; undefined: there is none, or it is empty.
+ */
 export const walSalt = (filename: string): string | undefined =>
   withWal(filename, (fd) => {
     const header = readAt(fd, 0, walHeaderBytes)
     return header.length < walHeaderBytes ? undefined : header.toString("hex", 16, 24)
   })
 
-/** The marks that a WAL gives a page, in their order. */
+/** The marks that a WAL writes to a page, in order. */
 const marksOfWal = (fd: number, page: number, pageBytes: number): ReadonlyArray<Mark> => {
   const header = readAt(fd, 0, walHeaderBytes)
   const found: Array<Mark> = []
@@ -63,7 +65,7 @@ const marksOfWal = (fd: number, page: number, pageBytes: number): ReadonlyArray<
   const step = frameHeaderBytes + pageBytes
   for (let at = walHeaderBytes; ; at += step) {
     const frame = readAt(fd, at, frameHeaderBytes)
-    // What follows is of the WAL before.
+    // The remaining frames belong to the previous WAL.
     if (frame.length < frameHeaderBytes || !frame.subarray(8, 16).equals(header.subarray(16, 24))) return found
     if (frame.readUInt32BE(0) !== page) continue
     const mark = markIn(readAt(fd, at + frameHeaderBytes, pageBytes))
@@ -82,10 +84,10 @@ const marksOf = (filename: string, fd: number) => {
   return own && { own, wal }
 }
 
-/** A WAL may be copied back and begun anew between two readings. */
+/** A WAL may be copied back and restarted between two readings. */
 const attempts = 3
 
-/** Whether a file and the WAL beside it belong together, as far as can be told. */
+/** Whether a file and the WAL beside it belong together, as far as can be determined. */
 export const belongs = (filename: string, fd: number): boolean => {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const marks = marksOf(filename, fd)
@@ -98,8 +100,8 @@ export const belongs = (filename: string, fd: number): boolean => {
 }
 
 /**
- * Whether an open file was overwritten: it has no header, ends before it should, or has a mark that neither the
- * connection nor the WAL knows. `shrunk` is its size where it is less than before.
+ * Whether an open file was overwritten: it has no header, is too short, or has a mark that neither the connection nor
+ * the WAL knows. `shrunk` is its size if it is smaller than before.
  */
 export const wasOverwritten = (
   filename: string,

@@ -1,18 +1,18 @@
 import * as fs from "node:fs"
 
-/** Which file a path names: another one there is another place. */
+/** Identifies the file at a path: a different file there has a different place. */
 export interface Place {
   readonly dev: bigint
   readonly ino: bigint
 }
 
-/** What stands at a path, or nothing. */
+/** The stat of a path; undefined: nothing is there. */
 export const statOf = (filename: string): fs.BigIntStats | undefined =>
   fs.statSync(filename, { bigint: true, throwIfNoEntry: false })
 
 export const isSamePlace = (a: Place, b: Place): boolean => a.ino === b.ino && a.dev === b.dev
 
-/** What is no regular file by its name, since opening it would wait for ever or do who knows what. */
+/** The kind of a path that is not a regular file: opening it could block forever. */
 export const kindOf = (stat: fs.BigIntStats): string | undefined =>
   stat.isFile()
     ? undefined
@@ -30,11 +30,11 @@ export const hasMoved = (filename: string, opened: Place): boolean => {
   return now === undefined || !isSamePlace(now, opened)
 }
 
-/** Files that SQLite puts beside a database; they belong to it alone. */
+/** Files that SQLite puts beside a database; they belong to it only. */
 export const besides = (filename: string): ReadonlyArray<string> =>
   ["-wal", "-shm", "-journal"].map((end) => filename + end)
 
-/** Bytes that the disk of a file has left for us; unknown: as many as can be. */
+/** Bytes that the disk of a file has free for us; if unknown, effectively unlimited. */
 export const roomFor = (filename: string): number => {
   try {
     const { bavail, bsize } = fs.statfsSync(filename)
@@ -45,8 +45,8 @@ export const roomFor = (filename: string): number => {
 }
 
 /**
- * A number from 0 up to 2^20 that tells one file at a path from the next, the same in every thread; two have the same
- * one in a million times.
+ * A number from 0 up to 2^20 that distinguishes files at the same path, equal in every thread; two files have the same
+ * number once in a million times.
  */
 export const eraOf = (filename: string): number => {
   const stat = statOf(filename)

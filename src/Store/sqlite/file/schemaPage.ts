@@ -7,7 +7,7 @@ const deepest = 8
 /** More tables than any index has. */
 const mostPages = 10_000
 
-/** A number of SQLite's own length, and where it ends. */
+/** SQLite's varint, and where it ends. */
 const varint = (page: Buffer, at: number): readonly [number, number] => {
   let value = 0
   for (let index = 0; index < 8; index++) {
@@ -20,7 +20,7 @@ const varint = (page: Buffer, at: number): readonly [number, number] => {
 
 const sizeOf = (type: number): number => [0, 1, 2, 3, 4, 6, 8, 8, 0, 0][type] ?? Math.floor((type - 12) / 2)
 
-/** The columns of a record as far as they stand on the page. */
+/** The columns of a record, as far as they are on the page. */
 const columns = (page: Buffer, start: number): ReadonlyArray<Buffer> => {
   const [headerSize, first] = varint(page, start)
   const found: Array<Buffer> = []
@@ -34,7 +34,7 @@ const columns = (page: Buffer, start: number): ReadonlyArray<Buffer> => {
   return found
 }
 
-/** Where the records of a leaf begin. */
+/** The records of a leaf page. */
 export const records = (page: Buffer, header: number): ReadonlyArray<ReadonlyArray<Buffer>> => {
   if (page[header] !== leafTable) return []
   const count = page.readUInt16BE(header + 3)
@@ -47,7 +47,7 @@ export const records = (page: Buffer, header: number): ReadonlyArray<ReadonlyArr
   return found
 }
 
-/** The number of a table's first page as the file's own schema says it, whatever a WAL says; undefined: not there. */
+/** The number of a table's first page in the file's own schema, whatever the WAL contains; undefined: not there. */
 export const rootPage = (fd: number, table: string): number | undefined => {
   const header = headerOf(fd)
   if (header === undefined) return undefined

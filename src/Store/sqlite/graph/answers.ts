@@ -6,7 +6,7 @@ import type { Said } from "../../../model/Graph.ts"
 import { type Asked, fromStored, questionOf } from "../../../text/graph/said.ts"
 import { inList, insertRows, list } from "../rows.ts"
 
-/** What was asked, as a hash of 128 bits. */
+/** A hash of 128 bits of the question. */
 export const askedOf = (passage: Asked): string =>
   createHash("sha256").update(questionOf(passage)).digest("hex").slice(0, 32)
 
@@ -16,20 +16,20 @@ interface Answer {
   readonly answer: string
 }
 
-/** Answers by what was asked. */
+/** Answers by question. */
 export type Answers = ReadonlyMap<string, Answer>
 
 interface Row extends Asked {
   readonly id: number
 }
 
-/** Whether a model was ever asked; where none was, nothing else is looked up. */
+/** Whether a model was ever asked; if not, nothing else is looked up. */
 export const isAny = (sql: SqlClient.SqlClient) =>
   Effect.map(sql.unsafe("SELECT 1 FROM graph_answers LIMIT 1"), (rows) => rows.length > 0)
 
 const byQuestion = (rows: ReadonlyArray<Answer>): Answers => new Map(rows.map((row) => [row.asked, row]))
 
-/** The answers about documents' passages, for those that take their place. */
+/** The answers about documents' passages, for the passages that replace them. */
 export const ofDocuments = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
   if (documents.length === 0 || !(yield* isAny(sql))) return byQuestion([])
   return byQuestion(
@@ -41,7 +41,7 @@ export const ofDocuments = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   )
 })
 
-/** The answers to these questions, of this model or of any, whatever passages were asked about. */
+/** The answers to these questions, from this model or from any, about whatever passages. */
 export const to = (sql: SqlClient.SqlClient, asked: ReadonlyArray<string>, model?: string) =>
   Effect.map(
     sql.unsafe<Answer>(
@@ -52,7 +52,7 @@ export const to = (sql: SqlClient.SqlClient, asked: ReadonlyArray<string>, model
     byQuestion
   )
 
-/** Writes answers about passages, in the place of those that were there. */
+/** Writes answers about passages, replacing the previous ones. */
 export const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   rows: ReadonlyArray<Answer & { readonly id: number }>
@@ -63,8 +63,8 @@ export const write = Effect.fnUntraced(function* (
 })
 
 /**
- * What was said of passages that come into the graph: of each itself, else of one with the same words, here or among those
- * that are carried over. An answer that does not fit its passage goes.
+ * The answers about passages that are added to the graph: a passage's own, else that about a passage with the same
+ * words, stored or carried over. An answer that does not fit its passage is deleted.
  */
 export const take = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

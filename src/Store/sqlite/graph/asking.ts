@@ -13,7 +13,7 @@ interface Row extends TextRow {
 const select = `SELECT ${textColumns}, a.model
   FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
 
-/** Brings passages into the graph once more, with what is said of them now. */
+/** Adds passages to the graph again, with the current answers about them. */
 const again = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -25,11 +25,11 @@ const again = Effect.fnUntraced(function* (
     rows.map(({ id }) => id)
   )
   yield* insert(sql, collection, rows)
-  // The linkage of a collection is kept for its state.
+  // The stored linkage of a collection belongs to one state of it.
   yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
 })
 
-/** Of the next passages after an id those that a model was not asked about; what it said of the same words is taken over. */
+/** Those of the next passages after an id that a model was not asked about; answers about the same words are copied. */
 export const unasked = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -74,7 +74,7 @@ export const unasked = Effect.fnUntraced(function* (
   } satisfies GraphUnasked
 })
 
-/** Keeps what a model said of a passage and brings it into the graph; false where the passage is gone. */
+/** Stores a model's answer about a passage and adds it to the graph; false: the passage is gone. */
 export const keepSaid = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -8,13 +8,13 @@ import { inList, insertRows, list } from "../rows.ts"
 import { headingOf } from "../passage.ts"
 import * as answers from "./answers.ts"
 
-/** A passage that comes into the graph. */
+/** A passage to add to the graph. */
 export interface GraphRow extends Text {
   readonly id: number
   readonly title: string | undefined
 }
 
-/** What the graph is made from, as the tables hold it. */
+/** The columns from which the graph is made. */
 export interface TextRow {
   readonly id: number
   readonly ordinal: number
@@ -36,7 +36,10 @@ export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRo
   source: source ?? undefined
 })
 
-/** Adds passages' mentions, with what a model said of them, or of the same words in `carried`; to be called in the transaction that adds the passages. */
+/**
+ * Adds passages' mentions, with what a model said about them, or about the same words in `carried`. Call it in the
+ * transaction that adds the passages.
+ */
 export const insert = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -54,14 +57,14 @@ export const insert = Effect.fnUntraced(function* (
     }
   }
   yield* insertRows(sql, "graph_passages", ["passage_id", "mentions"], packed)
-  // In the order of the table, so that neighbours are written while their page is at hand.
+  // In the order of the table, so that neighbours are written while their page is cached.
   edges.sort((a, b) => a[1]! - b[1]! || a[2]! - b[2]! || a[3]! - b[3]!)
   yield* insertRows(sql, "graph_mentions", edgeColumns, edges)
 })
 
 const edgeColumns = ["collection_id", "entity", "relation", "passage_id", "ordinal"]
 
-/** The mentions of passages, by their ids, as they are stored; a passage that was never looked at has none. */
+/** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */
 export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<number>) =>
   Effect.map(
     sql.unsafe<{ readonly id: number; readonly mentions: Uint8Array }>(
@@ -71,7 +74,7 @@ export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<num
     (rows) => new Map(rows.map(({ id, mentions }) => [id, unpack(mentions)]))
   )
 
-/** Takes passages out; to be called in the transaction that takes them out of everything else. */
+/** Removes passages from the graph. Call it in the transaction that deletes them elsewhere. */
 export const remove = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -89,9 +92,7 @@ export const remove = Effect.fnUntraced(function* (
   yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
 })
 
-/**
- * Adds those of the next passages after an id that are not in the graph yet.
- */
+/** Adds those of the next passages after an id that are not in the graph yet. */
 export const extend = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
@@ -107,7 +108,7 @@ export const extend = Effect.fnUntraced(function* (
   )
   const missing = rows.filter(({ known }) => known === null)
   yield* insert(sql, collection, missing.map(toGraphRow))
-  // The linkage of a collection is kept for its state.
+  // The stored linkage of a collection belongs to one state of it.
   if (missing.length > 0) yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
   return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep
 })

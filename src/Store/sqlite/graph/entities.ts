@@ -5,7 +5,7 @@ import { mostPlaces, toEntity } from "../../../text/graph/measure.ts"
 import { list } from "../rows.ts"
 import type { Entity } from "../../../model/Graph.ts"
 
-/** Entities by their hashes, those that are in the collection; of each a bounded number of places, the defining first. */
+/** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
 export const entitiesOf = (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -14,7 +14,7 @@ import type { Linkages } from "./linkage.ts"
 import { type Way, waysOf } from "./ways.ts"
 import type { Entity } from "../../../model/Graph.ts"
 
-/** Places that what the walk finds may take. */
+/** Places reserved for passages that the walk finds. */
 const reservedPlaces = 5
 const steps = 3
 
@@ -25,13 +25,13 @@ interface Expansion {
   readonly auto: boolean
   readonly vector: Vector | undefined
   readonly mask: Mask | undefined
-  /** The best hits, best first, with scores that are not negative. */
+  /** The best hits, best first, with non-negative scores. */
   readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
 }
 
 /**
- * The passages that take the reserved places, best first, each with the way that led there. With `auto` none, unless the
- * question names something in the graph and enough of the collection's documents are joined.
+ * The passages for the reserved places, best first, each with the path that led there. With `auto` there are none,
+ * unless the question names something in the graph and the graph joins enough of the collection's documents.
  */
 export const expand = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -53,7 +53,7 @@ export const expand = Effect.fnUntraced(function* (
   const names = asked.names.map(hashOf)
   const phrases = asked.phrases.map(hashOf)
   yield* learn([...names, ...phrases])
-  // A name that stands everywhere is no name to start from, nor a sign that the graph will help.
+  // A name that occurs everywhere is no place to start from, and no sign that the graph will help.
   const rare = rareIn(documents)
   const titles = [...names, ...phrases].filter((hash) => (entity(hash)?.defining ?? 0) > 0)
   const starting = [...new Set([...titles, ...names.filter((hash) => (entity(hash)?.documents ?? Infinity) <= rare)])]

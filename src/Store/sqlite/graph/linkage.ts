@@ -4,7 +4,7 @@ import { mostDefining, sampledDocuments } from "../../../text/graph/measure.ts"
 import { list } from "../rows.ts"
 import { mentionsIn } from "./edges.ts"
 
-/** Of a long document only so many passages are looked at. */
+/** At most this many passages of a document are read. */
 const passagesEach = 4
 
 interface Sampled {
@@ -12,7 +12,7 @@ interface Sampled {
   readonly passages: number
 }
 
-/** The collection's documents, or of many those at evenly spread places. */
+/** The collection's documents; in a large one, those at evenly spread places. */
 const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
   if (documents <= sampledDocuments) {
     return yield* sql.unsafe<Sampled>(
@@ -41,7 +41,9 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
   )
 })
 
-/** The share of the documents that name or link another by what it is known by, of a sample where there are many. */
+/**
+ * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.
+ */
 export const linkageOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
   const sampled = yield* sample(sql, collection, documents)
   if (sampled.length === 0) return 0
@@ -81,7 +83,7 @@ interface Known {
   readonly linkage: number
 }
 
-/** In collections of any size so many changes are more than a little. */
+/** In a collection of any size, more changes than this are more than a little. */
 const mostChanges = 64
 
 const isStale = (before: Known, { changes, documents }: Known): boolean => {
@@ -89,7 +91,7 @@ const isStale = (before: Known, { changes, documents }: Known): boolean => {
   return Math.abs(changes - before.changes) >= few || Math.abs(documents - before.documents) > documents >> 4
 }
 
-/** The state of a collection, and the linkage that is kept of it. */
+/** The state of a collection, and its stored linkage. */
 const keptOf = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.map(
     sql.unsafe<Omit<Known, "linkage"> & { readonly kept: string | null }>(
@@ -105,7 +107,10 @@ const keptOf = (sql: SqlClient.SqlClient, collection: number) =>
     })
   )
 
-/** Measures the linkage anew where the collection has changed by more than a little; in a transaction that changed it. */
+/**
+ * Measures the linkage again if the collection has changed by more than a little. Call it in the transaction that
+ * changed it.
+ */
 export const keep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   const { kept, state } = yield* keptOf(sql, collection)
   if (kept !== undefined && !isStale(kept, state)) return
@@ -118,7 +123,7 @@ export const keep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, colle
   ])
 })
 
-/** A connection's linkages: those that are kept in the index, or where these are out of date, measured here. */
+/** A connection's linkages: read from the index, or measured here if the stored ones are out of date. */
 export class Linkages {
   private readonly known = new Map<number, Known>()
 

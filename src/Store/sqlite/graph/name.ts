@@ -1,6 +1,6 @@
 import type { PackedMention } from "../../../text/graph/pack.ts"
 
-/** What of a passage may name an entity. */
+/** The parts of a passage that may name an entity. */
 interface Naming {
   readonly text: string
   /** The heading path, as JSON. */
@@ -9,7 +9,10 @@ interface Naming {
   readonly source: string
 }
 
-/** The words with which a passage names an entity: its text's, else its last heading, else its document's title or source. */
+/**
+ * The words by which a passage names an entity: in its text, else its last heading, else its document's title or
+ * source.
+ */
 export const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
   if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
   const headings = JSON.parse(heading) as ReadonlyArray<string>

@@ -27,7 +27,7 @@ interface Row {
   readonly answer: string | null
 }
 
-/** Finds the line of an offset, where the passage is written in the file as it is stored. */
+/** Finds the line of an offset if the file has the passage as it is stored; else the passage's first line. */
 const linesOf = ({ end_line, line, locator, start_line, text }: Row): ((at: number) => number) => {
   if (line !== null) return () => line
   const ends: Array<number> = []
@@ -82,7 +82,7 @@ export const page = (
 ): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> =>
   rows(sql, "WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?", [after, collection, limit])
 
-/** The passages of these ids. */
+/** The passages with these ids. */
 export const passages = (
   sql: SqlClient.SqlClient,
   collection: number,

@@ -12,7 +12,7 @@ interface Row extends TextRow {
   readonly source: string
 }
 
-/** Ways as they are shown: entities by the words that the passages name them with, passages by their sources. */
+/** Paths as they are shown: entities by the words with which the passages name them, passages by their sources. */
 export const waysOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   ways: ReadonlyMap<number, ReadonlyArray<Step & { readonly to: number }>>

@@ -10,13 +10,13 @@ import { append } from "../../../codes/write.ts"
 import * as sets from "../codes/sets.ts"
 import { codesOn, vectorsIn } from "../codes.ts"
 
-/** Rows that a step makes codes of: a few full blocks. */
+/** Rows coded per step: a few full blocks. */
 const rows = 4 * blockRows
 
 const vectorsOf = (sql: SqlClient.SqlClient, collection: number) =>
   vectorsIn(sql, `vectors_${collection}`, { collection, generation: "rebuilt" })
 
-/** Whether a collection has vectors enough for codes. */
+/** Whether a collection has enough vectors for codes. */
 export const isDue = (sql: SqlClient.SqlClient, collection: number) =>
   Effect.map(vectorsOf(sql, collection).countUpTo(codesFrom), (count) => count >= codesFrom)
 

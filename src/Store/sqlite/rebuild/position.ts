@@ -1,8 +1,8 @@
-/** A rebuild under way: passages up to `through` are done, those up to `until` are its business. */
+/** A rebuild in progress: passages up to `through` are done, and it ends with `until`. */
 export interface Position {
   readonly collection_id: number
   readonly through: number
   readonly until: number
-  /** The last segment there was when it began. */
+  /** The last segment that existed when it began. */
   readonly boundary: number
 }

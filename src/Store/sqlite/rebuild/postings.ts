@@ -7,7 +7,7 @@ import { tellLanguages } from "../languages.ts"
 import type { Position } from "./position.ts"
 import { searchedColumns, type SearchedRow, toKeywordRow } from "../searched.ts"
 
-/** What a step takes at most, but for one document's worth of a passage. */
+/** The most that a step takes, unless a single passage is larger. */
 const most = { passages: 4096, bytes: 4 * 1024 * 1024 }
 
 interface Row extends SearchedRow {
@@ -15,8 +15,8 @@ interface Row extends SearchedRow {
 }
 
 /**
- * The passages of a collection after one, in order, as their terms are made from. Found by way of their documents, so
- * that other collections' passages between them cost nothing.
+ * The passages of a collection after one, in order, with what their terms are made from. Found through their documents,
+ * so that other collections' passages between them cost nothing.
  */
 export const rowsAfter = (
   sql: SqlClient.SqlClient,
@@ -40,7 +40,7 @@ export const rowsAfter = (
     (rows) => rows.map((row) => ({ ...toKeywordRow(row), document: row.document, isTold: row.language !== null }))
   )
 
-/** Takes away what another rebuild or a merge has made so far. */
+/** Deletes what another rebuild or a merge has made so far. */
 export const begin = (sql: SqlClient.SqlClient, collection: number) =>
   sql.unsafe(
     `UPDATE keyword_segments SET state = ${State.garbage} WHERE collection_id = ? AND state IN (${State.building}, ${State.waiting})`,
@@ -68,7 +68,7 @@ export const advance = Effect.fnUntraced(function* (
   return { through: some.at(-1)!.id, count: some.length }
 })
 
-/** All at once: what was there at the beginning goes, what was made comes, what was added since stays. */
+/** In one transaction: deletes the segments from before the rebuild, adds the new ones, and keeps those added since. */
 export const finish = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { boundary, collection_id: collection }: Position
