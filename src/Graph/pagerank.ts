@@ -1,4 +1,4 @@
 import given from "graphology-metrics/centrality/pagerank.js"
 
-/** A module of CommonJS, whose types say that its default is one level deeper than it is. */
+/** A CommonJS module whose types wrongly nest its default export one level too deep. */
 export const pagerank = given as unknown as typeof given.default

@@ -1,12 +1,12 @@
 import { type Kernel, kernelOn, makeMemory, pageBytes, type SharedMemory } from "./kernel.ts"
 
-/** What a thread needs to use another's cache; structured cloning carries it over. */
+/** What a thread needs to use another thread's cache; structured cloning can transfer it. */
 export interface CacheHandle {
   readonly memory: SharedMemory
   readonly holder: number
 }
 
-/** A place in the memory for a block. */
+/** A block's place in the memory. */
 export interface Slot {
   readonly index: number
   /** Address of the block. */
@@ -19,7 +19,7 @@ export interface Wanted {
   readonly bytes: number
 }
 
-/** A slot for each wanted block; `load` and `wait` are places among them. */
+/** A slot for each wanted block; `load` and `wait` are positions in that list. */
 export interface Claimed {
   readonly slots: ReadonlyArray<Slot>
   readonly load: ReadonlyArray<number>
@@ -34,11 +34,11 @@ const lock = 0
 const slotCount = 1
 /** First free unit of memory. */
 const top = 2
-/** Microseconds that loading blocks has taken, all threads' together. */
+/** Microseconds spent on loading blocks, over all threads. */
 const loadedFor = 3
 const admitted = 8
 const entries = 16
-// Words of an entry; a slot belongs to those whose bits are set, and is free where there are none.
+// Words of an entry; a slot is held by the threads whose bits are set, and free if none is set.
 const state = 0
 const versionLow = 1
 const versionHigh = 2
@@ -47,7 +47,7 @@ const capacity = 4
 const held = 8
 const entryWords = 16
 
-/** The version of what is no block. */
+/** The version of a slot that holds no block. */
 const unshared = 0
 
 const loading = 0
@@ -57,25 +57,25 @@ const unit = 4096
 const controlPages = Math.ceil(((entries + (mostSlots + 1) * entryWords) * 4) / pageBytes)
 
 /**
- * Waits of a millisecond after which a lock's owner is taken for dead: nobody holds it for longer than some. They are
- * counted and no clock is looked at, which goes on while a process is stopped.
+ * Waits of a millisecond after which a lock's owner counts as dead: nobody holds it longer than a few. Waits are
+ * counted instead of reading a clock, which runs on while a process is stopped.
  */
 const patience = 2000
 
 const unitsFor = (bytes: number): number => {
   const units = Math.max(1, Math.ceil(bytes / unit))
-  // Few sizes, so that a slot that was given up fits the next one.
+  // Few sizes, so that a released slot fits the next block.
   const size = 2 ** Math.ceil(Math.log2(units))
   return units > size * 0.625 && units <= size * 0.75 ? size * 0.75 : units <= size * 0.625 ? size * 0.625 : size
 }
 
 /**
- * Memory for blocks of codes that the threads of a process share. A block is loaded once for all; each thread keeps the
- * blocks of its own snapshot by a bit of its own in the slot's entry, so that a newer state in another thread takes
- * nothing away. Nothing that a thread leaves behind blocks the others: a lock whose owner is gone is taken over.
+ * Memory for blocks of codes that the threads of a process share. A block is loaded once for all. Each thread holds the
+ * blocks of its own snapshot by its own bit in the slot's entry, so a newer state in another thread takes nothing away
+ * from it. A dead thread never blocks the others: they take over its locks.
  */
 export class BlockCache {
-  /** A cache of this thread's own, which others may be admitted to. */
+  /** A cache owned by this thread, which can admit others. */
   static make(): BlockCache {
     const memory = makeMemory(controlPages)
     const words = new Int32Array(memory.buffer, 0, entries)
@@ -84,7 +84,7 @@ export class BlockCache {
     return new BlockCache({ memory, holder: 0 })
   }
 
-  /** Another thread's cache, by the handle it gave. */
+  /** Another thread's cache, given its handle. */
   static attach(handle: CacheHandle): BlockCache {
     return new BlockCache(handle)
   }
@@ -116,7 +116,7 @@ export class BlockCache {
     })
   }
 
-  /** Gives up all that a thread held; to be called once it has ended, in whatever way. */
+  /** Releases everything that a thread held. Call it once the thread has ended, for whatever reason. */
   dismiss({ holder }: CacheHandle): void {
     Atomics.compareExchange(this.words, lock, holder + 1, 0)
     const bit = 1 << (holder & 31)
@@ -127,8 +127,8 @@ export class BlockCache {
   }
 
   /**
-   * A slot for each block, held from now on. `load` are those to be filled by the caller, who then calls `publish`;
-   * `wait` are being filled by another thread. Throws a RangeError where memory is at its end; then nothing is held.
+   * A slot for each block, held from now on. The caller fills those in `load` and then calls `publish`; another thread
+   * is filling those in `wait`. Throws a RangeError if the memory is full; then nothing is held.
    */
   acquire(wanted: ReadonlyArray<Wanted>): Claimed {
     return this.locked(() => {
@@ -175,7 +175,7 @@ export class BlockCache {
     })
   }
 
-  /** A place that only this thread uses. */
+  /** A slot that only this thread uses. */
   allocate(bytes: number): Slot {
     return this.acquire([{ version: unshared, bytes }]).slots[0]!
   }
@@ -184,7 +184,7 @@ export class BlockCache {
     this.view(slot.at + offset + body.length).set(body, slot.at + offset)
   }
 
-  /** Bytes up to `end`; the memory may have grown in another thread. */
+  /** The bytes up to `end`; another thread may have grown the memory. */
   view(end: number): Uint8Array {
     if (end > this.bytes.length) {
       // Growing by nothing makes this thread see what another one has added.
@@ -194,7 +194,7 @@ export class BlockCache {
     return this.bytes
   }
 
-  /** What the blocks take that any thread holds, in bytes, and what loading has taken all threads, in milliseconds. */
+  /** The bytes of the blocks that any thread holds, and the milliseconds that all threads spent loading. */
   get figures(): { readonly bytes: number; readonly loadedMs: number } {
     let units = 0
     for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {
@@ -205,7 +205,7 @@ export class BlockCache {
     return { bytes: units * unit, loadedMs: (Atomics.load(this.words, loadedFor) >>> 0) / 1000 }
   }
 
-  /** Adds to the time that loading has taken. */
+  /** Adds to the loading time. */
   spent(ms: number): void {
     Atomics.add(this.words, loadedFor, Math.round(ms * 1000))
   }
@@ -215,7 +215,7 @@ export class BlockCache {
     Atomics.notify(this.words, entry(index) + state)
   }
 
-  /** Whether the block is there, after waiting for it at most so long. */
+  /** Whether the block is loaded, after waiting for at most `ms`. */
   isReady({ index }: Slot, ms: number): boolean {
     const at = entry(index) + state
     if (Atomics.load(this.words, at) === loading && ms > 0) Atomics.wait(this.words, at, loading, ms)
@@ -236,7 +236,7 @@ export class BlockCache {
     return true
   }
 
-  /** A new slot at the memory's end; it counts only once it is whole. */
+  /** A new slot at the end of the memory; it counts only once it is complete. */
   private extend(units: number): number {
     const { words } = this
     const index = words[slotCount]!
@@ -244,7 +244,7 @@ export class BlockCache {
     const at = words[top]!
     const { memory } = this.handle
     const missing = (at + units) * unit - memory.buffer.byteLength
-    // Many pages at once, since each growth is told to all threads; untouched ones take no memory.
+    // Many pages at once, since every thread is told of each growth; untouched pages use no memory.
     if (missing > 0) memory.grow(Math.max(64, Math.ceil(missing / pageBytes)))
     words[entry(index) + address] = at
     words[entry(index) + capacity] = units

@@ -1,32 +1,32 @@
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 
-/** The version of how codes are made and stored. Those of a lower one are made anew from the vectors. */
+/** The version of how codes are made and stored. Codes of a lower version are made again from the vectors. */
 export const codesFormat = 1
 
-/** Vectors that a collection has before codes are made of them: fewer are scored exactly in no time. */
+/** A collection has codes from this many vectors on: scoring fewer exactly takes no noticeable time. */
 export const codesFrom = 4096
 
-/** Codes of one generation of a collection's vectors. */
+/** The codes of one generation of a collection's vectors. */
 export interface CodeSet {
   readonly id: number
   readonly width: number
   readonly seed: number
   readonly rows: number
-  /** Goes up with every change. */
+  /** Increases with every change. */
   readonly sequence: number
 }
 
-/** Whose codes: a collection's, and of which of its vectors. */
+/** Identifies the vectors that codes are made of: a collection and a generation. */
 export interface SetKey {
   readonly collection: number
-  /** `rebuilt`: of the vectors in use, to take the place of `current` when all are there. */
+  /** `rebuilt`: codes of the vectors in use that will replace `current` when all exist. */
   readonly generation: "current" | "next" | "rebuilt"
 }
 
-/** A stored block, but for its body: the rows it has, and its least and greatest passage id. */
+/** A stored block without its body: its number of rows, and its lowest and highest passage id. */
 export interface Block {
-  /** Rises with every block that is stored, and never comes again. */
+  /** Increases with every block stored, and is never reused. */
   readonly version: number
   readonly epoch: number
   readonly rows: number
@@ -34,7 +34,7 @@ export interface Block {
   readonly last: number
 }
 
-/** A centroid, and how many vectors there were when it was taken. */
+/** A centroid, and the number of vectors when it was computed. */
 export interface Centroid {
   readonly epoch: number
   readonly rows: number
@@ -46,35 +46,35 @@ export interface VectorRow {
   readonly vector: Float32Array
 }
 
-/** The vectors that codes are made of, by passage ids; each is as wide as it is said to be. */
+/** The vectors that codes are made of, by passage id; each has the width that the call names. */
 export interface VectorSource<E> extends SetKey {
-  /** How many there are, counted up to a limit. */
+  /** The number of vectors, counted up to a limit. */
   readonly countUpTo: (limit: number) => Effect.Effect<number, E>
-  /** Those after one, in order, so many at most. */
+  /** At most `limit` vectors after one passage, in order. */
   readonly after: (passage: number, limit: number, width: number) => Effect.Effect<ReadonlyArray<VectorRow>, E>
-  /** Those of some passages, in order. */
+  /** The vectors of some passages, in order. */
   readonly of: (passages: ReadonlyArray<number>, width: number) => Effect.Effect<ReadonlyArray<VectorRow>, E>
-  /** So many at most, spread evenly over the ids. */
+  /** At most `count` vectors, spread evenly over the ids. */
   readonly spread: (count: number, width: number) => Effect.Effect<ReadonlyArray<Float32Array>, E>
 }
 
 /**
- * Where codes are kept. All calls of one use of the engine see one snapshot, and all writes of one are made or none.
- * Bytes come back as they were given, or the call dies with `Damaged`; `E` is what else can go wrong there.
+ * Where codes are stored. All calls of one use of the engine see one snapshot, and all writes of one use succeed or
+ * none. Bytes come back as they were given, or the call dies with `Damaged`; `E` is the store's other errors.
  */
 export interface CodeStore<E> {
   readonly find: (key: SetKey) => Effect.Effect<Option.Option<CodeSet>, E>
   /** Collections that have codes. */
   readonly collections: Effect.Effect<ReadonlySet<number>, E>
   readonly create: (key: SetKey, width: number) => Effect.Effect<CodeSet, E>
-  /** Notes a change of a set, and how many rows more or fewer there are. */
+  /** Records a change of a set, and the change of its number of rows. */
   readonly changed: (set: CodeSet, rows: number) => Effect.Effect<unknown, E>
 
   /** Every block of a set, by version. */
   readonly blocks: (set: number) => Effect.Effect<ReadonlyArray<Block>, E>
-  /** An epoch's blocks of fewer rows, the smallest first, then by version. */
+  /** An epoch's blocks with fewer than `below` rows, the smallest first, then by version. */
   readonly smallBlocks: (set: number, epoch: number, below: number) => Effect.Effect<ReadonlyArray<Block>, E>
-  /** Blocks' bytes, each in the order asked for. */
+  /** The blocks' bytes, in the order asked for. */
   readonly bodies: (
     set: Pick<CodeSet, "id" | "width">,
     blocks: ReadonlyArray<Block>

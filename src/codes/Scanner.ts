@@ -1,14 +1,14 @@
 /*
- * The vector engine: one bit a dimension for each vector, scanned whole.
+ * The vector engine: one bit per dimension of each vector, with a full scan per search.
  *
- * It promises candidates by estimated cosine (RaBitQ), under any mask of passages, whose exact scoring is up to the
- * caller: of ten times as many candidates as are wanted hardly one of the best is missing. What was deleted is gone at
- * once, and nothing has to be built. It costs 40 bytes a passage of 256 dimensions in memory, once for all threads of a
- * process, and a scan 6 to 9 ms a million of them.
+ * It returns candidates by estimated cosine (RaBitQ), under any mask of passages; the caller scores them exactly. With
+ * ten times as many candidates as wanted, hardly one of the best is missing. Deleted passages are gone at once, and no
+ * index has to be built. It uses 40 bytes of memory per passage of 256 dimensions, once for all threads of a process,
+ * and a scan takes 6 to 9 ms per million passages.
  *
- * Vectors are turned (`rotation`) and coded around a centroid (`encoder`, `epochs`), packed into blocks of a thousand
- * rows that never change (`layout`, `write`), loaded into shared memory by their versions (`BlockCache`, `fill`) and
- * scanned by the kernel (`Scanner`, `scan.as`). Whoever keeps the bytes implements `CodeStore`.
+ * Vectors are rotated (`rotation`), coded around a centroid (`encoder`, `epochs`), packed into blocks of a thousand
+ * rows that never change (`layout`, `write`), loaded into shared memory by version (`BlockCache`, `fill`) and scanned
+ * by the kernel (`Scanner`, `scan.as`). The store of the bytes implements `CodeStore`.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -21,10 +21,10 @@ import { fill } from "./fill.ts"
 import type { CodeSet, CodeStore } from "./CodeStore.ts"
 import { nextTurnOrEnd, turnMs } from "../runtime/EventLoop.ts"
 
-/** The codes of a set as one snapshot has them, in the cache. */
+/** The codes of a set in one snapshot, in the cache. */
 interface Directory {
   readonly set: CodeSet
-  /** By version, so in the order they were stored. */
+  /** By version, which is the order of storing. */
   readonly blocks: ReadonlyMap<number, Held>
   readonly centroids: ReadonlyMap<number, Float32Array>
   readonly prepare: ReturnType<typeof encoder>["prepare"]
@@ -38,34 +38,34 @@ interface Held {
 
 class NoMemory extends Data.TaggedError("NoMemory") {}
 
-/** The cache's memory is at its end, or there is none to be had. */
+/** The cache's memory is full, or could not be reserved. */
 const claim = <A>(use: () => A) => Effect.try({ try: use, catch: () => new NoMemory() })
 
-/** Most passages with the same estimate as the last one wanted that are rescored besides. */
+/** Most passages that tie with the last wanted estimate and are rescored too. */
 const mostTied = 10_000
 
-/** Blocks that are scanned between two looks at the clock. */
+/** Blocks scanned between two checks of the clock. */
 const batch = 16
 
-/** Words of what the kernel keeps of its work, before the scores and ids it has gathered. */
+/** Words of the kernel's state, before the scores and ids that it collects. */
 const stateBytes = 32 + 32 * 4
 
 /**
- * The codes that one connection searches. They are loaded with the first search that needs them, and after that only the
- * blocks that are new. Searches of a connection come one at a time, each in a transaction.
+ * The codes that one connection searches. The first search that needs them loads them; later searches only load new
+ * blocks. A connection runs one search at a time, each in a transaction.
  */
 export class Scanner {
   private cache: BlockCache | undefined
   private readonly directories = new Map<number, Directory>()
   private scratch: { readonly slot: Slot; readonly bytes: number } | undefined
 
-  /** `era` tells the blocks of one database from those of another that had the same path before. */
+  /** `era` distinguishes the blocks of one database from those of another that was at the same path before. */
   constructor(
     private readonly handle?: CacheHandle | undefined,
     private readonly era = 0
   ) {}
 
-  /** What the codes take in memory, in bytes, and loading them took, in milliseconds, of all who share the cache. */
+  /** The bytes of the codes in memory and the milliseconds spent loading them, over all users of the cache. */
   get figures(): BlockCache["figures"] {
     if (this.cache === undefined && this.handle === undefined) return { bytes: 0, loadedMs: 0 }
     return this.attached().figures
@@ -76,7 +76,7 @@ export class Scanner {
   }
 
   /**
-   * The passages whose estimated cosine is best, at least `wanted` if there are so many, in no order; none: the
+   * The passages with the best estimated cosine, at least `wanted` if there are as many, in no order; none: the
    * collection has no codes, or there is no memory for them.
    */
   readonly nearest = Effect.fnUntraced(function* <E>(
@@ -107,7 +107,7 @@ export class Scanner {
     this.cache!.release([...directory.blocks.values()].map(({ slot }) => slot))
   }
 
-  /** The directory of the snapshot at hand; what is not in memory is loaded, what is gone is given up. */
+  /** The directory of the current snapshot; loads missing blocks and releases those that are gone. */
   private readonly current = Effect.fnUntraced(function* <E>(
     this: Scanner,
     store: CodeStore<E>,
@@ -121,7 +121,7 @@ export class Scanner {
     const cache = yield* claim(() => this.attached())
     const same = before?.set.id === set.id ? before : undefined
     const stored = yield* store.blocks(set.id)
-    if (stored.reduce((sum, { rows }) => sum + rows, 0) !== set.rows) damaged("the codes of vectors are not all there")
+    if (stored.reduce((sum, { rows }) => sum + rows, 0) !== set.rows) damaged("codes of vectors are missing")
     const centroids = new Map((yield* store.centroids(set)).map(({ centroid, epoch }) => [epoch, centroid] as const))
     for (const { epoch } of stored) present(centroids.get(epoch), () => `centroid ${epoch} of set ${set.id}`)
     const fresh = stored.filter(({ version }) => same?.blocks.has(version) !== true)
@@ -158,7 +158,7 @@ export class Scanner {
     )
   })
 
-  /** Gives up the codes of collections that have been dropped. */
+  /** Releases the codes of dropped collections. */
   private readonly sweep = Effect.fnUntraced(function* <E>(this: Scanner, store: CodeStore<E>) {
     const there = yield* store.collections
     for (const collection of this.directories.keys()) if (!there.has(collection)) this.forget(collection)

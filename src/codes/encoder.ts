@@ -1,6 +1,6 @@
 import { bitsOf, rotation } from "./rotation.ts"
 
-/** A collection's way of making codes: the vectors' width, and the seed of the rotation. */
+/** How a collection's codes are made: the vectors' width, and the seed of the rotation. */
 export interface Making {
   readonly width: number
   readonly seed: number
@@ -13,13 +13,13 @@ export const bytesOf = (width: number): number => bitsOf(width) / 8
 export interface Coded {
   readonly ids: Uint32Array
   readonly factors: Float32Array
-  /** `bytesOf(width)` a row; bit j of byte i is set where value 8·i + j of the rotated vector is not negative. */
+  /** `bytesOf(width)` bytes per row; bit j of byte i is set if value 8*i + j of the rotated vector is not negative. */
   readonly codes: Uint8Array
 }
 
-/** A query as the kernel takes it: the product of its rotated values with a code's signs is step · sum + least. */
+/** A query in the kernel's form: the product of its rotated values with a code's signs is step * sum + least. */
 export interface Prepared {
-  /** For each four values a table of what their signs add, in steps from the least. */
+  /** For each four values, a table of the sums for all their signs, in steps above the least. */
   readonly tables: Uint8Array
   readonly step: number
   readonly least: number
@@ -87,7 +87,9 @@ export const encoder = ({ seed, width }: Making) => {
       return { ids, factors, codes }
     },
 
-    /** The query's tables. A table's entries are at most 63, so that four add up in a byte, and all of them in 16 bits. */
+    /**
+     * The query's tables. A table's entries are at most 63, so that four add up in a byte, and all of them in 16 bits.
+     */
     prepare: (query: Float32Array): Prepared => {
       values.fill(0)
       const length = norm(query)
@@ -111,7 +113,7 @@ export const encoder = ({ seed, width }: Making) => {
   }
 }
 
-/** The cosine of a query and a centroid, which need not be of length 1. */
+/** The cosine of a query and a centroid, which need not have length 1. */
 export const offset = (query: Float32Array, centroid: Float32Array): number => {
   let dot = 0
   for (let d = 0; d < query.length; d++) dot += query[d]! * centroid[d]!

@@ -2,13 +2,13 @@ import * as Effect from "effect/Effect"
 import type { Centroid, CodeSet, CodeStore, VectorSource } from "./CodeStore.ts"
 import { meanOf } from "./encoder.ts"
 
-/** A new centroid is taken whenever there are so many times the vectors that there were at the last one. */
+/** A new centroid is computed when the number of vectors has grown by this factor since the last one. */
 const growth = 16
 
-/** Vectors whose mean is a centroid: fewer where they are wide, since all are read at once. */
+/** Vectors whose mean is the centroid: fewer if they are wide, since all are read at once. */
 const sampledOf = (width: number): number => Math.max(64, Math.min(4096, Math.floor(4_194_304 / width)))
 
-/** Takes the vectors' mean as the centroid from now on. */
+/** Makes the vectors' mean the centroid from now on. */
 export const beginEpoch = Effect.fnUntraced(function* <E>(
   store: CodeStore<E>,
   set: Pick<CodeSet, "id" | "width">,
@@ -21,7 +21,7 @@ export const beginEpoch = Effect.fnUntraced(function* <E>(
   return centroid
 })
 
-/** The epoch for vectors that come in now: the latest, or a new one where the set has outgrown it. */
+/** The epoch for new vectors: the latest, or a new one if the set has outgrown it. */
 export const currentEpoch = Effect.fnUntraced(function* <E>(
   store: CodeStore<E>,
   set: CodeSet,

@@ -3,7 +3,7 @@ import type { BlockCache, Claimed } from "./BlockCache.ts"
 import type { Block, CodeSet, CodeStore } from "./CodeStore.ts"
 import { nextTurnOrEnd, turnMs } from "../runtime/EventLoop.ts"
 
-/** Blocks that one statement reads. */
+/** Blocks read per statement. */
 const batch = 16
 
 /** Milliseconds to wait for a block that another thread is loading. */
@@ -32,7 +32,7 @@ export const fill = Effect.fnUntraced(function* <E>(
     until = performance.now() + turnMs
   })
   for (let from = 0; from < load.length; from += batch) yield* some(load.slice(from, from + batch))
-  // Should the other thread have died, the bytes are the same whoever writes them.
+  // If the other thread has died, this one may write the block: the bytes are the same.
   let patience = performance.now() + othersMs
   for (const place of wait) {
     while (!cache.isReady(slots[place]!, 1)) {

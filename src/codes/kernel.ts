@@ -1,12 +1,12 @@
 import scan from "./scan.wasm.ts"
 
-/** A memory that threads share; structured cloning carries it over. */
+/** Memory shared between threads; structured cloning can transfer it. */
 export interface SharedMemory {
   readonly buffer: SharedArrayBuffer
   readonly grow: (pages: number) => number
 }
 
-/** What the compiled `scan.as.ts` exports; addresses are in bytes. */
+/** The exports of the compiled `scan.as.ts`; addresses are in bytes. */
 export interface Kernel {
   readonly scan: (
     block: number,
@@ -36,7 +36,7 @@ const { Instance, Memory, Module } = (globalThis as unknown as { readonly WebAss
 
 export const pageBytes = 65_536
 
-/** A memory of so many pages at first; it grows up to 4 GB, which are reserved but not used until then. */
+/** A memory with this many initial pages; it grows up to 4 GB, which are reserved but only used as it grows. */
 export const makeMemory = (initial: number): SharedMemory => new Memory({ initial, maximum: 65_536, shared: true })
 
 let compiled: object | undefined

@@ -3,18 +3,18 @@ import type { Coded } from "./encoder.ts"
 /** Rows of a full block. */
 export const blockRows = 1024
 
-/** Rows that the kernel takes at once. */
+/** Rows that the kernel processes at once. */
 const group = 32
 
 const padded = (rows: number): number => Math.ceil(rows / group) * group
 
-/** Groups of a block with so many rows. */
+/** Groups of a block with this many rows. */
 export const groupsOf = (rows: number): number => padded(rows) / group
 
-/** Bytes of a block: a passage id and a factor a row, and its code. */
+/** Bytes of a block: a passage id, a factor and a code per row. */
 export const bodyBytes = (rows: number, bytes: number): number => padded(rows) * (8 + bytes)
 
-/** Codes one after another. */
+/** Concatenates codes. */
 export const concat = (parts: ReadonlyArray<Coded>): Coded => {
   const count = parts.reduce((sum, { ids }) => sum + ids.length, 0)
   const bytes = parts.reduce((sum, { codes }) => sum + codes.length, 0)
@@ -72,7 +72,7 @@ export const sorted = (coded: Coded): Coded => {
 
 /**
  * A block as it is stored and as the kernel reads it, little-endian: u32 ids, f32 factors, then for each group of 32
- * rows and each byte of a code a line with that byte of every row. Rows that are none have the factor NaN.
+ * rows and each byte of a code a line with that byte of every row. Padding rows have the factor NaN.
  */
 export const pack = ({ codes, factors, ids }: Coded): Buffer => {
   const rows = padded(ids.length)
@@ -97,7 +97,7 @@ export const idsIn = (body: Uint8Array, count: number): Uint32Array => {
   return Uint32Array.from({ length: count }, (_, row) => view.getUint32(row * 4, true))
 }
 
-/** The rows that were packed, given how many they were and the bytes of a code. */
+/** The rows of a packed block, given their number and the bytes of a code. */
 export const unpack = (body: Uint8Array, count: number, bytes: number): Coded => {
   const view = new DataView(body.buffer, body.byteOffset)
   const rows = padded(count)

@@ -1,9 +1,11 @@
-/** Bits of a code: at least as many as dimensions, 64 or more, and whole pairs of the kernel's lines of eight. */
+/**
+ * Bits of a code: at least 64, at least one per dimension, and a multiple of 16 for the kernel's pairs of eight lines.
+ */
 export const bitsOf = (width: number): number => Math.max(64, Math.ceil(width / 16) * 16)
 
 const rounds = 4
 
-/** Bits from a seed, the same everywhere (xorshift32, Marsaglia 2003). */
+/** Random signs from a seed, the same on every machine (xorshift32, Marsaglia 2003). */
 const signsOf = (seed: number, count: number): Float64Array => {
   let state = (seed | 0) === 0 ? 1 : seed | 0
   return Float64Array.from({ length: count }, () => {
@@ -14,7 +16,7 @@ const signsOf = (seed: number, count: number): Float64Array => {
   })
 }
 
-/** The fast Walsh–Hadamard transform of `size` (a power of two) values from `from`, not scaled. */
+/** The fast Walsh-Hadamard transform of `size` (a power of two) values from `from`, unscaled. */
 const hadamard = (values: Float64Array, from: number, size: number): void => {
   const to = from + size
   let half = 1
@@ -45,9 +47,9 @@ const hadamard = (values: Float64Array, from: number, size: number): void => {
 }
 
 /**
- * A random rotation of vectors padded with zeros to `bitsOf(width)` values: rounds of random signs, a Hadamard
- * transform of the largest power of two that fits, in turn of the front and the back, and a turn by 45° of each value
- * with the one half the length away, so that front and back mix at any length. The seed decides it.
+ * A random rotation of vectors padded with zeros to `bitsOf(width)` values. Each round applies random signs, a Hadamard
+ * transform of the largest power of two that fits (alternately at the front and the back), and a rotation by 45° of each
+ * value with the one half the length away, so that front and back mix at any length. The seed determines it.
  */
 export const rotation = (width: number, seed: number): ((vector: Float64Array) => void) => {
   const bits = bitsOf(width)

@@ -6,8 +6,8 @@ import { beginEpoch, currentEpoch } from "./epochs.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
 
 /**
- * Puts codes into blocks of an epoch. Blocks that are not larger than what comes in are taken up in the new one, so
- * that a row is written over about log₂(1,024) times however few come at a time, and few blocks are not full.
+ * Puts codes into blocks of an epoch. Existing blocks no larger than the added rows are merged into the new one, so a
+ * row is rewritten about log2(1,024) times however few rows arrive at a time, and few blocks are not full.
  */
 export const append = Effect.fnUntraced(function* <E>(store: CodeStore<E>, set: CodeSet, epoch: number, coded: Coded) {
   if (coded.ids.length === 0) return
@@ -26,7 +26,7 @@ export const append = Effect.fnUntraced(function* <E>(store: CodeStore<E>, set: 
   yield* insertBlocks(store, set, epoch, all)
 })
 
-/** Stores rows as blocks of their own. */
+/** Stores rows as separate blocks. */
 const insertBlocks = <E>(store: CodeStore<E>, set: CodeSet, epoch: number, coded: Coded): Effect.Effect<unknown, E> => {
   const blocks = []
   for (let from = 0; from < coded.ids.length; from += blockRows) {
@@ -42,7 +42,7 @@ const insertBlocks = <E>(store: CodeStore<E>, set: CodeSet, epoch: number, coded
   return store.insertBlocks(set.id, blocks)
 }
 
-/** Makes codes of all vectors. */
+/** Computes the codes of all vectors. */
 export const build = Effect.fnUntraced(function* <E>(
   store: CodeStore<E>,
   vectors: VectorSource<E>,
@@ -63,7 +63,7 @@ export const build = Effect.fnUntraced(function* <E>(
   yield* store.changed(set, rows)
 })
 
-/** Makes codes of vectors that have just been put into their table. */
+/** Computes the codes of vectors that were just put into their table. */
 export const insert = Effect.fnUntraced(function* <E>(
   store: CodeStore<E>,
   vectors: VectorSource<E>,
@@ -74,7 +74,7 @@ export const insert = Effect.fnUntraced(function* <E>(
   const found = yield* store.find(vectors)
   if (Option.isNone(found)) {
     const count = yield* vectors.countUpTo(codesFrom + rows.length)
-    // Where there were enough before, codes are missing: making them is a rebuild's business, a step at a time.
+    // If there were enough vectors before, their codes are missing: a rebuild makes them, step by step.
     if (count < codesFrom || count - rows.length >= codesFrom) return
     yield* build(store, vectors, { count, width: first.vector.length })
     return
@@ -85,7 +85,9 @@ export const insert = Effect.fnUntraced(function* <E>(
   yield* store.changed(set, rows.length)
 })
 
-/** Takes passages' codes out, before or after their vectors go. What is left of a block is stored anew at once. */
+/**
+ * Deletes passages' codes, before or after their vectors are deleted. The rest of each block is stored again at once.
+ */
 export const remove = Effect.fnUntraced(function* <E>(
   store: CodeStore<E>,
   vectors: VectorSource<E>,
@@ -113,7 +115,7 @@ export const remove = Effect.fnUntraced(function* <E>(
     if (left.length * 2 >= blockRows) yield* insertBlocks(store, set, block.epoch, rest)
     else if (block.epoch === latest.epoch) small.push(rest)
     else {
-      // What has grown small moves on to the latest centroid, where it finds others to go together with.
+      // Small remainders move to the latest centroid, where they can be merged with other blocks.
       const rows = yield* vectors.of([...rest.ids], set.width)
       small.push(encoder(set).encode(rows, latest.centroid))
     }

@@ -9,30 +9,33 @@ import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Language } from "../text/terms/languages.ts"
 
-/** A collection that is searched: what the filter and the query's demands leave of it, and the query's vector by its embedder. */
+/**
+ * A searched collection: the passages that the filter and the query's demands leave, and the query's vector from its
+ * embedder.
+ */
 export interface Searched extends CollectionSummary {
   readonly mask: Mask | undefined
-  /** Passages that may meet what the query demands and were too many to be looked at; 0 unless given. */
+  /** Passages that may meet the query's demands but were too many to check; default 0. */
   readonly unchecked?: number | undefined
   readonly vector: Vector | undefined
 }
 
-/** Where a passage stands: what decides between equal scores. */
+/** A passage's position, which decides between equal scores. */
 export interface Place {
   readonly doc_id: DocumentId
   readonly collection: string
   readonly ordinal: number
 }
 
-/** What a hit shows of its passage and document, and the collection these are in. */
+/** What a hit shows of its passage and document, and their collection. */
 export interface Shown {
   readonly collection: number
-  /** Its document's, terms in which can be made. */
+  /** The document's language; terms can be made in it. */
   readonly language: Language
   readonly hit: Pick<Hit, "passage" | "document">
 }
 
-/** A term, or the beginning of terms, and what it adds to the scores of passages that have it. */
+/** A term or a prefix of terms, and what it adds to the scores of passages that have it. */
 export interface TermScores {
   readonly term: string
   readonly isPrefix: boolean
@@ -42,15 +45,15 @@ export interface TermScores {
 export type Ways = ReadonlyMap<number, ReadonlyArray<ViaStep>>
 
 /**
- * What ranking asks of a store: both legs, scores across, and what hits show, all of one moment. Passages go by their
- * ids in the index. A store that answers these is ranked like every other; `E` is what can go wrong there.
+ * What ranking asks of a store: both legs, scores across them, and what hits show, all from one snapshot. Passages are
+ * identified by their ids in the index. Any store that answers these is ranked the same way; `E` is its error.
  */
 export interface Snapshot<E> {
-  /** The collections asked of which the filter leaves anything; fails where the first does not exist. */
+  /** The collections of the request in which the filter leaves any passages; fails if the first does not exist. */
   readonly searched: (request: RankRequest) => Effect.Effect<ReadonlyArray<Searched>, E>
 
   /**
-   * The best by BM25 over all of the collections together, best first, and all that tie with the last; then those of
+   * The best by BM25 over all the collections together, best first, with all that tie with the last; then those of
    * `also` that match at all.
    */
   readonly matching: (
@@ -63,12 +66,12 @@ export interface Snapshot<E> {
     }
   ) => Effect.Effect<ReadonlyArray<Scored>, E>
 
-  /** For the words of a query that match nothing in the collections, the terms there that are spelled most like them. */
+  /** For words of a query that match nothing in the collections, the most similarly spelled terms there. */
   readonly near: (asked: ReadonlyArray<Searched>, query: string) => Effect.Effect<ReadonlyArray<NearTerm>, E>
 
   /**
-   * What the first `most` terms of a query add to the scores of passages, each by itself, as `matching` has them: each
-   * with its scores by passage; and how many terms there are in all.
+   * What each of the first `most` terms of a query adds to the scores of passages, computed as in `matching`: scores by
+   * passage for each term, and the number of terms in all.
    */
   readonly terms: (
     asked: ReadonlyArray<Searched>,
@@ -80,10 +83,10 @@ export interface Snapshot<E> {
     }
   ) => Effect.Effect<{ readonly terms: ReadonlyArray<TermScores>; readonly total: number }, E>
 
-  /** The nearest of a collection by cosine, best first, and all that tie with the last. */
+  /** The nearest passages of a collection by cosine, best first, with all that tie with the last. */
   readonly nearest: (asked: Searched, vector: Vector, depth: number) => Effect.Effect<ReadonlyArray<Scored>, E>
 
-  /** The similarity of those of the passages that are the collection's and have a direction. */
+  /** The similarity of those of the passages that are in the collection and have a direction. */
   readonly similarity: (
     asked: Searched,
     vector: Vector,
@@ -92,21 +95,21 @@ export interface Snapshot<E> {
 
   readonly places: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Place>, E>
 
-  /** Passages' texts, and their headings as they are stored. */
+  /** Passages' texts, and their headings in stored form. */
   readonly texts: (
     passages: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<{ readonly id: number; readonly heading: string; readonly text: string }>, E>
 
-  /** What passages' documents hold under a key of their metadata, where they have it. */
+  /** The values of a metadata key in passages' documents, for those that have it. */
   readonly metadata: (passages: ReadonlyArray<number>, key: string) => Effect.Effect<ReadonlyMap<number, unknown>, E>
 
-  /** The passages before and after each in its document, as far as there are any. */
+  /** The passages before and after each in its document, if there are any. */
   readonly beside: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, ReadonlyArray<number>>, E>
 
-  /** The collections that passages are in. */
+  /** The collections of passages. */
   readonly homes: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, number>, E>
 
-  /** Passages that the graph leads to from the best hits, best first, each with the way that led there. */
+  /** Passages that the graph leads to from the best hits, best first, each with the path that led there. */
   readonly expand: (
     asked: Searched,
     graph: NonNullable<RankRequest["graph"]>,

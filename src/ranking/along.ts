@@ -5,12 +5,12 @@ import type { Searched, Snapshot, Ways } from "./Snapshot.ts"
 
 const noWays: Ways = new Map()
 
-/** Hits that keep their places, and that the graph is walked from. */
+/** Hits that keep their places, and from which the graph walk starts. */
 const keptPlaces = 5
 
 /**
- * The ranking with what the graph leads to in the places after the fifth, and the ways that led there. Of several
- * collections the graph of the one with the best hit is walked, since graphs of two have nothing in common.
+ * The ranking with passages from the graph after the fifth place, and the paths that led there. Of several collections,
+ * only the graph of the one with the best hit is used, since two graphs have nothing in common.
  */
 export const along = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
@@ -35,7 +35,7 @@ const unranked = {
   parts: { vector: 0, keyword: 0 }
 } as const
 
-/** A ranking with passages put in after the places that are kept; one that no leg ranked has no score of theirs. */
+/** A ranking with passages inserted after the kept places; a passage that no leg ranked has no score of theirs. */
 const arranged = (
   ranked: ReadonlyArray<Fused<number>>,
   placed: ReadonlyArray<number>

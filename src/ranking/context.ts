@@ -5,24 +5,24 @@ import { present } from "../model/Damaged.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { TieOrder } from "./ties.ts"
 
-/** Passages whose neighbours are looked at: the best of the fusion. Twenty gave the same results, all of them too. */
+/** Passages whose neighbours are read: the best of the fusion. Twenty gave the same results, and so did all. */
 const lookedAt = 50
 
-/** How much of a passage's score is its neighbours', by leg. As they measured best: docs/quality.md. */
+/** The neighbours' share of a passage's score, by leg; the values that measured best: docs/quality.md. */
 const share = { vector: 0.35, keyword: 0.1 } as const
 
 type Leg = keyof typeof share
 
-/** What the passages before and after a hit say of the question: the mean of their scores, where there are any. */
+/** The mean scores of the passages before and after a hit, if there are any. */
 export type Beside = ReadonlyMap<number, { readonly vector?: number; readonly keyword?: number }>
 
 const mean = (values: ReadonlyArray<number>): number | undefined =>
   values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * The ranking of score fusion with the passages before and after one in its document counting for it, by their share of
- * each leg's score: a section that answers goes on about it. Only the best of the ranking are looked at; what follows
- * keeps its order, scaled to stay below them. A neighbour counts by its words only where it is a candidate itself.
+ * The ranking of score fusion, in which the passages before and after a passage count for it, by their share of each
+ * leg's score: a section that answers goes on about the question. Only the best of the ranking are adjusted; the rest
+ * keep their order, scaled to stay below. A neighbour's keyword score counts only if it is a candidate itself.
  */
 export const inContext = Effect.fnUntraced(function* <E>(
   snapshot: Pick<Snapshot<E>, "beside">,
@@ -59,7 +59,7 @@ export const inContext = Effect.fnUntraced(function* <E>(
   return { order: [...risen, ...below(risen.at(-1), tail)], beside }
 })
 
-/** What a leg's score of 1 adds to the fused score. */
+/** How much a leg's score of 1 adds to the fused score. */
 const unitOf = (
   leg: Leg,
   order: ReadonlyArray<Fused<number>>,
@@ -69,7 +69,7 @@ const unitOf = (
   return some === undefined ? 0 : some.parts[leg] / scoreIn(leg, some.key)!
 }
 
-/** Hits with their scores scaled to stay below the last of those before them. */
+/** Hits with their scores scaled to stay below the last one before them. */
 const below = (last: Fused<number> | undefined, hits: ReadonlyArray<Fused<number>>): ReadonlyArray<Fused<number>> => {
   const first = hits[0]
   if (first === undefined || last === undefined || first.score <= Math.max(0, last.score)) return hits

@@ -13,11 +13,11 @@ import type { Searched, Snapshot } from "./Snapshot.ts"
 
 type Stage = keyof RankReport["stages_us"]
 
-/** Takes the time of a ranking's stages, in microseconds. */
+/** Times the stages of a ranking, in microseconds. */
 export class Stages {
   readonly us: Record<Stage, number> = { mask: 0, vector: 0, keyword: 0, fuse: 0, context: 0, read: 0 }
 
-  /** The effect, under a span of the stage and with its time taken. */
+  /** Runs an effect under a span of the stage, and times it. */
   during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.withSpan(effect, `Store.${stage}`).pipe(
       Effect.timed,
@@ -29,13 +29,13 @@ export class Stages {
   }
 }
 
-/** A leg's own score of any passage that it was asked for. */
+/** A leg's own score of any passage that it was asked about. */
 export type ScoreIn = (leg: "vector" | "keyword", key: number) => number | undefined
 
 const occurrences = (found: ReadonlyArray<string>, { isPrefix, term }: { isPrefix: boolean; term: string }) =>
   found.filter((other) => (isPrefix ? other.startsWith(term) : other === term)).length
 
-/** How the scores of hits came about, in their order. */
+/** How the scores of hits were computed, in the order of the hits. */
 export const explain = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
@@ -51,7 +51,7 @@ export const explain = Effect.fnUntraced(function* <E>(
     scoreIn
   }: {
     readonly ages: Ages | undefined
-    /** Of the hits' documents. */
+    /** The languages of the hits' documents. */
     readonly languages: ReadonlyArray<Language>
     readonly scoreIn: ScoreIn
     readonly gains: ReadonlyMap<number, number>

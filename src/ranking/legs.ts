@@ -1,10 +1,10 @@
 import type { Scored } from "../model/Scored.ts"
 import type { Fused, Leg, Ranked } from "../text/fusion.ts"
 
-/** The passages of scores. */
+/** The passages of a list of scores. */
 export const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)
 
-/** Passages of some that are not among the others. */
+/** The passages of `some` that are not in `others`. */
 export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Scored>): ReadonlyArray<number> => {
   const known = new Set(idsOf(others))
   return idsOf(some).filter((id) => !known.has(id))
@@ -14,7 +14,7 @@ export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Score
 export const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
   scored.map(({ id, score }) => ({ key: id, score })).sort((a, b) => b.score - a.score)
 
-/** The best `depth` of a leg's passages as its ranking; the others keep their scores, for fusing by score. */
+/** The best `depth` passages of a leg as its ranking; the others keep their scores, for fusion by score. */
 export const toLeg = (
   sorted: ReadonlyArray<Ranked<number>>,
   others: ReadonlyArray<Scored>,
@@ -27,7 +27,7 @@ export const toLeg = (
   return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id), scores }
 }
 
-/** The ranking of one leg, where there is no other. */
+/** The ranking of the only leg. */
 export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
   leg.ranked.map(({ key, score }, index) => ({
     key,

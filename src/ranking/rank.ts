@@ -1,6 +1,6 @@
 /*
- * How passages are ranked, whatever store they are in: which legs are asked and how deep, what is scored across, how the
- * legs are fused, how ties are broken, and what the graph puts in. A store answers `Snapshot`.
+ * How passages are ranked, in any store: which legs run and how deep, which passages get the other leg's score, how the
+ * legs are fused, how ties are broken, and what the graph inserts. A store implements `Snapshot`.
  */
 import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
@@ -18,7 +18,7 @@ import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
 import type { Searched, Snapshot } from "./Snapshot.ts"
 import { tied, TieOrder } from "./ties.ts"
 
-/** Both legs, their fusion and the hits' texts, over all collections asked; to be run in one snapshot. */
+/** Both legs, their fusion and the hits' texts, over all requested collections. Run it in one snapshot. */
 export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
@@ -28,7 +28,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const both = asks && request.keyword !== undefined
   const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const groups = byEmbedder(asked)
-  // Scores of different embedders say nothing to each other; ranks do.
+  // Scores of different embedders are not comparable; ranks are.
   const method = groups.length > 1 ? "rrf" : request.fusion
   const crosswise = both && method === "score"
 
@@ -136,7 +136,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   } satisfies Found as Found
 })
 
-/** The best of the keyword leg that are looked at for names; they can only rise. */
+/** The best of the keyword leg that are checked for names; they can only rise. */
 const lookedAt = 30
 
 const unnamed = (ranked: ReadonlyArray<Ranked<number>>) => ({
@@ -144,7 +144,7 @@ const unnamed = (ranked: ReadonlyArray<Ranked<number>>) => ({
   gains: new Map<number, number>()
 })
 
-/** Puts passages first that name what the query names as it is written, and before them those that define it. */
+/** Moves passages up that contain the query's names literally, those that define them first. */
 const naming = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   query: string,
@@ -159,7 +159,7 @@ const naming = Effect.fnUntraced(function* <E>(
   return { ranked: [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)], gains }
 })
 
-/** The nearest passages of collections with one embedder. */
+/** The nearest passages of collections that share one embedder. */
 const nearestOf = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
   Effect.map(
     Effect.forEach(group, (asked) =>
@@ -168,7 +168,7 @@ const nearestOf = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, dep
     (found) => found.flat()
   )
 
-/** The similarity of passages of any of the collections. */
+/** The similarity of passages in any of the collections. */
 const scoresOf = <E>(snapshot: Snapshot<E>, asked: ReadonlyArray<Searched>, ids: ReadonlyArray<number>) =>
   Effect.map(
     Effect.forEach(asked, (each) =>
@@ -177,7 +177,7 @@ const scoresOf = <E>(snapshot: Snapshot<E>, asked: ReadonlyArray<Searched>, ids:
     (found) => found.flat()
   )
 
-/** The collections that have a vector to be searched by, those of one embedder together. */
+/** The collections that have a vector to search with, grouped by embedder. */
 const byEmbedder = (asked: ReadonlyArray<Searched>): ReadonlyArray<ReadonlyArray<Searched>> => {
   const groups: Array<Array<Searched>> = []
   for (const each of asked) {

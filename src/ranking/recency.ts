@@ -5,7 +5,7 @@ import type { Fused } from "../text/fusion.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { tied, type TieOrder } from "./ties.ts"
 
-/** The age of a passage's document and what that takes from its score, which is 0 or less. */
+/** The age of a passage's document, and the change that it makes to the score, which is 0 or less. */
 export interface Aged {
   readonly ageDays: number
   readonly contribution: number
@@ -14,9 +14,8 @@ export interface Aged {
 export type Ages = ReadonlyMap<number, Aged>
 
 /**
- * The ranking with scores that fade with the age of the document: after each half-life half of it is left. A document
- * without a date, or with one that cannot be read, keeps its score; so does one of the future. A score below 0 falls by
- * as much as one above it.
+ * The ranking with scores that fade with the document's age: after each half-life, half is left. A document without a
+ * valid date, or with a date in the future, keeps its score. A score below 0 falls by as much as one above it.
  */
 export const byRecency = Effect.fnUntraced(function* <E>(
   snapshot: Pick<Snapshot<E>, "metadata">,

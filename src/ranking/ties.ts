@@ -4,11 +4,13 @@ import type { Place, Snapshot } from "./Snapshot.ts"
 interface Candidate {
   readonly key: number
   readonly score: number
-  /** Decides between equal scores, before the places do. */
+  /** Decides between equal scores, before the position does. */
   readonly second?: number
 }
 
-/** Passages that share their score with a neighbour, out of a list by falling scores, as far as a run begins before `until`. */
+/**
+ * Passages that share their score with a neighbour, from a list by falling scores, for runs that begin before `until`.
+ */
 export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyArray<number> => {
   const keys: Array<number> = []
   for (let from = 0; from < Math.min(until, sorted.length);) {
@@ -22,7 +24,9 @@ export const tied = (sorted: ReadonlyArray<Candidate>, until: number): ReadonlyA
 
 const isTie = (a: Candidate, b: Candidate): boolean => a.score === b.score && a.second === b.second
 
-/** By code points, as UTF-8 is ordered: a store may have to choose between equals too, and orders so. */
+/**
+ * By code points, which is also the order of UTF-8: a store may have to choose between equals too, and uses that order.
+ */
 const byText = (a: string, b: string): number => {
   if (a === b) return 0
   let at = 0
@@ -30,17 +34,20 @@ const byText = (a: string, b: string): number => {
   return rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at))
 }
 
-/** Surrogates stand for what comes after all that one unit can say; the end of a text comes first. */
+/** Surrogates sort after every other code unit; the end of a text sorts first. */
 const rankOf = (unit: number): number =>
   Number.isNaN(unit) ? -1 : unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 
-/** The order of passages with equal scores: by doc_id, then collection and ordinal. Where a passage stands is read only once asked for. */
+/**
+ * The order of passages with equal scores: by doc_id, then collection and ordinal. A passage's position is only read
+ * when needed.
+ */
 export class TieOrder<E> {
   private readonly places = new Map<number, Place>()
 
   constructor(private readonly snapshot: Pick<Snapshot<E>, "places">) {}
 
-  /** Reads where passages stand; false: it was known of all of them. */
+  /** Reads the positions of passages; false: all were known. */
   readonly learn = Effect.fnUntraced(function* (this: TieOrder<E>, ids: ReadonlyArray<number>) {
     const unknown = [...new Set(ids)].filter((id) => !this.places.has(id))
     if (unknown.length === 0) return false
@@ -48,7 +55,7 @@ export class TieOrder<E> {
     return true
   })
 
-  /** By id as long as a place is not known. */
+  /** By id while a position is unknown. */
   readonly compare = (a: number, b: number): number => {
     const [x, y] = [this.places.get(a), this.places.get(b)]
     if (x === undefined || y === undefined) return a - b
