@@ -3,7 +3,7 @@ import wasm from "./kernel.wasm.ts"
 import { compact, objectBytes } from "./compact.ts"
 import type { Loaded } from "./loaded.ts"
 
-/** What the kernel exports; see kernel.as.ts. */
+/** The exports of the kernel; see kernel.as.ts. */
 interface Kernel {
   readonly begin: (heap: number, depth: number) => void
   readonly bound: () => number
@@ -33,7 +33,7 @@ interface Memory {
   readonly grow: (pages: number) => number
 }
 
-/** Neither ECMAScript's types nor Node's have all of it. */
+/** Neither ECMAScript's types nor Node's declare all of it. */
 const { Instance, Memory, Module } = (
   globalThis as unknown as {
     readonly WebAssembly: {
@@ -47,20 +47,23 @@ const { Instance, Memory, Module } = (
 const pageBytes = 65_536
 /** A gibibyte, of addresses only until it is used. */
 const maxPages = 16_384
-/** What an arena may hold before half of it is let go: so much, and more for large indexes; a query may go beyond it. */
+/**
+ * How full an arena may be before half of it is released: at least this much, more for large indexes. A query may
+ * exceed it.
+ */
 const leastBytes = 8 * 1024 * 1024
 const bytesPerPassage = 32
 const maxBytes = 64 * 1024 * 1024
-/** What is before it is the kernel's own. */
+/** The bytes below belong to the kernel. */
 const firstByte = 1024
 
 let compiled: object | undefined
 let current: Arena | undefined
 
 /**
- * Memory that the kernel works in, with what queries have loaded of segments, by their stamps: it never changes, so any
- * snapshot and any database may use it. Nothing is freed by itself: segments that are merged away and tombstones of
- * before stay until a full arena is compacted to what was used last, or left to those who still use it.
+ * The kernel's memory, with what queries have loaded of segments, by stamp. It never changes, so any snapshot and any
+ * database may use it. Nothing is freed individually: merged segments and old tombstones stay until a full arena is
+ * compacted to what was used last, or left to those who still use it.
  */
 export class Arena {
   readonly kernel: Kernel
@@ -85,7 +88,7 @@ export class Arena {
     this.doubles = new Float64Array(this.memory.buffer)
   }
 
-  /** With this thread's arena, which keeps what it holds until the effect ends. */
+  /** Runs an effect with this thread's arena, which keeps its content until the effect ends. */
   static using<A, E, R>(use: (arena: Arena) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       current ??= new Arena()
@@ -110,8 +113,8 @@ export class Arena {
   }
 
   /**
-   * Keeps what was used last, half of what it may hold. Its memory stays for what comes next: a new one would come on
-   * top, until somebody collects the old one.
+   * Keeps what was used last, up to half of the limit. The memory stays in use: a new one would be added to it until
+   * the old one is garbage-collected.
    */
   private compact(): void {
     const { end, kept } = compact(this.segments, this.bytes, firstByte, this.most / 2)
@@ -120,14 +123,14 @@ export class Arena {
     this.passages = [...this.segments.values()].reduce((sum, { ids }) => sum + ids.count, 0)
   }
 
-  /** How many passages are searched at once. */
+  /** Sets how many passages are searched at once. */
   expect(passages: number): void {
     this.passages = Math.max(this.passages, passages)
   }
 
   private reserve(end: number): void {
     if (end <= this.bytes.length) return
-    // By a quarter at least, so that growing is rare.
+    // Grows by at least a quarter, so that growing is rare.
     const pages = Math.max(Math.ceil((end - this.bytes.length) / pageBytes), this.bytes.length / pageBytes / 4)
     this.memory.grow(Math.min(Math.ceil(pages), maxPages - this.bytes.length / pageBytes))
     this.bytes = new Uint8Array(this.memory.buffer)
@@ -135,7 +138,7 @@ export class Arena {
     this.doubles = new Float64Array(this.memory.buffer)
   }
 
-  /** Room that stays taken, at a multiple of 16. */
+  /** Space that stays allocated, at a multiple of 16. */
   allocate(bytes: number): number {
     const at = this.used
     this.used = Math.ceil((at + bytes) / 16) * 16
@@ -144,7 +147,7 @@ export class Arena {
     return at
   }
 
-  /** Room until the next use of the arena, for each size, at multiples of 16. */
+  /** Space for each size until the arena's next use, at multiples of 16. */
   scratch<const Sizes extends ReadonlyArray<number>>(sizes: Sizes): { readonly [K in keyof Sizes]: number } {
     let end = this.used
     const places = sizes.map((size) => {

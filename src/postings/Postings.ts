@@ -1,15 +1,16 @@
 /*
  * The keyword engine: an inverted index of passages, ranked by BM25.
  *
- * It promises exact scores with live statistics, under any filter and over several collections at once; that what was
- * deleted is not found; and that a write costs what is written, however much is there. It costs about 135 bytes a
- * passage of 120 words, and a query about 10 ns a posting of its terms: all postings of the terms asked for are scored,
- * there is no skipping. What queries have loaded stays in one memory of 8 to 64 MB a thread (`Arena`).
+ * It guarantees exact scores with live statistics, under any filter and over several collections at once. Deleted
+ * passages are never found. The cost of a write depends only on what is written, not on the size of the index. It takes
+ * about 135 bytes per passage of 120 words, and a query takes about 10 ns per posting of its terms: it scores all
+ * postings of its terms, without skipping. What queries have loaded stays in one memory of 8 to 64 MB per thread
+ * (`Arena`).
  *
- * Passages come as segments (`build`): a head with their ids and lengths, and blocks of terms with their postings
- * (`block`, `posting`). Segments never change but for their tombstones; merges make few out of many (`tiers`, `merge`,
- * `mergeStep`), a few milliseconds at a time, and any process may go on with what another began. Whoever keeps the
- * bytes implements `SegmentStore`. Terms are made in `text/terms`, for passages and queries alike.
+ * Passages are stored in segments (`build`): a head with their ids and lengths, and blocks of terms with their postings
+ * (`block`, `posting`). Segments never change except for their tombstones. Merges turn many into few (`tiers`, `merge`,
+ * `mergeStep`), a few milliseconds at a time, and any process may continue what another began. The store of the bytes
+ * implements `SegmentStore`. Terms are made in `text/terms`, for passages and queries alike.
  */
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
@@ -31,10 +32,10 @@ import { postingsFormat, type SegmentStore, State } from "./SegmentStore.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
 
-/** Passages that become one segment. */
+/** Passages per new segment. */
 export const segmentRows = 8192
 
-/** Makes a segment of passages, in order of their ids. */
+/** Stores a segment of passages, given in order of their ids. */
 export const addSegment = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collection: number,
@@ -60,7 +61,7 @@ export const addSegment = Effect.fnUntraced(function* <E>(
   yield* store.addBlocks(id, 0, blocks)
 })
 
-/** Adds passages, in order of their ids, which are greater than all before. */
+/** Adds passages, in order of their ids, which are greater than all stored ids. */
 export const insert = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collection: number,
@@ -76,11 +77,11 @@ export const insert = Effect.fnUntraced(function* <E>(
     }
     yield* addSegment(store, collection, slice, State.live)
   }
-  // A process that only ever puts a little and ends leaves the merging to nobody else.
+  // A process that only makes small writes and ends leaves the merging to nobody else.
   if (segments.length > crowd) yield* mergeStep(store)
 })
 
-/** Takes passages out by their ids. */
+/** Removes passages by their ids. */
 export const remove = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collection: number,
@@ -103,7 +104,7 @@ export const remove = Effect.fnUntraced(function* <E>(
   )
 })
 
-/** The language to look a query up in, of those that collections are in; ready to make terms in. */
+/** The language to look a query up in, chosen among those of the collections, and loaded. */
 export const queryLanguageIn = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
@@ -115,7 +116,7 @@ export const queryLanguageIn = Effect.fnUntraced(function* <E>(
   return language
 })
 
-/** What is looked up for a query in a language, and for words of it that match nothing. */
+/** The terms to look up for a query in a language, and for words of it that match nothing. */
 export const wantedTerms = (
   query: string,
   language: Language,
@@ -132,7 +133,7 @@ export const wantedTerms = (
   return wanted
 }
 
-/** What each term alone adds to the scores of passages that `search` gave, by passage, in the terms' order. */
+/** What each term adds to the scores of passages that `search` returned, by passage, in the order of the terms. */
 export const termScores = <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
@@ -149,15 +150,15 @@ export const termScores = <E>(
 
 /**
  * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
- * and all that tie with the last up to a bound; then the other `also` passages as far as they match. A passage matches
- * by any term; function words count only in a query of nothing else. Several collections have one common statistic.
+ * with all that tie with the last up to a bound; then the other `also` passages that match. Any term makes a passage
+ * match; function words count only if the query has nothing else. Several collections share one set of statistics.
  */
 export const search = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
   query: string,
   options: Parameters<typeof best>[3] & {
-    /** Terms to be looked up besides, for words that match nothing. */
+    /** Further terms to look up, for words that match nothing. */
     readonly near?: ReadonlyArray<NearTerm> | undefined
   }
 ) {

@@ -1,7 +1,7 @@
 import type { Mask } from "../model/Mask.ts"
 import type { Runs } from "./runs.ts"
 
-/** Up to 32 bits from a place on; those beyond the bitmap are 0. */
+/** Up to 32 bits from an index; those beyond the bitmap are 0. */
 const bitsAt = (bits: Uint32Array, place: number): number => {
   const word = Math.floor(place / 32)
   const shift = place % 32
@@ -11,7 +11,7 @@ const bitsAt = (bits: Uint32Array, place: number): number => {
   return (low >>> shift) | (high << (32 - shift))
 }
 
-/** Writes which ordinals are in a set of ids, as bits, to `out`; false if none are. */
+/** Writes to `out`, as bits, which ordinals are in a set of ids; false if none are. */
 export const allowed = ({ bits }: Pick<Mask, "bits">, ids: Runs, out: Uint32Array): boolean => {
   out.fill(0)
   let any = 0

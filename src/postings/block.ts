@@ -1,18 +1,19 @@
 import { damaged } from "../model/Damaged.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 
-/** A block is closed when it has reached so many bytes; a term's postings are never split, so it may be larger. */
+/** A block is closed at this many bytes. A term's postings are never split, so it may be larger. */
 const blockBytes = 16 * 1024
 
-/** Terms with their postings in order, and the first of the terms. */
+/** Terms with their postings, in order, and the first term. */
 export interface Block {
   readonly first: Buffer
   readonly data: Buffer
 }
 
 /**
- * Packs terms into blocks. An entry: bytes shared with the term before, bytes that follow and those bytes, the number of
- * postings, the last ordinal (if there are several), the postings' bytes and the postings.
+ * Packs terms into blocks. An entry has: the number of bytes shared with the previous term, the number of bytes that
+ * follow and those bytes, the number of postings, the last ordinal (if there are several), the length of the postings
+ * in bytes, and the postings.
  */
 export class BlockWriter {
   readonly blocks: Array<Block> = []
@@ -23,7 +24,7 @@ export class BlockWriter {
   /** Bytes in closed blocks and the open one. */
   written = 0
 
-  /** Adds a term, greater than the ones before; its postings follow by way of the returned writer. */
+  /** Adds a term, greater than the previous ones; write its postings with the returned writer. */
   add(term: Uint8Array, length: number, count: number, lastOrdinal: number, postings: ByteWriter): void {
     const before = this.out.length
     if (before > 0 && before + postings.length > 2 * blockBytes) this.close()
@@ -47,7 +48,7 @@ export class BlockWriter {
     if (this.out.length >= blockBytes) this.close()
   }
 
-  /** The term added last. */
+  /** The last term added. */
   get through(): Buffer {
     return Buffer.from(this.last.subarray(0, this.lastLength))
   }
@@ -57,10 +58,10 @@ export class BlockWriter {
   }
 }
 
-/** The longest term, in bytes of UTF-8, is far below. */
+/** Greater than the longest term in bytes of UTF-8. */
 export const maxTermBytes = 1024
 
-/** Walks over a block's entries. Where its bytes are none, it fails; it never reads beyond them. */
+/** Iterates over a block's entries. Fails on invalid bytes, and never reads beyond them. */
 export class BlockReader {
   readonly term = Buffer.alloc(maxTermBytes)
   termLength = 0
@@ -91,9 +92,9 @@ export class BlockReader {
     const bytes = reader.varint()
     this.start = reader.at
     this.end = reader.at + bytes
-    // A posting takes a byte at least.
+    // A posting takes at least one byte.
     if (this.end > data.length || this.count < 1 || this.count > bytes) {
-      damaged("a block of postings has other lengths than bytes")
+      damaged("the lengths in a block of postings do not match its bytes")
     }
     if (this.count === 1) {
       this.lastOrdinal = Math.floor(reader.varint() / 2)
@@ -115,7 +116,7 @@ export const findTerm = (reader: BlockReader, term: Uint8Array): boolean => {
   return false
 }
 
-/** By bytes, a prefix before what it begins. */
+/** By bytes, with a prefix before the terms it begins. */
 export const compareTerms = (a: Uint8Array, aLength: number, b: Uint8Array, bLength: number): number => {
   const shared = Math.min(aLength, bLength)
   for (let i = 0; i < shared; i++) {

@@ -7,13 +7,13 @@ import type { Head } from "./head.ts"
 import { writePosting } from "./posting.ts"
 import { Runs } from "./runs.ts"
 
-/** A passage as its terms are made from it. */
+/** A passage in the form from which its terms are made. */
 export interface KeywordRow {
   readonly id: number
   readonly title: string
   readonly heading: string
   readonly text: string
-  /** Its document's; English unless given. It is loaded. */
+  /** Its document's language; default English. It must be loaded. */
   readonly language?: Language | undefined
 }
 
@@ -22,10 +22,10 @@ const fields = 3
 
 const surrogate = /[\ud800-\udfff]/
 
-/** As SQLite keeps it: half of a character that was cut in two becomes U+FFFD. */
+/** Unpaired surrogates become U+FFFD, as in SQLite. */
 export const wellFormed = (term: string): string => (surrogate.test(term) ? Buffer.from(term).toString() : term)
 
-/** Characters from U+E000 on stand behind surrogates in UTF-8 and before them in JavaScript's order. */
+/** Characters from U+E000 on sort after surrogates in UTF-8 and before them in JavaScript. */
 const ambiguous = /[\ud800-\uffff]/
 
 const sorted = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -33,7 +33,7 @@ const sorted = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
     ? terms.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     : terms.toSorted()
 
-/** Postings as they come: the term's number, the passage's ordinal, and three frequencies. */
+/** Postings in the order they are added: the term's number, the passage's ordinal, and three frequencies. */
 class Postings {
   count = 0
   terms: Uint32Array
@@ -63,8 +63,8 @@ class Postings {
 }
 
 /**
- * Terms by their numbers, in order of first occurrence, each with its latest posting. A table of our own: a Map takes
- * half as long as the scanner itself.
+ * Terms by number, in order of first occurrence, each with its latest posting. A custom hash table: a Map takes half as
+ * long as the scanner itself.
  */
 class Numbering {
   readonly terms: Array<string> = []
@@ -102,7 +102,7 @@ class Numbering {
   }
 }
 
-/** Makes a segment of passages, in order of their ids. */
+/** Makes a segment of passages, given in order of their ids. */
 export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly blocks: ReadonlyArray<Block> } => {
   const numbering = new Numbering()
   const { latest } = numbering
@@ -122,7 +122,7 @@ export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly
     const at = fields * posting + field
     postings.frequencies[at] = (postings.frequencies[at] as number) + 1
   }
-  // A document's passages share their title and mostly their heading.
+  // A document's passages share their title and usually their heading.
   let title = ""
   let titleLanguage: Language | undefined
   let titleTerms: ReadonlyArray<string> = []
@@ -143,7 +143,7 @@ export const buildSegment = (rows: ReadonlyArray<KeywordRow>): Head & { readonly
     lengths[ordinal++] = length
   }
 
-  // Sorted by counting: each term's postings side by side, still in order of their passages.
+  // A counting sort: each term's postings side by side, still in order of their passages.
   const ends = new Uint32Array(numbering.terms.length + 1)
   for (let posting = 0; posting < postings.count; posting++) {
     const next = (postings.terms[posting] as number) + 1

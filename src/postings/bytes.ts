@@ -1,6 +1,6 @@
 import { damaged } from "../model/Damaged.ts"
 
-/** Bytes that grow at their end. Varints are LEB128: seven bits a byte, the lowest first; up to 2^53. */
+/** A growing byte buffer. Varints are LEB128: seven bits per byte, the lowest first; up to 2^53. */
 export class ByteWriter {
   buffer: Buffer
   length = 0
@@ -29,7 +29,7 @@ export class ByteWriter {
   bytes(source: Uint8Array, from = 0, to: number = source.length): void {
     const count = to - from
     this.reserve(count)
-    // A call costs more than a few bytes.
+    // For a few bytes, a loop is faster than a call.
     if (count < 32) for (let i = from; i < to; i++) this.buffer[this.length++] = source[i] as number
     else {
       this.buffer.set(source.subarray(from, to), this.length)
@@ -37,7 +37,7 @@ export class ByteWriter {
     }
   }
 
-  /** What was written, as a copy of its own. */
+  /** A copy of what was written. */
   take(): Buffer {
     const taken = Buffer.from(this.buffer.subarray(0, this.length))
     this.length = 0
@@ -45,12 +45,12 @@ export class ByteWriter {
   }
 }
 
-/** A varint's last byte stands for no more than this. */
+/** The scale of a varint's last byte is at most this. */
 const mostScale = 2 ** 49
 
 const tooShort = (): never => damaged("bytes of postings end too early")
 
-/** Reads what `ByteWriter` wrote. Of other bytes it reads none but its own, and fails where they make no sense. */
+/** Reads what `ByteWriter` wrote. With invalid bytes it fails, and never reads beyond the end. */
 export class ByteReader {
   constructor(
     public bytes: Uint8Array,
@@ -70,13 +70,13 @@ export class ByteReader {
     return value
   }
 
-  /** The next varint, which is at most `most`. */
+  /** The next varint; fails if it exceeds `most`. */
   upTo(most: number): number {
     const value = this.varint()
     return value <= most ? value : damaged(`a number in postings is ${value}, more than ${most}`)
   }
 
-  /** Bytes from here on. */
+  /** The number of remaining bytes. */
   get left(): number {
     return this.bytes.length - this.at
   }

@@ -1,6 +1,6 @@
 import type { Loaded, Postings } from "./loaded.ts"
 
-/** A place in the arena, and what is to hear of its move. */
+/** A place in the arena, and a callback for when it moves. */
 interface Held {
   readonly at: number
   readonly bytes: number
@@ -9,22 +9,22 @@ interface Held {
 
 const recentFirst = (a: { readonly used: number }, b: { readonly used: number }): number => b.used - a.used
 
-/** The first of some that together take no more than `most` bytes, whatever follows. */
+/** The first items whose total is at most `most` bytes, ignoring the rest. */
 const within = <A>(some: ReadonlyArray<A>, most: number, bytesOf: (each: A) => number): ReadonlyArray<A> => {
   let sum = 0
   const end = some.findIndex((each) => (sum += bytesOf(each)) > most)
   return end < 0 ? some : some.slice(0, end)
 }
 
-/** About what an object beside the arena takes. */
+/** Approximate bytes of an object outside the arena. */
 export const objectBytes = 128
 
 const lengthOf = ({ at, end }: Postings): number => end - at
 
 /**
- * Makes room: of segments and then of postings those last used stay, up to `most` bytes, moved together from `first` on;
- * the others are forgotten, and so are tombstones, which are loaded again. Gives how many places stay, and their end.
- * Each place counts with the object that knows it, so that what stays never fills the arena again by itself.
+ * Frees space: keeps the last used segments, then the last used postings, up to `most` bytes, moved together from
+ * `first` on. Forgets the others and all tombstones, which are loaded again. Returns how many places stay, and their
+ * end. Each place counts together with its object, so that what stays never fills the arena again by itself.
  */
 export const compact = (
   segments: Map<number, Loaded>,

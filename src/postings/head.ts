@@ -3,7 +3,7 @@ import { compareTerms, maxTermBytes } from "./block.ts"
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { Runs } from "./runs.ts"
 
-/** What a segment knows of itself: its passages in order, the terms each has, and the first term of each block. */
+/** A segment's metadata: its passages in order, the number of terms of each, and the first term of each block. */
 export interface Head {
   readonly ids: Runs
   readonly lengths: Uint32Array
@@ -24,11 +24,11 @@ export const encodeHead = ({ firsts, ids, lengths }: Head): Buffer => {
 
 const mostTerms = 0xffffffff
 
-/** Fails where the bytes are no head; takes no more time and memory than a few times their length. */
+/** Fails on invalid bytes; takes time and memory of at most a few times their length. */
 export const decodeHead = (data: Buffer): Head => {
   const reader = new ByteReader(data)
   const ids = Runs.read(reader)
-  if (ids.count > reader.left) damaged("a head names more passages than it has lengths of")
+  if (ids.count > reader.left) damaged("a head names more passages than it has lengths for")
   const lengths = new Uint32Array(ids.count)
   for (let ordinal = 0; ordinal < lengths.length; ordinal++) lengths[ordinal] = reader.upTo(mostTerms)
   const firsts: Array<Buffer> = []
@@ -38,11 +38,11 @@ export const decodeHead = (data: Buffer): Head => {
     firsts.push(data.subarray(reader.at, reader.at + length))
     reader.at += length
   }
-  if (!reader.done) damaged("a head is longer than what it holds")
+  if (!reader.done) damaged("a head is longer than its content")
   return { ids, lengths, firsts }
 }
 
-/** The block that has a term, if any has; -1 if the term is before the first. */
+/** The block that may contain a term; -1 if the term is before the first. */
 export const blockOf = (firsts: ReadonlyArray<Buffer>, term: Uint8Array): number => {
   let low = 0
   let high = firsts.length

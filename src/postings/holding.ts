@@ -6,7 +6,10 @@ import { forEachPosting } from "./posting.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 import { isDead } from "./tombstones.ts"
 
-/** The passages of a collection that have all of some terms, by their ids: in any field, or in the title alone. All, if there are no terms. */
+/**
+ * The ids of a collection's passages that have all given terms: in any field, or in the title only. Without terms, all
+ * passages.
+ */
 export const holding = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collection: number,
@@ -21,7 +24,7 @@ export const holding = Effect.fnUntraced(function* <E>(
       yield* loadPostings(store, arena, segments, loaded, needles)
       for (const { deadAt, ids, postings } of loaded) {
         if (options.isCancelled()) return yield* Effect.interrupt
-        // The rarest first: what is not in it need not be counted.
+        // The rarest first: passages without it need not be counted.
         const sorted = needles.map((needle) => postings.get(needleKey(needle))!).sort((a, b) => a.count - b.count)
         if (sorted[0]?.count === 0) continue
         const met = new Uint8Array(ids.count)

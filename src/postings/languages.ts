@@ -1,9 +1,9 @@
 import { isLanguage, type Language } from "../text/terms/languages.ts"
 
-/** Passages by their language. */
+/** Numbers of passages by language. */
 export type Passages = ReadonlyMap<Language, number>
 
-/** How many passages of each language segments were made of, whose lists these are: `de:812 en:20`. */
+/** How many passages of each language segments were made from, given their lists, such as `de:812 en:20`. */
 export const passagesIn = (lists: ReadonlyArray<string>): Passages => {
   const all = new Map<Language, number>()
   for (const part of lists.flatMap((list) => list.split(" "))) {
@@ -13,14 +13,14 @@ export const passagesIn = (lists: ReadonlyArray<string>): Passages => {
   return all
 }
 
-/** Passages by their language as a segment has them. */
+/** Numbers of passages by language in the form that a segment stores. */
 export const listOf = (passages: Passages): string =>
   [...passages]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([language, count]) => `${language}:${count}`)
     .join(" ")
 
-/** The languages of rows, and how many have each. */
+/** The languages of rows, with the number of each. */
 export const languagesOf = (rows: ReadonlyArray<{ readonly language?: Language | undefined }>): Passages => {
   const all = new Map<Language, number>()
   for (const { language = "en" } of rows) all.set(language, (all.get(language) ?? 0) + 1)

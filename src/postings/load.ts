@@ -9,7 +9,7 @@ import { forEachPosting, type Frequencies, writePosting } from "./posting.ts"
 import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
 import { tombstones } from "./tombstones.ts"
 
-/** A term to be looked up, or the beginning of terms, which count as one. */
+/** A term to look up, or a prefix whose terms count as one. */
 export interface Needle {
   readonly term: string
   readonly isPrefix: boolean
@@ -17,7 +17,7 @@ export interface Needle {
 
 export const needleKey = ({ isPrefix, term }: Needle): string => (isPrefix ? `${term}\0` : term)
 
-/** Brings heads and tombstones of segments into the arena, as far as they are not there; in the segments' order. */
+/** Loads the missing heads and tombstones of segments into the arena; returns them in the order of the segments. */
 export const loadSegments = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   arena: Arena,
@@ -32,7 +32,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
       const terms = lengths.reduce((sum, length) => sum + length, 0)
       const lengthsAt = arena.allocate(4 * lengths.length)
       arena.words.set(lengths, lengthsAt / 4)
-      // Copies: a view would keep the row that it came in.
+      // Copies: a view would keep the whole row in memory.
       const own = firsts.map((first) => Buffer.from(first))
       arena.segments.set(stamp, {
         ids,
@@ -57,7 +57,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
       segment.first_id !== ids.idOf(0) ||
       segment.last_id !== ids.idOf(ids.count - 1)
     ) {
-      damaged(`segment ${segment.id} and its head disagree`)
+      damaged(`segment ${segment.id} does not match its head`)
     }
     if (segment.dead === 0) loaded.deadAt = 0
     else if (loaded.version !== segment.version || loaded.deadAt === 0) {
@@ -65,7 +65,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
     }
     loaded.version = segment.version
     loaded.used = arena.uses
-    // As it is now: a reader of another snapshot may change it before this one is done.
+    // A copy: a reader of another snapshot may change the original before this one is done.
     all.push({ ...loaded })
   }
   return all
@@ -73,7 +73,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
 
 const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0, used: 0 }
 
-/** Brings the postings of terms into the arena, as far as they are not there. */
+/** Loads the missing postings of terms into the arena. */
 export const loadPostings = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   arena: Arena,
@@ -110,7 +110,7 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
     }
     const at = arena.store(found.bytes)
     if (arena.kernel.check(at, at + found.bytes.length, loaded.ids.count) !== found.count) {
-      damaged(`the postings of “${needle.term}” are none of their segment's`)
+      damaged(`the postings of “${needle.term}” do not belong to their segment`)
     }
     loaded.postings.set(needleKey(needle), {
       at,
@@ -123,7 +123,7 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
   }
 })
 
-/** The blocks that may have what is looked for. */
+/** The blocks that may contain a term or prefix. */
 const blocksOf = (firsts: ReadonlyArray<Buffer>, { isPrefix, term }: Needle): ReadonlyArray<number> => {
   const bytes = Buffer.from(term)
   const block = blockOf(firsts, bytes)
@@ -145,7 +145,7 @@ const single = (data: Buffer, term: string): Found | undefined => {
     : undefined
 }
 
-/** The postings of all terms that begin so, as those of one term. */
+/** The postings of all terms with a prefix, as those of one term. */
 const joined = (blocks: ReadonlyArray<Buffer>, prefix: string): Found | undefined => {
   const bytes = Buffer.from(prefix)
   const passages = new Map<number, Frequencies>()

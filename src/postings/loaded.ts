@@ -1,26 +1,26 @@
 import type { Head } from "./head.ts"
 
-/** A term's postings in the arena, and how many of them are not deleted as of the version. */
+/** A term's postings in the arena, and how many of them are not deleted in this version. */
 export interface Postings {
   at: number
   end: number
   readonly count: number
   living: number
   version: number
-  /** The use of the arena that last asked for them. */
+  /** The last use of the arena that asked for them. */
   used: number
 }
 
-/** What of a segment is in the arena: its passages' lengths, its tombstones as of the version, terms asked for. */
+/** What the arena has of a segment: its passages' lengths, its tombstones in this version, and the requested terms. */
 export interface Loaded {
   readonly ids: Head["ids"]
   readonly firsts: Head["firsts"]
   lengthsAt: number
-  /** Terms of all its passages together. */
+  /** Terms of all its passages. */
   readonly terms: number
   deadAt: number
   version: number
-  /** The use of the arena that last searched it. */
+  /** The last use of the arena that searched it. */
   used: number
   readonly postings: Map<string, Postings>
 }

@@ -2,15 +2,15 @@ import { BlockReader, type BlockWriter, compareTerms, maxTermBytes } from "./blo
 import { ByteReader, ByteWriter } from "./bytes.ts"
 import { skipFrequencies } from "./posting.ts"
 
-/** Where an input's passages go: all of them behind each other from an ordinal on, or each to its own place, -1 none. */
+/** Where an input's passages go: consecutively from an ordinal on, or each to its own ordinal, -1 for none. */
 export type Places = number | Int32Array
 
-/** No term is as short. */
+/** Sorts before every term. */
 const beforeAll = new Uint8Array(0)
 
-/** A walk over an input's terms, whose blocks are handed to it. */
+/** Iterates over an input's terms; the caller supplies its blocks. */
 export class Input {
-  /** The block to be handed over next. */
+  /** The block to supply next. */
   block = 0
   private entry: BlockReader | undefined
 
@@ -20,7 +20,7 @@ export class Input {
     readonly places: Places
   ) {}
 
-  /** At an entry; else it waits for its next block, or is at its end. */
+  /** The current entry; undefined: it waits for its next block, or has ended. */
   get current(): BlockReader | undefined {
     return this.entry
   }
@@ -29,7 +29,7 @@ export class Input {
     return this.entry === undefined && this.block < this.blocks
   }
 
-  /** Takes the next block, and goes to its first entry after a term. */
+  /** Takes the next block, and moves to its first entry after a term. */
   take(data: Uint8Array, after: Uint8Array = beforeAll): void {
     this.block++
     this.entry = new BlockReader(data)
@@ -46,7 +46,7 @@ export class Input {
   }
 }
 
-/** The postings of one term, gathered from the inputs in their order. */
+/** The postings of one term, collected from the inputs in order. */
 class Gathered {
   readonly out = new ByteWriter(64 * 1024)
   count = 0
@@ -86,16 +86,16 @@ class Gathered {
   }
 }
 
-/** Merges terms with their postings, as far as the inputs' blocks go. */
+/** Merges terms with their postings, as far as the supplied blocks go. */
 export class Merger {
-  /** The last term that is done; empty before the first. */
+  /** The last term done; empty before the first. */
   through: Buffer = Buffer.alloc(0)
   private readonly gathered = new Gathered()
   private readonly term = Buffer.alloc(maxTermBytes)
 
   constructor(readonly inputs: ReadonlyArray<Input>) {}
 
-  /** Merges until an input waits for its next block, or so many bytes are written; says why it stopped. */
+  /** Merges until an input needs its next block, or until this many bytes are written; returns why it stopped. */
   run(writer: BlockWriter, bytes: number): Input | "enough" | "done" {
     const { gathered, inputs, term } = this
     let length = 0

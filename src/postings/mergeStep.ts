@@ -12,23 +12,23 @@ import { unique } from "./unique.ts"
 
 /** How much a step does. */
 export interface StepOptions {
-  /** What it reads and writes at most, but for a term that is larger. */
+  /** The most it reads and writes, unless a single term is larger. */
   readonly bytes: number
-  /** From so many passages on, beginning and ending a merge are steps of their own: heads are read and written whole. */
+  /** From this many passages on, beginning and ending a merge are separate steps: heads are read and written whole. */
   readonly largePassages: number
-  /** Merges what is due; or also whatever holds something deleted; or all that can be. */
+  /** Merges what is due; or also everything with deleted passages; or everything possible. */
   readonly extent?: keyof typeof plans
 }
 
 const plans = { due: plan, clean: planClean, whole: planWhole }
 
-/** What a step does beside everything else. */
+/** The size of a step in the background. */
 export const step: StepOptions = { bytes: 256 * 1024, largePassages: 50_000 }
 
-/** Rows of what was merged that a step takes away. */
+/** Rows of merged segments that a step deletes. */
 const stepRows = 128
 
-/** A merge under way in this process. What is stored is enough to go on from; this spares the looking up. */
+/** A merge in progress in this process. The stored state is enough to resume; this saves reading it. */
 interface Running {
   readonly merger: Merger
   readonly head: Head
@@ -36,7 +36,7 @@ interface Running {
   readonly firsts: Array<Buffer>
 }
 
-/** What a connection knows of merges, by the output's stamp: few, since a step goes on with the smallest. */
+/** A connection's merges in progress, by the output's stamp: few, since a step resumes the smallest. */
 const known = new WeakMap<object, Map<number, Running>>()
 const mostKnown = 8
 
@@ -60,7 +60,7 @@ const sum = (values: Iterable<number>): number => {
 /** Passages that are not deleted. */
 const total = (segments: ReadonlyArray<Segment>): number => sum(segments.map(({ dead, passages }) => passages - dead))
 
-/** Begins a merge: which passages go where is settled now; what is deleted meanwhile is carried along at the end. */
+/** Begins a merge, and fixes where each passage goes; later deletions are carried over at the end. */
 const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: ReadonlyArray<Segment>) {
   const found = yield* store.heads(inputs.map(({ id }) => id))
   const ids = new RunsBuilder()
@@ -109,13 +109,13 @@ const start = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, inputs: Re
   runningOn(store).set(stamp, { merger: new Merger(sources), head, firsts: [] })
 })
 
-/** Where an input's passages are in the output, told by their ids. */
+/** Where an input's passages are in the output, found by their ids. */
 const placesIn = (output: Runs, input: Runs): Places => {
   const places = Int32Array.from(input, (id) => output.ordinalOf(id))
   return places.includes(-1) ? places : (places[0] ?? 0)
 }
 
-/** Enough for the first term of a block, which has at most 1,024 bytes, and what stands before it. */
+/** Enough for the first term of a block, which has at most 1,024 bytes, and what precedes it. */
 const startBytes = 1100
 
 const firstTerm = (start: Buffer): Buffer => {
@@ -124,7 +124,7 @@ const firstTerm = (start: Buffer): Buffer => {
   return Buffer.from(reader.currentTerm)
 }
 
-/** Takes up a merge that another process began, or this one before a rollback. */
+/** Resumes a merge that another process began, or this one before a rollback. */
 const resume = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, output: Segment) {
   const ids = inputsOf(output)
   const found = yield* store.heads([output.id, ...ids])
@@ -146,7 +146,7 @@ const resume = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, output: S
   return { merger, head, firsts: (yield* store.blockStarts(output.id, startBytes)).map(firstTerm) } satisfies Running
 })
 
-/** Merges on from where the last step ended. */
+/** Continues a merge from the end of the last step. */
 const advance = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   output: Segment,
@@ -157,14 +157,14 @@ const advance = Effect.fnUntraced(function* <E>(
     kept !== undefined && kept.merger.through.equals(output.through ?? Buffer.alloc(0))
       ? kept
       : yield* resume(store, output)
-  // Dropped until the step has succeeded: it changes as it goes.
+  // Dropped until the step has succeeded, because the step changes it.
   runningOn(store).delete(output.stamp)
   const { firsts, merger } = run
   const writer = new BlockWriter()
   const { through } = merger
   let left = bytes
   let stopped = merger.run(writer, bytes)
-  // A term at least, so that even a process a step comes to an end.
+  // At least one term, so that even one step per process eventually finishes.
   while (typeof stopped !== "string" && (left > 0 || merger.through === through)) {
     const { block, segment } = stopped
     const data = yield* store.readBlock({ segment, block })
@@ -181,7 +181,7 @@ const advance = Effect.fnUntraced(function* <E>(
   runningOn(store).set(output.stamp, run)
 })
 
-/** Puts the output in the inputs' place, with the tombstones that came after the start. */
+/** Replaces the inputs with the output, and adds the tombstones that came after the start. */
 const finish = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   output: Segment,
@@ -205,7 +205,7 @@ const finish = Effect.fnUntraced(function* <E>(
   yield* retire(store, inputs)
 })
 
-/** Takes segments out of use: at once if they are small, else their rows go step by step. */
+/** Takes segments out of use: small ones are deleted at once, others step by step. */
 const retire = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, segments: ReadonlyArray<Segment>) {
   const atOnce = sum(segments.map(({ blocks }) => blocks)) < stepRows
   for (const { id } of segments) {
@@ -225,21 +225,21 @@ const byCollection = (segments: ReadonlyArray<Segment>): Iterable<ReadonlyArray<
 }
 
 /**
- * Does a little of what is to be merged or taken away, in a transaction of the caller's that holds the write lock; true
- * if there was something to do. Any process may do the next step, and whatever a step leaves behind is whole.
+ * Does a little of the due merging and deleting, in the caller's transaction, which holds the write lock; true if there
+ * was something to do. Any process may do the next step, and each step leaves a consistent state.
  */
 export const mergeStep = Effect.fn("Store.mergeStep")(function* <E>(
   store: SegmentStore<E>,
   options: StepOptions = step
 ) {
-  // First, since their room is used again for what is merged next.
+  // First, because the next merge reuses their space.
   const [garbage] = yield* store.inState(State.garbage)
   if (garbage !== undefined) yield* store.clear(garbage.id, stepRows)
   const taken = new Set((yield* store.inState(State.building)).flatMap(inputsOf))
   let began = false
   const rebuilt = yield* store.rebuilding
   for (const segments of byCollection(yield* store.inState(State.live))) {
-    // Its segments are about to be replaced.
+    // A rebuild is about to replace its segments.
     if (rebuilt.has(segments[0]!.collection_id)) continue
     const chosen = plans[options.extent ?? "due"](segments, ({ id }) => taken.has(id))
     if (chosen.length === 0) continue

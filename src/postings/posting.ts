@@ -1,23 +1,23 @@
 import { damaged } from "../model/Damaged.ts"
 import type { ByteReader, ByteWriter } from "./bytes.ts"
 
-/** How often a term occurs in a passage, by field. */
+/** How often a term occurs in each field of a passage. */
 export interface Frequencies {
   readonly title: number
   readonly heading: number
   readonly text: number
 }
 
-/** Weight of an occurrence by its field. As they measured best: docs/quality.md. The kernel has them too. */
+/** The weight of an occurrence by field; the values that measured best: docs/quality.md. The kernel has them too. */
 export const fieldWeights: Frequencies = { title: 3, heading: 1, text: 1 }
 
-/** Where a posting's second varint says "this and more", and the rest follows. */
+/** In a posting's second varint, this value means "this or more": the rest follows. */
 const escape = 3
 
 /**
  * Appends a posting: a varint of twice the ordinals skipped since `previous` (-1 at first), plus one unless the term
- * stands once in the text and nowhere else; then the frequencies, the text's times 16 plus the title's times 4 plus the
- * heading's, where 3 is followed by what there is beyond it.
+ * occurs once in the text and nowhere else. With that one added, the frequencies follow: the text's times 16 plus the
+ * title's times 4 plus the heading's, where each 3 is followed by the excess over 3.
  */
 export const writePosting = (
   out: ByteWriter,
@@ -35,7 +35,9 @@ export const writePosting = (
   if (heading >= escape) out.varint(heading - escape)
 }
 
-/** Calls `use` with each posting between the reader's place and `end`, in order; fails where the last goes beyond it. */
+/**
+ * Calls `use` with each posting between the reader's position and `end`, in order; fails if the last one exceeds `end`.
+ */
 export const forEachPosting = (
   reader: ByteReader,
   end: number,
@@ -58,7 +60,7 @@ export const forEachPosting = (
   if (reader.at > end) damaged("the last posting of a term is longer than its bytes")
 }
 
-/** Moves the reader over the frequencies of a posting whose first varint was `head`. */
+/** Moves the reader past the frequencies of a posting whose first varint was `head`. */
 export const skipFrequencies = (reader: ByteReader, head: number): void => {
   if (head % 2 === 0) return
   const packed = reader.varint()

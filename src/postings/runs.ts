@@ -1,15 +1,15 @@
 import { damaged } from "../model/Damaged.ts"
 import type { ByteReader, ByteWriter } from "./bytes.ts"
 
-/** Passage ids are numbers of 32 bits. */
+/** Passage ids are 32-bit numbers. */
 const mostId = 2 ** 32
 
 /**
- * Ascending passage ids as runs of consecutive ones: passages come in batches, so that a million are a handful of runs.
- * A passage's place in the order is its ordinal.
+ * Ascending passage ids as runs of consecutive ids: passages are added in batches, so a million of them form a handful
+ * of runs. A passage's index in the order is its ordinal.
  */
 export class Runs {
-  /** Each run's first id and the ordinal of it; `ordinals` has one more: how many ids there are. */
+  /** Each run's first id and that id's ordinal; `ordinals` has one more entry: the number of ids. */
   private constructor(
     readonly starts: ReadonlyArray<number>,
     readonly ordinals: ReadonlyArray<number>
@@ -33,7 +33,7 @@ export class Runs {
     return this.ordinals.at(-1) as number
   }
 
-  /** The run that begins at or before; -1 if none does. */
+  /** The last run that begins at or before a value; -1 if none does. */
   private static search(values: ReadonlyArray<number>, count: number, value: number): number {
     let low = 0
     let high = count
@@ -45,7 +45,7 @@ export class Runs {
     return low - 1
   }
 
-  /** The ordinal of an id; -1 if it is not among them. */
+  /** The ordinal of an id; -1 if it is missing. */
   ordinalOf(id: number): number {
     const run = Runs.search(this.starts, this.starts.length, id)
     if (run < 0) return -1
@@ -65,7 +65,7 @@ export class Runs {
     }
   }
 
-  /** The runs' number, then for each what is skipped before it and its length. */
+  /** Writes the number of runs, then for each run the gap before it and its length. */
   write(out: ByteWriter): void {
     out.varint(this.starts.length)
     let next = 0
@@ -83,7 +83,7 @@ export class Runs {
     for (let runs = reader.upTo(reader.left / 2); runs > 0; runs--) {
       const start = next + reader.varint()
       const length = reader.varint()
-      if (length === 0 || start + length > mostId) damaged("a head names passages that cannot be")
+      if (length === 0 || start + length > mostId) damaged("a head names impossible passages")
       builder.add(start, length)
       next = start + length
     }
@@ -91,14 +91,14 @@ export class Runs {
   }
 }
 
-/** Gathers ids in ascending order. */
+/** Collects ids in ascending order. */
 export class RunsBuilder {
   private readonly starts: Array<number> = []
   private readonly ordinals: Array<number> = []
   private next = -1
   count = 0
 
-  /** Adds ids from `start` on. */
+  /** Adds `length` ids from `start` on. */
   add(start: number, length: number): void {
     if (start !== this.next) {
       this.starts.push(start)

@@ -8,7 +8,7 @@ import { allowed } from "./allowed.ts"
 import type { Segment } from "./SegmentStore.ts"
 import { isDead } from "./tombstones.ts"
 
-/** A term of the query, and how often it is said; a fraction where it only stands in for one. */
+/** A term of the query, and how often it occurs there; a fraction if it only stands in for another word. */
 export interface Wanted extends Needle {
   readonly count: number
 }
@@ -16,21 +16,21 @@ export interface Wanted extends Needle {
 export interface SearchOptions {
   /** Passages wanted. */
   readonly depth: number
-  /** The passages that may be found; all, if there is none. */
+  /** The passages that may be found; undefined: all. */
   readonly mask: Pick<Mask, "bits"> | undefined
-  /** Passages whose scores are wanted wherever they rank; they are within the mask. */
+  /** Passages whose scores are wanted at any rank; they are within the mask. */
   readonly also: ReadonlyArray<number>
 }
 
-/** Sizes of the kernel's structures. */
+/** Sizes of the kernel's data structures. */
 const window = 8192
 const cursorBytes = 24
 const entryBytes = 16
 
-/** Ordinals that the kernel goes over before it is asked whether anybody still waits: a few milliseconds. */
+/** Ordinals that the kernel processes between two checks for cancellation: a few milliseconds. */
 const stretch = 16 * window
 
-/** Living postings of a term in a segment. */
+/** Postings of a term in a segment that are not deleted. */
 const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle: Needle): number => {
   const postings = loaded.postings.get(needleKey(needle))!
   if (dead === 0 || postings.count === 0) return postings.count
@@ -44,7 +44,10 @@ const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle
 const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: number) => number): number =>
   segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
 
-/** The best passages of segments that are loaded and all that tie with the last, best first, then by id; undefined once it is cancelled. */
+/**
+ * The best passages of loaded segments, with all that tie with the last, best first, then by id; undefined if
+ * cancelled.
+ */
 export const score = (
   arena: Arena,
   segments: ReadonlyArray<Segment>,
@@ -65,7 +68,7 @@ export const score = (
   })
   const most = Math.min(depth, passages)
   const largest = Math.max(...segments.map((segment) => segment.passages))
-  // Whatever one stretch finds has room, so that no tie is lost.
+  // Has space for everything that one stretch finds, so that no tie is lost.
   const room = Math.min(stretch, Math.ceil(largest / window) * window)
   const [cursors, heap, sums, out, alsoAt, alsoScores, allowedAt] = arena.scratch([
     cursorBytes * wanted.length,
@@ -80,7 +83,7 @@ export const score = (
   doubles.fill(0, sums / 8, sums / 8 + window)
   kernel.begin(heap, most)
 
-  /** Places the cursors of the terms that a segment has; their number. */
+  /** Places the cursors of the query's terms that a segment has; returns their number. */
   const openCursors = ({ postings }: Loaded): number => {
     let count = 0
     for (const [place, want] of wanted.entries()) {
@@ -105,7 +108,7 @@ export const score = (
   let candidates: Array<Scored> = []
   const above = (bound: number) => candidates.filter(({ score }) => score >= bound)
   const others: Array<Scored> = []
-  /** Candidates at which those are dropped that have been outdone. */
+  /** The number of candidates at which those below the bound are dropped. */
   let next = window
   for (const segment of loaded) {
     const { deadAt, ids, lengthsAt } = segment

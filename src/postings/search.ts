@@ -5,15 +5,15 @@ import { loadPostings, loadSegments } from "./load.ts"
 import { score, type SearchOptions, type Wanted } from "./score.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 
-/** The best passages of some collections by BM25, best first, then by id; interrupted where nobody waits for them any more. */
+/** The best passages of some collections by BM25, best first, then by id; interrupted if the caller is gone. */
 export const best = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
   wanted: ReadonlyArray<Wanted>,
   options: SearchOptions & {
-    /** How many there are, to hold the postings against. */
+    /** The expected number of passages, compared with the postings. */
     readonly passages?: number
-    /** Asked every few milliseconds: whether nobody waits any more. */
+    /** Called every few milliseconds; true if the caller is gone. */
     readonly isCancelled: () => boolean
   }
 ) {
@@ -22,8 +22,8 @@ export const best = Effect.fnUntraced(function* <E>(
   if (options.passages !== undefined && alive !== options.passages) {
     damaged(
       segments.length === 0
-        ? "it has no postings to answer by keyword from"
-        : `its postings are of ${alive} passages, not of ${options.passages}`
+        ? "it has no postings for a keyword search"
+        : `its postings cover ${alive} passages instead of ${options.passages}`
     )
   }
   return yield* Arena.using(

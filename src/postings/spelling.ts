@@ -11,19 +11,19 @@ import { loadPostings, loadSegments } from "./load.ts"
 import { queryLanguageIn } from "./Postings.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 
-/** Unknown words of a query that are looked up by what is near them. */
+/** Most unknown words of a query for which similar terms are looked up. */
 const mostWords = 3
-/** Blocks of the dictionary that are read for a query, which bounds its time at any size. */
+/** Most blocks of the dictionary read for a query, which bounds its time at any size. */
 const mostBlocks = 96
-/** Blocks beyond which only their first term is of use: a single term's postings are most of them. */
+/** Of a larger block only the first term is used: most of it is a single term's postings. */
 const smallBlock = 64 * 1024
-/** Terms taken for a word. */
+/** Most terms per word. */
 const mostTerms = 2
 
-/** How much a word that is so many edits away counts beside one that the query has. */
+/** The weight of a term by its number of edits, relative to a word of the query. */
 const weights = [0.7, 0.7, 0.4]
 
-/** A term that stands before its block, whose postings are too many to be read, is met often. */
+/** The assumed count of a first term whose block is too large to read: it is frequent. */
 const often = 1e6
 
 interface Near {
@@ -38,7 +38,7 @@ const shared = (a: Uint8Array, b: Uint8Array): number => {
   return length
 }
 
-/** The blocks with terms of the word's first letter, those that share most letters with it first. */
+/** The blocks with terms that have the word's first letter, longest common prefix first. */
 const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
   // Passages without a term have no blocks.
   if (firsts.length === 0) return []
@@ -63,12 +63,12 @@ const nearby = (firsts: ReadonlyArray<Buffer>, term: string) => {
   return blocks
 }
 
-/** What each part of a compound counts that no passage has as a whole. */
+/** The weight of each part of a compound that no passage has as a whole. */
 const partWeight = 0.6
 
 /**
- * For each word of a query that matches nothing, the terms of its parts, where it is a compound of words that the
- * collections have, else those of them that are spelled most like it.
+ * For each word of a query that matches nothing: the terms of its parts, if it is a compound of words in the
+ * collections, else the most similarly spelled terms there.
  */
 export const nearTerms = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
@@ -81,7 +81,7 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   if (segments.length === 0) return []
   const language = yield* queryLanguageIn(store, collections, query)
   const termsOf = (word: string) => [...weighted(word, language).keys()]
-  /** The segments, and how many passages have any of a word's terms. */
+  /** The number of passages that have any of a word's terms, and the segments. */
   const counting = (all: ReadonlyArray<string>) =>
     Arena.using(
       Effect.fnUntraced(function* (arena) {
@@ -134,7 +134,7 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   return found
 })
 
-/** Collects the terms near a word. */
+/** Collects the terms similar to a word. */
 class Nearest {
   private readonly terms = new Map<string, Near>()
   private readonly edited: ReadonlyMap<string, string>
@@ -171,7 +171,7 @@ class Nearest {
     }
   }
 
-  /** Those of the fewest edits, of these those that most passages have. */
+  /** The terms with the fewest edits, and of these the most frequent. */
   best(): ReadonlyArray<NearTerm> {
     const sorted = [...this.terms].sort(([, a], [, b]) => a.edits - b.edits || b.count - a.count)
     const least = sorted[0]?.[1].edits

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { isLearned, type Language, learn, type Other } from "../text/terms/languages.ts"
 
-/** The stemmers of Snowball, each loaded where its language is first met. */
+/** Snowball's stemmers, each loaded when its language first occurs. */
 const stemmers: Record<Other, () => Promise<{ readonly stemmer: (word: string) => string }>> = {
   da: () => import("@orama/stemmers/danish"),
   de: () => import("@orama/stemmers/german"),
@@ -16,7 +16,7 @@ const stemmers: Record<Other, () => Promise<{ readonly stemmer: (word: string) =
   sv: () => import("@orama/stemmers/swedish")
 }
 
-/** Makes terms of languages possible. */
+/** Loads languages, so that their terms can be made. */
 export const learned = (languages: Iterable<Language>): Effect.Effect<void> =>
   Effect.suspend(() =>
     Effect.forEach(

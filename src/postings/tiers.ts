@@ -1,14 +1,14 @@
 import { maxPassages } from "./SegmentStore.ts"
 
-/** So many segments of a tier side by side become one of the next. */
+/** This many adjacent segments of a tier become one of the next. */
 const fanOut = 8
 const mostInputs = 16
-/** Segments with fewer living passages than these are of the tier. */
+/** A segment is in the first tier whose bound exceeds its number of living passages. */
 const bounds = [512, 4096, 32_768, 262_144, maxPassages]
-/** A segment is written anew when more than this part of it is deleted. */
+/** A segment is rewritten when a larger part of it is deleted. */
 const mostDead = 1 / 8
 
-/** Segments of a collection that no merge keeps from growing: then whoever writes has to merge. */
+/** With this many segments in a collection, merging does not keep up: then writers must merge. */
 export const crowd = 8 * bounds.length + 24
 
 interface Sized {
@@ -16,7 +16,7 @@ interface Sized {
   readonly dead: number
 }
 
-/** The longest stretch that one segment can hold, of at least two; the earliest of those. */
+/** The longest stretch, of at least two, that fits into one segment; the earliest of equals. */
 const fitting = <A extends Sized>(run: ReadonlyArray<A>): ReadonlyArray<A> => {
   let best: ReadonlyArray<A> = []
   for (let start = 0; start + best.length < run.length; start++) {
@@ -33,7 +33,7 @@ const fitting = <A extends Sized>(run: ReadonlyArray<A>): ReadonlyArray<A> => {
 
 const living = ({ dead, passages }: Sized): number => passages - dead
 
-/** The segments to be merged next so that in the end there are as few as can be, and nothing deleted in them. */
+/** The segments to merge next if few segments and no deleted passages are to remain. */
 export const planWhole = <A extends Sized>(
   segments: ReadonlyArray<A>,
   isTaken: (segment: A) => boolean
@@ -45,7 +45,7 @@ export const planWhole = <A extends Sized>(
   return worn === undefined ? [] : [worn]
 }
 
-/** The segments to be merged next so that in the end nothing deleted is in any. */
+/** The segments to merge next if no deleted passages are to remain. */
 export const planClean = <A extends Sized>(
   segments: ReadonlyArray<A>,
   isTaken: (segment: A) => boolean
@@ -55,8 +55,8 @@ export const planClean = <A extends Sized>(
 }
 
 /**
- * The segments to be merged next, of a collection's in order; small ones first, always neighbours, so that ids keep
- * their order. Empty: none. Leaves at most seven of a tier side by side, and little that is deleted.
+ * The next segments to merge, of a collection's in order; small ones first, always adjacent, so that ids keep their
+ * order. Empty: none. Leaves at most seven adjacent segments of a tier, and few deleted passages.
  */
 export const plan = <A extends Sized>(
   segments: ReadonlyArray<A>,

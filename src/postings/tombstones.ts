@@ -3,7 +3,7 @@ import { damaged } from "../model/Damaged.ts"
 import { chunkOrdinals, type Segment, type SegmentStore } from "./SegmentStore.ts"
 import { unique } from "./unique.ts"
 
-/** A segment's tombstones: a bit for each passage, in bytes, the lowest bit first. */
+/** A segment's tombstones: one bit per passage, in bytes, lowest bit first. */
 export const tombstones = <E>(
   store: SegmentStore<E>,
   { dead, id, passages }: Pick<Segment, "id" | "passages" | "dead">
@@ -12,12 +12,12 @@ export const tombstones = <E>(
   if (dead === 0) return Effect.succeed(bits)
   return Effect.map(store.tombstones(id), (chunks) => {
     for (const [chunk, some] of chunks) some.copy(bits, (chunk * chunkOrdinals) / 8)
-    // Without a chunk of them deleted passages would be found again.
-    return countBits(bits) === dead ? bits : damaged(`the list of what is deleted in segment ${id} is not whole`)
+    // Without one of its chunks, deleted passages would be found again.
+    return countBits(bits) === dead ? bits : damaged(`the list of deleted passages in segment ${id} is incomplete`)
   })
 }
 
-/** Marks passages of a segment as deleted, by their ordinals; those that are already stay so. */
+/** Marks passages of a segment as deleted, by ordinal; already deleted ones stay so. */
 export const bury = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   segment: number,

@@ -9,9 +9,9 @@ import type { Segment, SegmentStore } from "./SegmentStore.ts"
 import { learned } from "./stemmers.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 
-/** Disagreements that are told at most. */
+/** Most disagreements reported. */
 const most = 100
-/** Passages derived anew at a time. */
+/** Passages processed at a time. */
 const page = 1000
 
 const mix = (hash: number, value: number): number => Math.imul(hash ^ value, 0x01000193)
@@ -23,7 +23,7 @@ const hashOf = (term: Uint8Array, length: number): number => {
   return hash
 }
 
-/** Calls `say` with what is wrong with a block by itself; adds a digest of each posting to its passage's. */
+/** Calls `say` with errors within a block; adds a digest of each posting to its passage's. */
 const readPostings = (data: Uint8Array, through: Buffer, digests: Uint32Array, say: (what: string) => void): Buffer => {
   const reader = new BlockReader(data)
   let before = through
@@ -49,7 +49,7 @@ const readPostings = (data: Uint8Array, through: Buffer, digests: Uint32Array, s
   return before
 }
 
-/** What a segment's passages add up to when derived anew, in the rows' order. */
+/** The digests and lengths of passages computed from their texts, in the order of the rows. */
 const derive = (rows: ReadonlyArray<KeywordRow>) => {
   const { blocks, lengths } = buildSegment(rows)
   const digests = new Uint32Array(rows.length)
@@ -57,11 +57,11 @@ const derive = (rows: ReadonlyArray<KeywordRow>) => {
   return { lengths, digests }
 }
 
-/** What is stored of a collection, as its postings should tell it. */
+/** The stored passages of a collection, to compare with its postings. */
 export interface Stored<E> {
-  /** How many passages there are, as far as that is known. */
+  /** The number of passages, if known. */
   readonly passages: number | undefined
-  /** The passages after one, in order of their ids, so many at most; none at the end. */
+  /** The passages after one, in order of their ids, at most `most`; none at the end. */
   readonly after: (passage: number, most: number) => Effect.Effect<ReadonlyArray<KeywordRow>, E>
 }
 
@@ -70,13 +70,13 @@ interface Held {
   readonly head: Head
   readonly dead: Buffer
   readonly digests: Uint32Array
-  /** Living passages that were met in the table of passages. */
+  /** Living passages found in the table of passages. */
   met: number
 }
 
 /**
- * Derives the terms of a collection's passages anew and holds postings, lengths, statistics and tombstones against
- * them. Gives what disagrees, a sentence each, at most 100; empty: nothing. To be run in one snapshot.
+ * Makes the terms of a collection's passages again, and compares postings, lengths, statistics and tombstones with
+ * them. Returns the disagreements, one sentence each, at most 100; empty: none. Run it in one snapshot.
  */
 export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
   store: SegmentStore<E>,
