@@ -17,7 +17,7 @@ const escape = 3
 /**
  * Appends a posting: a varint of twice the ordinals skipped since `previous` (-1 at first), plus one unless the term
  * occurs once in the text and nowhere else. With that one added, the frequencies follow: the text's times 16 plus the
- * title's times 4 plus the heading's, where each 3 is followed by the excess over 3.
+ * title's times 4 plus the heading's, where a title's or heading's 3 is followed by the excess over 3.
  */
 export const writePosting = (
   out: ByteWriter,

@@ -1,10 +1,10 @@
 const day = 86_400_000
 
-/** A day, or a point in time, as ISO 8601 has them, or less of it: "2024", "2024-05", "2024-05-06", "2024-05-06T07:08:09Z". */
+/** A date or time in ISO 8601, also shortened: "2024", "2024-05", "2024-05-06", "2024-05-06T07:08:09Z". */
 const iso =
   /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?)?)?$/i
 
-/** The offset of a zone, in milliseconds; a time without one is taken as UTC. */
+/** The offset of a time zone, in milliseconds; a time without one counts as UTC. */
 const offsetOf = (zone: string | undefined): number => {
   if (zone === undefined || /^z$/i.test(zone)) return 0
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(":", "") || 0)
@@ -19,7 +19,7 @@ const fromText = (text: string): number | undefined => {
     .map((part) => (part === undefined ? undefined : Number(part)))
   const time = Date.UTC(year!, month - 1, date, hours, minutes, seconds)
   const told = new Date(time)
-  // The 31st of June is no day, and 24 no hour.
+  // Rejects invalid dates and times, such as the 31st of June or 24 o'clock.
   const holds =
     told.getUTCFullYear() === year &&
     told.getUTCMonth() === month - 1 &&
@@ -29,12 +29,12 @@ const fromText = (text: string): number | undefined => {
   return holds ? time - offsetOf(found[7]) : undefined
 }
 
-/** From here on a number is taken for milliseconds since the epoch, below for seconds, and up to 9999 for a year. */
+/** Numbers from here on are milliseconds since the epoch, lower ones seconds, and those up to 9999 years. */
 const milliseconds = 1e11
 
 /**
- * The time that a metadata value tells, in milliseconds since the epoch: ISO 8601 text, a year, or seconds or
- * milliseconds since the epoch. Undefined for anything else, since "May 6" and 06/05/24 may mean several days.
+ * The time in a metadata value, in milliseconds since the epoch: ISO 8601 text, a year, or seconds or milliseconds
+ * since the epoch. Undefined for anything else, since "May 6" and 06/05/24 are ambiguous.
  */
 export const timeOf = (value: unknown): number | undefined => {
   if (typeof value === "string") return fromText(value)
@@ -43,8 +43,8 @@ export const timeOf = (value: unknown): number | undefined => {
   return value < milliseconds ? value * 1000 : value
 }
 
-/** Days from a time to now; what is still to come has no age. */
+/** Days from a time to now; a time in the future has age 0. */
 export const ageInDays = (time: number, now: number): number => Math.max(0, (now - time) / day)
 
-/** The share of its score that something of an age keeps: half after each half-life. */
+/** The share of its score that something of this age keeps: half after each half-life. */
 export const decay = (ageDays: number, halfLifeDays: number): number => 0.5 ** (ageDays / halfLifeDays)

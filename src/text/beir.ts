@@ -5,14 +5,14 @@ import type { Judgements } from "./evaluation.ts"
 const Query = Schema.parseJson(Schema.Struct({ _id: Schema.String, text: Schema.NonEmptyString }))
 const decodeQuery = Schema.decodeUnknownEither(Query)
 
-/** Lines with their numbers from 1, empty ones left out. */
+/** Non-empty lines with their numbers, from 1. */
 const linesOf = (text: string): ReadonlyArray<readonly [line: string, number: number]> =>
   text
     .split(/\r?\n/)
     .map((line, index) => [line, index + 1] as const)
     .filter(([line]) => line.trim() !== "")
 
-/** Grades by query id, then document id: `query-id <tab> corpus-id <tab> score`, with or without a line of headings. */
+/** Grades by query id, then document id: `query-id <tab> corpus-id <tab> score`, with or without a header line. */
 export const parseJudgements = (text: string): Either.Either<ReadonlyMap<string, Judgements>, string> => {
   const judgements = new Map<string, Map<string, number>>()
   for (const [line, number] of linesOf(text)) {
@@ -20,7 +20,7 @@ export const parseJudgements = (text: string): Either.Either<ReadonlyMap<string,
     const value = grade === undefined || grade.trim() === "" ? Number.NaN : Number(grade)
     if (query === undefined || document === undefined || more.length > 0 || !Number.isFinite(value)) {
       if (number === 1) continue
-      return Either.left(`line ${number} is not query-id, corpus-id and score with tabs between`)
+      return Either.left(`line ${number} is not a query-id, corpus-id and score separated by tabs`)
     }
     judgements.set(query, (judgements.get(query) ?? new Map<string, number>()).set(document, value))
   }

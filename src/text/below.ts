@@ -1,4 +1,4 @@
-/** Whether a path is one of the folders, or lies in one. */
+/** Whether a path is one of the folders, or is in one. */
 export const isBelow = (path: string, folders: Iterable<string>): boolean => {
   for (const folder of folders) {
     if (path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`)) return true

@@ -1,11 +1,11 @@
-/** Saturation of a term's frequency, and how far a passage's length counts: the customary values. */
+/** Saturation of a term's frequency, and the influence of a passage's length: the usual values. */
 const k1 = 1.2
 const b = 0.75
 
-/** What a term weighs that stands in none of more than half of the passages: next to nothing, yet they match. */
+/** The weight of a term in more than half of the passages: close to zero, but they still match. */
 const leastIdf = 1e-6
 
-/** The weight of a term that `matching` of `total` passages contain (Robertson & Zaragoza 2009, 3.1). */
+/** The weight of a term that occurs in `matching` of `total` passages (Robertson & Zaragoza 2009, 3.1). */
 export const idf = (total: number, matching: number): number => {
   const weight = Math.log((total - matching + 0.5) / (matching + 0.5))
   return weight > 0 ? weight : leastIdf
@@ -21,7 +21,7 @@ export interface Norm {
   readonly slope: number
 }
 
-/** The norm where `passages` have `terms` between them. */
+/** The norm for `passages` with `terms` in total. */
 export const norm = (passages: number, terms: number): Norm => ({
   gain: k1 + 1,
   base: k1 * (1 - b),

@@ -1,7 +1,7 @@
 import { mean } from "./evaluation.ts"
 import { randomFrom } from "./sampling.ts"
 
-/** A mean and the bounds between which 95 % of the means of resampled values lie. */
+/** A mean, and the bounds that contain 95 % of the means of resampled values. */
 export interface Interval {
   readonly mean: number
   readonly low: number
@@ -10,7 +10,7 @@ export interface Interval {
 
 const rounds = 2000
 
-/** Efron's percentile bootstrap of the mean, the same for the same seed; all 0 of nothing. */
+/** Efron's percentile bootstrap of the mean, deterministic for a seed; all 0 without values. */
 export const bootstrap = (values: ReadonlyArray<number>, seed: number): Interval => {
   const random = randomFrom(seed)
   const means: Array<number> = []

@@ -16,19 +16,19 @@ import type { Unit } from "./chunk/unit.ts"
 import { frontMatterSpan } from "./frontMatter.ts"
 
 export interface ChunkOptions {
-  /** Tokens a passage may have, at least 1. */
+  /** Most tokens of a passage, at least 1. */
   readonly size: number
-  /** Tokens a passage may repeat from the end of the one before it, less than `size`. */
+  /** Most tokens that a passage repeats from the end of the previous one, less than `size`. */
   readonly overlap: number
   readonly format: Format
-  /** Additive over pieces that white space parts. */
+  /** Additive over pieces separated by white space. */
   readonly countTokens: (text: string) => number
-  /** What code or data is written in: a file's extension or a language's name. */
+  /** The language of code or data: a file's extension or a language's name. */
   readonly language?: string | undefined
 }
 
 /**
- * Cuts a document into passages, in order, each exactly the content at its span, with nothing of the content lost but a
+ * Cuts a document into passages, in order. Each is exactly the content at its span, and no content is lost except a
  * Markdown document's front matter. No passage has more than `size` tokens, nor more than eight times as many
  * characters.
  */
@@ -66,7 +66,7 @@ const addText = (m: Measure, sink: PassageSink): void => {
   sink.add(units, () => [])
 }
 
-/** As many READMEs begin: a heading in HTML, which is centred. */
+/** Many READMEs begin with a centred heading in HTML. */
 const htmlTitle = /<h1\b[^>]*>([^]{1,300}?)<\/h1>/i
 
 /** The first heading of level 1 of a Markdown document, without markup; other formats have none. */

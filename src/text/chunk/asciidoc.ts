@@ -1,28 +1,28 @@
 import { type Line, type Markup, repeated, type Sign } from "./markup.ts"
 
-/** Underlines of titles, by their level. */
+/** Underlines of titles, by level. */
 const underlines = "=-~^+"
 
-/** What stands between two equal lines and is no prose: listings, literals, passed-through text, comments. */
+/** Delimiters of blocks that are not prose: listings, literals, passed-through text, comments. */
 const verbatim = new Set(["-", ".", "+", "/"])
 
 const atx = /^(={1,6}|#{1,6})[ \t]+(?=\S)/
-/** An anchor, or attributes, of the block that follows: `[[id]]`, `[role="x"]`. */
+/** An anchor or attributes of the following block: `[[id]]`, `[role="x"]`. */
 const attributes = /^\[[^\]]*\]{1,2}$/
 const item = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
-/** A term of a list, with what it means after it or on the next lines. */
+/** A term of a list, with its meaning after it or on the next lines. */
 const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
 const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
 
 const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
 
-/** The lines of a paragraph without the anchors and attributes that it begins with. */
+/** The lines of a paragraph without its leading anchors and attributes. */
 const bare = (above: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   const from = above.findIndex(({ text }) => !attributes.test(text))
   return from < 0 ? [] : above.slice(from)
 }
 
-/** Where a title ends; its signs may close it too: `== Title ==`. */
+/** The end of a title, which its marks may close too: `== Title ==`. */
 const endOfTitle = ({ end, text }: Line, marks: string): number =>
   text.endsWith(` ${marks}`) && text.length > 2 * marks.length + 2
     ? end - text.length + text.slice(0, -marks.length).trimEnd().length
@@ -32,7 +32,7 @@ const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => 
   const [title, more] = bare(above)
   const level = 1 + underlines.indexOf(repeated(line.text, 2) ?? " ")
   if (level === 0 || line.indent > 0 || title === undefined || more !== undefined || title.indent > 0) return undefined
-  // As AsciiDoc has it, a line too long or too short by three is no underline.
+  // By AsciiDoc's rule, a line that is three too long or too short is not an underline.
   if (Math.abs([...title.text].length - line.text.length) > 2 || !/[\p{L}\p{N}]/u.test(title.text)) return undefined
   return { is: "underline", level, title: [title.start, title.end] }
 }
@@ -55,7 +55,7 @@ export const asciidoc: Markup = {
         return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
       }
     }
-    // Terms above one another have one meaning.
+    // Consecutive terms share one meaning.
     if (term.test(line.text))
       return above.length > 0 && above.every(({ text }) => term.test(text)) ? undefined : { is: "item" }
     return item.test(line.text) ? { is: "item" } : undefined

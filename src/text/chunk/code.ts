@@ -7,17 +7,17 @@ import { addSpan } from "./pieces.ts"
 import { syntaxOf } from "./syntax.ts"
 import { cut, fits, type Unit } from "./unit.ts"
 
-/** Definitions within definitions beyond which lines are only lines. */
+/** Deeper nested definitions are treated as plain lines. */
 const deepest = 6
 
 type Range = Pick<Item, "from" | "to">
 
 /**
- * Cuts a program at its definitions, in any language that indents what is inside. A definition of a quarter of a
- * passage or more makes its own passages; smaller neighbours, imports and the like are packed together, and what would
- * make less than an eighth of a passage joins a neighbour. A definition too large for a passage is cut at its members
- * in the same way, or at its lines. The heading names the definitions around a passage and the one that makes up half
- * of it or more, if one does.
+ * Cuts a program at its definitions, in any language that indents bodies. A definition of a quarter of a passage or
+ * more gets its own passages. Smaller neighbours, imports and similar lines are packed together, and anything less than
+ * an eighth of a passage joins a neighbour. A definition too large for a passage is cut at its members in the same way,
+ * or at its lines. The heading names the enclosing definitions, and the one that makes up at least half of the passage,
+ * if any.
  */
 export const addCode = (m: Measure, language: string | undefined, sink: PassageSink): void => {
   const syntax = syntaxOf(language)
@@ -37,7 +37,7 @@ export const addCode = (m: Measure, language: string | undefined, sink: PassageS
       const names = namesWithin(program, items)
       sink.add(lineUnits(m, program, items, region.base), (start, end) => [...region.path, ...names(start, end)])
     }
-    /** Items not large enough to stand alone, and before these the last one that is. */
+    /** Items too small to stand alone, preceded by the last one that is not. */
     let run: Array<Item> = []
     let standing: ReadonlyArray<Item> = []
     const items = readItems(program, region)
@@ -72,7 +72,7 @@ export const addCode = (m: Measure, language: string | undefined, sink: PassageS
 
 const rangeOf = (items: ReadonlyArray<Item>): Range => ({ from: items[0]?.from ?? 0, to: items.at(-1)?.to ?? 0 })
 
-/** Least indentation beyond `more` columns of the lines that begin in code. */
+/** The least indentation of lines in code, among those more than `more` columns deep. */
 const leastIndent = ({ lines }: Program, { from, to }: Range, more: number): number => {
   let least = Infinity
   for (let n = from; n < to; n++) {
@@ -82,7 +82,10 @@ const leastIndent = ({ lines }: Program, { from, to }: Range, more: number): num
   return least
 }
 
-/** What an item that is too large is cut into; undefined where that is lines: it defines nothing, itself or inside. */
+/**
+ * The inside of an item that is too large; undefined if it is cut into lines, because it defines nothing, itself or
+ * inside.
+ */
 const innerRegion = (program: Program, item: Item, { base, path }: Region): Region | undefined => {
   const { lines } = program
   const inner = leastIndent(program, { from: item.line + 1, to: item.to }, base)
@@ -131,7 +134,7 @@ const lineUnits = (
 }
 
 /**
- * Names the one definition within a span, if it makes up at least half of it. Spans are to be asked for in order, as
+ * Names the definition within a span that makes up at least half of it, if there is one. Ask for spans in order, since
  * items are in order too.
  */
 const namesWithin = ({ lines }: Program, items: ReadonlyArray<Item>) => {

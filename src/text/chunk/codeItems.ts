@@ -3,12 +3,14 @@ import { closingBracket, definitionName, signatureLength } from "./definitions.t
 import { closes } from "./lineUnits.ts"
 import type { Family, Syntax } from "./syntax.ts"
 
-/** Lines `[from, to)` of a program that belong together; `name` when they are a definition, comments above included. */
+/**
+ * Lines `[from, to)` of a program that belong together; `name` if they are a definition, including comments above it.
+ */
 export interface Item {
   readonly from: number
   readonly to: number
   readonly name: string | undefined
-  /** The line the definition itself begins on. */
+  /** The first line of the definition itself. */
   readonly line: number
 }
 
@@ -30,23 +32,23 @@ const typeAlone = /^(?!return\b|else\b|do\b|try\b|break\b|continue\b|goto\b)[A-Z
 export interface Region {
   readonly from: number
   readonly to: number
-  /** Where the body begins: what is above is the head of a definition already known. */
+  /** Where the body begins; the lines before it are the head of a known definition. */
   readonly body: number
-  /** Columns that no item's first line is deeper than. */
+  /** No item's first line is indented deeper than this many columns. */
   readonly base: number
-  /** Names of the definitions around it. */
+  /** Names of the enclosing definitions. */
   readonly path: ReadonlyArray<string>
 }
 
 /**
  * The items of a region, in order and without gaps: a definition with the comments and decorators above it, or a
- * paragraph of statements. The first begins with the region, head and all.
+ * paragraph of statements. The first item starts with the region, including its head.
  */
 export const readItems = (program: Program, { base, body, from, path, to }: Region): Array<Item> => {
   const { lines, syntax, text } = program
   const items: Array<Item> = []
   let open: Omit<Item, "to"> = { from, name: undefined, line: from }
-  /** Where the comments and decorators right above begin. */
+  /** Where the comments and decorators directly above begin. */
   let prefix: { readonly from: number; readonly afterBlank: boolean; readonly decorates: boolean } | undefined
   let afterBlank = false
   let ended = true
@@ -78,7 +80,7 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
       if (kind === "decorator") prefix = { ...prefix, decorates: true }
       continue
     }
-    // Parameters, and what comes after them, may stand on lines of their own.
+    // Parameters, and what follows them, may be on separate lines.
     const signature = line.includes("(") ? text.slice(start, start + signatureLength) : line
     const name = definitionName(signature, syntax.name, path.length > 0)
     if (name !== undefined || open.name !== undefined || (prefix?.afterBlank ?? wasBlank))
@@ -89,7 +91,7 @@ export const readItems = (program: Program, { base, body, from, path, to }: Regi
   return items
 }
 
-/** A closing bracket, an opening one alone, a label, or the preprocessor's line within a body. */
+/** A closing bracket, a lone opening one, a label, or a preprocessor line within a body. */
 const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string): boolean =>
   closes(text, lines.start[n] ?? 0, lines.end[n] ?? 0) ||
   line === "{" ||
@@ -97,7 +99,7 @@ const belongsAbove = ({ lines, syntax, text }: Program, n: number, line: string)
   (syntax.name === "c" && conditional.test(line) && (lines.braces[n] ?? 0) > 0) ||
   (syntax.name === "c" && label.test(line))
 
-/** Whether decorators or attributes are all that is on a line; they may also stand before what they decorate. */
+/** Whether a line has only decorators or attributes, which may also precede their target on the same line. */
 const decorates = (line: string, family: Family): boolean => {
   if (family === "css" || family === "config" || family === "yaml") return false
   if (!line.startsWith("@")) return attribute.test(line)
@@ -123,9 +125,9 @@ const prefixKind = (
   if (decorates(line, syntax.name)) return "decorator"
   if (syntax.lineComments.some((mark) => line.startsWith(mark)) && !conditional.test(line)) return "comment"
   const block = syntax.blocks.find(([open, close]) => open !== close && line.startsWith(open))
-  // A block comment that ends on its line may have code behind it.
+  // A block comment that ends on this line may be followed by code.
   if (block !== undefined && (lines.inside[n + 1] === true || line.endsWith(block[1]))) return "comment"
-  // Where the type stands on a line of its own, above the name.
+  // If the type is on its own line, above the name.
   const next = n + 1 < to ? text.charAt(lines.start[n + 1] ?? 0) : ""
   if (syntax.name === "c" && typeAlone.test(line) && /[A-Za-z_*]/.test(next) && lines.indent[n + 1] === lines.indent[n])
     return "decorator"

@@ -4,16 +4,16 @@ import type { Measure } from "./measure.ts"
 import { skipSpace, trimEnd } from "./space.ts"
 import type { Syntax } from "./syntax.ts"
 
-/** The lines of a program by number from 0, and what is known of each. */
+/** The lines of a program, counted from 0, with what is known of each. */
 export interface CodeLines {
   readonly length: number
   /** First character that is not white space. */
   readonly start: ReadonlyArray<number>
-  /** After the last such; equal to `start` for a blank line. */
+  /** After the last such character; equal to `start` for a blank line. */
   readonly end: ReadonlyArray<number>
   /** Columns before `start`. */
   readonly indent: ReadonlyArray<number>
-  /** Tokens of all lines before; one entry more than there are lines. */
+  /** Tokens of all preceding lines; one entry more than there are lines. */
   readonly tokens: ReadonlyArray<number>
   /** Whether it begins within a comment or a string. */
   readonly inside: ReadonlyArray<boolean>
@@ -34,7 +34,7 @@ export const readLines = (m: Measure, syntax: Syntax): CodeLines => {
     start.push(from)
     end.push(to)
     indent.push(columns(m.text, line.start, from))
-    // What is too long for a passage is counted in its pieces.
+    // A line too long for a passage is counted in pieces.
     sum += from === to ? 0 : to - from > m.width ? m.size + 1 : m.count(from, to)
     tokens.push(sum)
   }
@@ -43,7 +43,10 @@ export const readLines = (m: Measure, syntax: Syntax): CodeLines => {
 
 const isQuote = (code: number) => code === 34 || code === 39
 
-/** A block that is never closed is a misreading (a quote in a pattern, say): all is read again without its kind. */
+/**
+ * A block that is never closed is a misreading (for example, a quote in a pattern); everything is read again without
+ * its kind.
+ */
 const readBrackets = (
   text: string,
   starts: ReadonlyArray<number>,
@@ -55,7 +58,7 @@ const readBrackets = (
   const special = opening(syntax)
   let depth = 0
   let unclosed = 0
-  /** Where the block ends that is open now. */
+  /** Where the currently open block ends. */
   let until = 0
   for (let n = 0; n < starts.length; n++) {
     const start = starts[n] ?? 0
@@ -85,7 +88,7 @@ const readBrackets = (
       else if (code === 60 && syntax.hereDocument !== undefined && unclosed < shifts) {
         const close = hereDocumentEnd(text, syntax.hereDocument, at, end)
         if (close === -1) unclosed++
-        // What follows on the line is still code, but nothing in it matters.
+        // The rest of the line is code too, but nothing in it matters.
         if (close > 0) {
           until = close
           break
@@ -96,7 +99,7 @@ const readBrackets = (
   return { inside, braces }
 }
 
-/** 1 for each ASCII character that may begin a comment, a string or a bracket. */
+/** 1 for each ASCII character that may start a comment, a string or a bracket. */
 const opening = ({ blocks, lineComments }: Syntax): Uint8Array => {
   const special = new Uint8Array(128)
   for (const char of ["{", "}", '"', "'", "/", "<", ...lineComments, ...blocks.map(([open]) => open)])
@@ -118,7 +121,7 @@ const isEscaped = (text: string, at: number, from: number): boolean => {
   return (at - back) % 2 === 1
 }
 
-/** The closing quote on the same line, or `at` itself where there is none: an apostrophe. */
+/** The closing quote on the same line; `at` itself if there is none (an apostrophe). */
 const stringEnd = (text: string, at: number, end: number, quote: number): number => {
   for (let i = at + 1; i < end; i++) {
     const code = text.charCodeAt(i)
@@ -128,19 +131,19 @@ const stringEnd = (text: string, at: number, end: number, quote: number): number
   return at
 }
 
-/** After an operand a slash divides. */
+/** After an operand, a slash means division. */
 const mayBePattern = (text: string, start: number, at: number): boolean => {
   const before = trimEnd(text, start, at)
   return before === start || "(=,:[!&|?{};+".includes(text.charAt(before - 1)) || text.endsWith("return", before)
 }
 
-/** Here-documents without an end, after which `<<` is taken to shift. */
+/** Here-documents without an end, after which `<<` counts as a shift. */
 const shifts = 100
 
-/** Characters read in search of a here-document's end. */
+/** Characters searched for the end of a here-document. */
 const longestDocument = 20_000
 
-/** 0 where none begins, -1 where one does not end. */
+/** 0 if none begins, -1 if one does not end. */
 const hereDocumentEnd = (text: string, opens: RegExp, at: number, end: number): number => {
   opens.lastIndex = at
   const word = opens.exec(text)?.[2]

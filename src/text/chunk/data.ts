@@ -10,10 +10,10 @@ import { addProse } from "./prose.ts"
 import { skipSpace, trimEnd } from "./space.ts"
 import { cut, fits, type Unit } from "./unit.ts"
 
-/** Entries within entries beyond which text is only text. */
+/** Deeper nested entries are treated as plain text. */
 const deepest = 40
 
-/** Small neighbours that are held at once. */
+/** Most small neighbours held at once. */
 const most = 2000
 
 interface Placed {
@@ -40,9 +40,9 @@ const outermost = (text: string, language: string | undefined): Inside | undefin
 }
 
 /**
- * Cuts JSON, YAML, TOML and XML at their entries, each passage under the keys that lead to it. An object or a list of a
- * quarter of a passage or more makes its own passages, smaller neighbours are packed together, and one too large is cut
- * at its own entries. What is no entry of anything, and what is left of broken files, is cut as text.
+ * Cuts JSON, YAML, TOML and XML at their entries, each passage under the keys that lead to it. An object or list of a
+ * quarter of a passage or more gets its own passages; smaller neighbours are packed together, and a larger one is cut
+ * at its own entries. Text outside any entry, and the rest of broken files, is cut as text.
  */
 export const addData = (m: Measure, language: string | undefined, sink: PassageSink): void => {
   const { text } = m
@@ -84,7 +84,7 @@ export const addData = (m: Measure, language: string | undefined, sink: PassageS
         if (isLarge) emit()
         return
       }
-      // What little stands before it goes with it.
+      // A little text before it joins it.
       const first = run.length > 0 && held < m.size / 8 ? run[0]!.start : start
       if (first === start) emit()
       else {

@@ -1,12 +1,12 @@
 import type { Family } from "./syntax.ts"
 
-/** Characters of a definition read to learn its name: its parameters may stand on lines of their own. */
+/** Characters of a definition that are read to find its name: its parameters may be on separate lines. */
 export const signatureLength = 800
 
 const modifiers =
   /^(?:(?:export|default|declare|public|private|protected|internal|fileprivate|static|final|abstract|sealed|non-sealed|open|data|partial|readonly|unsafe|async|inline|const(?=\s+(?:fn|unsafe|async|extern|enum|struct|class)\b)|constexpr|virtual|override|extern|pub(?:\([^()]*\))?|case|inner|annotation|value|actual|expect|typedef|suspend|operator|infix|tailrec|local|global|mut|ref|implicit|lazy|extern "C"|@[\w.]+(?:\([^()]*\))?)\s+)+/
 
-/** Words that introduce a type or a space of names, and what may follow the name where the word may mean other things. */
+/** Words that introduce a type or a namespace, and what may follow the name if the word is ambiguous. */
 const typeWord =
   /^(class|interface|enum class|enum struct|enum|struct|trait|namespace|mod|protocol|defmodule|defprotocol|defimpl|module|type|object|record|union|message|service|extension|actor|package|contract|library|input|fragment|newtype)\s+([\p{L}_$"'](?:[\p{L}\p{N}_$."'-]|::)*)(.*)/su
 const alwaysTypes = new Set(
@@ -21,7 +21,7 @@ const goMethod = /^func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)[^()]*\)\s*(\w+)/
 const implementation = /^impl\b\s*([^{\n]*)/
 
 const binding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?=\s*([^\n]*)/u
-/** A type over several lines stands before the value. */
+/** A type that spans several lines before the value. */
 const typedBinding = /^(?:const|let|var|val)\s+([\p{L}_$][\p{L}\p{N}_$]*)\s*:[^=\n]*[([{<|]\s*(?:\n|$)/u
 const assignment = /^((?:[\p{L}_$][\p{L}\p{N}_$]*\.)*[\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=\n]*)?(?:=|<-)\s*([^\n]*)/u
 const functionValue =
@@ -34,7 +34,7 @@ const test =
 const sqlObject =
   /^create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|virtual|external|global|unlogged|recursive|definer\s*=\s*\S+)\s+)*(table|view|function|procedure|index|trigger|type|schema|sequence|domain|extension|role|policy|package|database)\s+(?:if\s+not\s+exists\s+|concurrently\s+)*([\w.$"`[\]@-]+)/i
 
-/** Languages whose definitions look like nothing else. Each gives the name's parts. */
+/** Languages with a unique syntax of definitions. Each pattern captures the parts of the name. */
 const own: Partial<Record<Family, RegExp>> = {
   lisp: /^\(((?:cl-)?(?:def[\w*!-]*|ns))\s+\(?([^\s()[\]]+)/,
   haskell: /^([\p{Ll}_][\p{L}\p{N}_']*)\s*::/u,
@@ -84,15 +84,15 @@ const typeName = (text: string): string | undefined => {
   if (word === undefined || name === undefined) return undefined
   const first = word.split(" ")[0] ?? word
   if (!alwaysTypes.has(first) && !afterType.test(rest)) return undefined
-  // What follows on the next lines is no package's body: the line says where the whole file belongs.
+  // A package clause without a body names the whole file's package.
   if (word === "package" && !/^\s*(?:\{|is\b)|^\s+\w+\s+is\b/.test(rest)) return undefined
-  // A declaration ahead of its definition, or a variable of the type.
+  // A forward declaration, or a variable of the type.
   if (/^\s*;|^\s+\*?\w+\s*[=;[]/.test(rest)) return undefined
-  // A macro may stand before the name.
+  // A macro may precede the name.
   return `${first} ${/^\s+([A-Z]\w*)\s*(?:final\s*)?[:{]/.exec(rest)?.[1] ?? name}`
 }
 
-/** What follows the parameters in angle brackets that `text` may begin with. */
+/** The text after the type parameters in angle brackets with which `text` may begin. */
 const afterGenerics = (text: string): string => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -147,7 +147,7 @@ const typeWords = /^[\p{L}\p{N}_\s:<>,*&[\]~?.@#"]*$/u
 const body =
   /^\s*(?:(?:const|noexcept|override|final|async|mutable)\b\s*(?:\([^()]*\)\s*)?)*(?:(?:throws\b|where\b|->|:)[^{;=]*)?(?:\{|=>)/
 
-/** C's way: words of its type, a name, parameters in brackets, then a body. */
+/** C's syntax: a type, a name, parameters in brackets, then a body. */
 const callableName = (text: string, member: boolean): string | undefined => {
   const open = text.indexOf("(")
   if (open <= 0 || open > 200 || text.lastIndexOf("\n", open) >= 0) return undefined
@@ -163,7 +163,7 @@ const callableName = (text: string, member: boolean): string | undefined => {
   return before.trim() !== "" || member || braced || name.includes("::") ? name : undefined
 }
 
-/** The bracket that closes the one at `open`; -1 where `text` ends before. */
+/** The bracket that closes the one at `open`; -1 if `text` ends before. */
 export const closingBracket = (text: string, open: number): number => {
   let depth = 0
   for (let at = open; at < text.length; at++) {

@@ -16,10 +16,10 @@ const tags =
 
 const marked = /[`*_[\]<&\\{}~#\u0000]|\s\s/
 
-/** What stands for a piece that is not to be read as markup, until it is put back. */
+/** A placeholder for a piece that must not be read as markup. */
 const kept = /\u0000(\d+)\u0000/g
 
-/** A heading's words without Markdown's inline markup, white space folded; code keeps its characters. */
+/** A heading's words without Markdown's inline markup, white space collapsed; code keeps its characters. */
 export const plainHeading = (raw: string): string => {
   if (raw.length <= longest && !marked.test(raw)) return raw.trim()
   const literals: Array<string> = []

@@ -14,7 +14,7 @@ interface Line {
   readonly afterBlank: boolean
 }
 
-/** Adds each line of the span that is not blank; `cutBefore` says what it costs to end a passage before it. */
+/** Adds each non-blank line of the span; `cutBefore` is the cost of ending a passage before it. */
 const addLines = (
   m: Measure,
   units: Array<Unit>,
@@ -35,7 +35,10 @@ const addLines = (
   }
 }
 
-/** Adds a table as its rows, which take several lines in reStructuredText; the first stays with what is above `rows`. */
+/**
+ * Adds a table by its rows, which span several lines in reStructuredText; the first row stays with the lines before
+ * `rows`.
+ */
 export const addTable = (
   m: Measure,
   units: Array<Unit>,
@@ -65,11 +68,14 @@ export const addTable = (
 const plus = 43
 const star = 42
 
-/** Whether a line belongs to the row above: in lists all but a star's, in frames all down to the next frame. */
+/**
+ * Whether a line continues the row above: in lists every line without a star, in frames every line down to the next
+ * frame.
+ */
 const goesOn = (text: string, at: number, start: number): boolean =>
   text.startsWith(".. list-table", start) ? text.charCodeAt(at) !== star : text.charCodeAt(start) === plus
 
-/** Adds a block of code as its lines, to be cut rather at blank lines and where nesting is least. */
+/** Adds a block of code by its lines, to be cut preferably at blank lines and at the least nesting. */
 export const addCode = (m: Measure, units: Array<Unit>, start: number, end: number): void => {
   const fenced = fenceLength(m.text, start, end, true) > 0
   const outermost = leastIndent(m.text, start, end)
@@ -80,7 +86,7 @@ export const addCode = (m: Measure, units: Array<Unit>, start: number, end: numb
   )
 }
 
-/** Of the lines after the first, whose white space is not part of the block. */
+/** The least indentation of the lines after the first, whose white space is not part of the block. */
 const leastIndent = (text: string, start: number, end: number): number => {
   const line = new LineWalker(text, start, end)
   let least = Infinity
@@ -91,10 +97,12 @@ const leastIndent = (text: string, start: number, end: number): number => {
   return least
 }
 
-/** Levels of nesting beyond which places to cut are all alike. */
+/** Deeper nested places to cut are all equal. */
 const deepest = 5
 
-/** What it costs to cut before a line of code so many columns deeper than its surroundings; `together`: with the last. */
+/**
+ * The cost of cutting before a line of code this many columns deeper than its surroundings; `together`: with the last.
+ */
 export const lineCut = (columns: number, afterBlank: boolean, together: boolean): number =>
   (together ? cut.clause : afterBlank ? cut.item : cut.sentence / 2) +
   cut.nesting * Math.max(0, Math.min(deepest, columns / 2))

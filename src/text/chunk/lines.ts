@@ -19,7 +19,7 @@ export class LineWalker {
     if (this.after >= this.to) return false
     this.start = this.after
     let at = this.start
-    // No indexOf, which would look for the other line end in all that follows, anew for each walker.
+    // Not indexOf, which would search the whole rest for the other line end, once per walker.
     while (at < this.to && !isLineEnd(this.text.charCodeAt(at))) at++
     this.end = at
     this.after = this.text.charCodeAt(at) === 13 && this.text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
@@ -29,7 +29,7 @@ export class LineWalker {
 
 const isLineEnd = (code: number): boolean => code === 10 || code === 13
 
-/** Maps offsets to 1-based lines, in one pass over the text: each call must ask for no less than the one before. */
+/** Maps offsets to 1-based lines in one pass over the text; offsets must not decrease between calls. */
 export const lineCounter = (text: string): ((offset: number) => number) => {
   const walker = new LineWalker(text, 0)
   let line = walker.next() ? 1 : 0

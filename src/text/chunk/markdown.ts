@@ -2,7 +2,7 @@ import { LineWalker } from "./lines.ts"
 import { atxLevel, columns, fenceLength, htmlEnd, isItem, isRule, isTableRule, setextLevel } from "./markdownLine.ts"
 import { skipSpace, trimEnd } from "./space.ts"
 
-/** `text` is HTML, which may hold blank lines; `depth` is how deep an item is nested. */
+/** `text` is HTML, which may contain blank lines; `depth` is an item's nesting level. */
 export interface Block {
   readonly kind: "paragraph" | "item" | "code" | "table" | "text" | "rule"
   readonly start: number
@@ -14,7 +14,7 @@ export interface Heading {
   readonly level: number
   readonly start: number
   readonly end: number
-  /** Where its words stand, with their markup. */
+  /** The span of its words, with their markup. */
   readonly title: readonly [start: number, end: number]
 }
 
@@ -33,12 +33,12 @@ interface Open {
   lastStart: number
 }
 
-/** Lines a setext heading may have: a longer paragraph above a row of dashes has a rule below it. */
+/** Most lines of a setext heading: a longer paragraph above a row of dashes is followed by a rule. */
 const setextLines = 3
 
 /**
- * Reads the blocks of CommonMark (with GitHub's tables) in one pass, line by line, as far as passages need them: what
- * stands in lists and quotes is no heading, nor is anything in code or HTML.
+ * Reads the blocks of CommonMark (with GitHub's tables) in one pass, line by line, as far as passages need them.
+ * Nothing in lists, quotes, code or HTML is a heading.
  */
 export const scanMarkdown = (text: string, from: number, sink: MarkdownSink): void => {
   const line = new LineWalker(text, from)
@@ -85,7 +85,7 @@ export const scanMarkdown = (text: string, from: number, sink: MarkdownSink): vo
       continue
     }
     if (blank) {
-      // Indented code goes on after blank lines; an open item does not, but its list does.
+      // Indented code continues after blank lines; an open item does not, but its list does.
       if (open?.kind !== "code") close()
       continue
     }
@@ -158,7 +158,7 @@ export const scanMarkdown = (text: string, from: number, sink: MarkdownSink): vo
       if (ends !== "" && contains(text, ends, at + 2, end)) close()
       continue
     }
-    // A quote's blank line parts its paragraphs.
+    // A quote's blank line separates its paragraphs.
     const quote = text.charCodeAt(at) === 62
     if (quote && skipSpace(text, at + 1, end) === end) {
       if (open === undefined) begin("paragraph", at)

@@ -7,7 +7,7 @@ export const columns = (text: string, start: number, end: number): number => {
   return column
 }
 
-/** How often the character at `at` is repeated, at least 1. */
+/** The number of repetitions of the character at `at`, at least 1. */
 const run = (text: string, at: number, end: number): number => {
   const code = text.charCodeAt(at)
   let to = at + 1
@@ -15,21 +15,21 @@ const run = (text: string, at: number, end: number): number => {
   return to - at
 }
 
-/** Level of the ATX heading whose first character is at `at`, 0 for none; an empty heading is none. */
+/** Level of the ATX heading that begins at `at`, 0 for none; an empty heading does not count. */
 export const atxLevel = (text: string, at: number, end: number): number => {
   if (text.charCodeAt(at) !== 35) return 0
   const level = run(text, at, end)
   return level <= 6 && isSpace(text.charCodeAt(at + level)) && skipSpace(text, at + level, end) < end ? level : 0
 }
 
-/** Level that a line of `=` or `-` alone gives to the paragraph above it, 0 for any other line. */
+/** Level that a line of only `=` or `-` gives to the paragraph above it, 0 for any other line. */
 export const setextLevel = (text: string, at: number, end: number): number => {
   const code = text.charCodeAt(at)
   if (code !== 61 && code !== 45) return 0
   return skipSpace(text, at + run(text, at, end), end) === end ? (code === 61 ? 1 : 2) : 0
 }
 
-/** Length of the fence of backticks or tildes at `at`, 0 for none; one that opens may carry an info string. */
+/** Length of the fence of backticks or tildes at `at`, 0 for none; an opening fence may have an info string. */
 export const fenceLength = (text: string, at: number, end: number, opens: boolean): number => {
   const code = text.charCodeAt(at)
   if (code !== 96 && code !== 126) return 0
@@ -42,7 +42,7 @@ export const fenceLength = (text: string, at: number, end: number, opens: boolea
   return tick >= 0 && tick < end ? 0 : length
 }
 
-/** `***`, `---` or `___`, spaces between allowed. */
+/** `***`, `---` or `___`, with optional spaces. */
 export const isRule = (text: string, at: number, end: number): boolean => {
   const code = text.charCodeAt(at)
   if (code !== 42 && code !== 45 && code !== 95) return false
@@ -54,7 +54,7 @@ export const isRule = (text: string, at: number, end: number): boolean => {
   return marks >= 3
 }
 
-/** Whether a list's item begins at `at`; of the numbered ones only 1 may do so in the middle of a paragraph. */
+/** Whether a list item begins at `at`; in a paragraph, a numbered item must start with 1. */
 export const isItem = (text: string, at: number, end: number, inParagraph: boolean): boolean => {
   const code = text.charCodeAt(at)
   const spaceAt = (i: number) => (i < end ? isSpace(text.charCodeAt(i)) : !inParagraph)
@@ -65,7 +65,7 @@ export const isItem = (text: string, at: number, end: number, inParagraph: boole
   return !inParagraph || text.slice(at, to) === "1"
 }
 
-/** The row of dashes under the head of a table, its only row that is sure to tell. */
+/** The row of dashes below the head of a table, the only row that identifies a table. */
 export const isTableRule = (text: string, at: number, end: number): boolean => {
   let dashes = false
   let bars = false
@@ -92,7 +92,7 @@ const spans: ReadonlyArray<readonly [RegExp, string]> = [
   [/^<textarea(?=[\s>]|$)/i, "</textarea>"]
 ]
 
-/** What ends the HTML block that begins at `at`: the text given, or a blank line (""); undefined where none begins. */
+/** What ends the HTML block that begins at `at`: the returned text, or a blank line (""); undefined if none begins. */
 export const htmlEnd = (text: string, at: number, end: number): string | undefined => {
   if (text.charCodeAt(at) !== 60) return undefined
   const line = text.slice(at, Math.min(end, at + 40))

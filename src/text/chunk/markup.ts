@@ -3,24 +3,24 @@ import type { Block, Heading, MarkdownSink } from "./markdown.ts"
 import { columns } from "./markdownLine.ts"
 import { skipSpace, trimEnd } from "./space.ts"
 
-/** A line that is not blank, without the white space around it. */
+/** A non-blank line, without surrounding white space. */
 export interface Line {
   readonly text: string
   readonly start: number
   readonly end: number
   /** Columns of white space before it. */
   readonly indent: number
-  /** It opens a paragraph: what is above it is blank, a heading or the end of a block. */
+  /** Whether it opens a paragraph: the line above is blank, a heading or the end of a block. */
   readonly first: boolean
 }
 
-/** What a line is where nothing verbatim is open; undefined: the paragraph begins or goes on. */
+/** What a line is outside verbatim blocks; undefined: it begins or continues a paragraph. */
 export type Sign =
   | { readonly is: "heading"; readonly level: number; readonly title: readonly [start: number, end: number] }
-  /** A heading's second or third line: what is open is its title. */
+  /** A heading's second or third line: the open lines are its title. */
   | { readonly is: "underline"; readonly level: number; readonly title: readonly [start: number, end: number] }
   | { readonly is: "item" }
-  /** What follows belongs together as lines, up to and with the line that `ends` tells. */
+  /** The following lines belong together, up to and including the line for which `ends` is true. */
   | {
       readonly is: "verbatim"
       readonly ends: (line: Line) => "with" | "before" | undefined
@@ -32,10 +32,10 @@ export interface Markup {
   readonly sign: (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
 }
 
-/** Lines above that a sign may look at: a title with its overline. */
+/** Most preceding lines that a sign may read: a title with its overline. */
 const remembered = 3
 
-/** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and what is verbatim. */
+/** Reads a text line by line, as far as passages need it: headings, paragraphs, items, and verbatim blocks. */
 export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): void => {
   const walker = new LineWalker(text, 0)
   let kind: Block["kind"] = "paragraph"
@@ -112,7 +112,7 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
   close()
 }
 
-/** The character that a line repeats and nothing else, if it does so at least so often. */
+/** The character that makes up the whole line, if it is repeated at least this often. */
 export const repeated = (line: string, least: number): string | undefined => {
   if (line.length < least) return undefined
   for (let i = 1; i < line.length; i++) if (line.charCodeAt(i) !== line.charCodeAt(0)) return undefined

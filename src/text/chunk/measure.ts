@@ -1,7 +1,10 @@
-/** Characters a passage may have for each token it may have: bounds text that the tokenizer does not know. */
+/** Most characters of a passage per token: bounds text that the tokenizer does not know. */
 export const widthPerToken = 8
 
-/** Scripts written without spaces, which say about four times as much in a character; ideographs beyond U+FFFF by half. */
+/**
+ * Scripts written without spaces, which say about four times as much per character; ideographs beyond U+FFFF half of
+ * that.
+ */
 const dense = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\ud840-\ud88f\uf900-\ufaff\uff66-\uff9f]/
 
 const denseExtra = (code: number): number =>
@@ -17,17 +20,17 @@ const denseExtra = (code: number): number =>
         ? 1
         : 0
 
-/** A document and the yardsticks its passages are held to. */
+/** A document, and the limits of its passages. */
 export interface Measure {
   readonly text: string
-  /** Tokens a passage may have. */
+  /** Most tokens of a passage. */
   readonly size: number
-  /** Tokens a passage may repeat. */
+  /** Most tokens that a passage repeats. */
   readonly overlap: number
-  /** Width a passage may have: its length, and `extra`. */
+  /** Most width of a passage: its length plus `extra`. */
   readonly width: number
   readonly count: (start: number, end: number) => number
-  /** What the span's characters of dense scripts add to its length. */
+  /** The width that the span's characters of dense scripts add to its length. */
   readonly extra: (start: number, end: number) => number
 }
 

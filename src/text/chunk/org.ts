@@ -5,7 +5,7 @@ const title = /^#\+title:[ \t]*(?=\S)/i
 const block = /^#\+begin_(\w{1,40})/i
 const item = /^(?:[+-]|\d{1,4}[.)])[ \t]+\S/
 
-/** Org's headings, its title above them, its lists and its blocks. */
+/** Org mode's headings, its title, its lists and its blocks. */
 export const org: Markup = {
   sign: (line) => {
     const [named] = title.exec(line.text) ?? []

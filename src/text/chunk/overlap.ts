@@ -5,9 +5,9 @@ import { isSpace, skipSpace, skipWord } from "./space.ts"
 import { cut, fits, hasTightJoint, type Unit } from "./unit.ts"
 
 /**
- * Where the passage of `units[from]` to `units[to - 1]` begins when it repeats the end of the one before: as many whole
- * sentences (or lines) as the overlap and its own size allow. Only where it goes on in the same prose; where the cut
- * went through a sentence, the repeated part may begin within it too, at a word.
+ * Where the passage of `units[from]` to `units[to - 1]` begins if it repeats the end of the previous one: as many whole
+ * sentences (or lines) as the overlap and its own size allow. It only repeats text if it continues the same prose. If
+ * the cut split a sentence, the repeated part may start within it, at a word.
  */
 export const overlapStart = (
   m: Measure,
@@ -45,11 +45,11 @@ export const overlapStart = (
   return m.count(start, own) <= m.overlap && fits(m, m.count(start, end), start, end) ? start : own
 }
 
-/** Whether white space parts everything that was counted apart, so that the counts can be added. */
+/** Whether white space separates all separately counted parts, so that the counts can be added. */
 const isAdditive = (m: Measure, units: ReadonlyArray<Unit>, start: number, own: number, from: number, to: number) =>
   isSpace(m.text.charCodeAt(start - 1)) && isSpace(m.text.charCodeAt(own - 1)) && !hasTightJoint(units, from, to)
 
-/** The furthest sentence of the unit, from its end, that is allowed to be repeated; `start` if none is. */
+/** The start of the longest run of sentences at the end of the unit that may be repeated; `start` if none may. */
 const sentenceTail = (
   m: Measure,
   unit: Unit,

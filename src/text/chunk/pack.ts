@@ -1,23 +1,23 @@
 import type { Measure } from "./measure.ts"
 import { cut, type Unit } from "./unit.ts"
 
-/** What each passage costs, so that few are made; an empty one costs one more, a half-empty one a quarter. */
+/** The cost of each passage, so that few are made; an empty one costs one more, a half-empty one a quarter more. */
 const perPassage = 0.35
 
-/** What it costs at most to leave no room for the overlap. */
+/** The most it costs to leave no room for the overlap. */
 const noOverlap = 1
 
-/** Whether a passage beginning with `units[at]` goes on in the prose of the one before. */
+/** Whether a passage beginning with `units[at]` continues the prose of the previous one. */
 export const continues = (units: ReadonlyArray<Unit>, at: number): boolean => {
   const flow = units[at]?.flow ?? 0
   return flow !== 0 && units[at - 1]?.flow === flow
 }
 
 /**
- * Where passages end, as indices into `units`, exclusive, so that the sum of what the cuts and the empty room cost is
- * least: the way paragraphs are broken into lines by Knuth and Plass (1981). Every passage keeps within the measure's
- * size and width, unless a unit alone does not. Ties go to the longer later passage. Linear in the number of units, as
- * `append` bounds how many a passage has.
+ * Where passages end, as exclusive indices into `units`, so that the total cost of the cuts and the empty room is
+ * least: the way Knuth and Plass (1981) break paragraphs into lines. Every passage stays within the measure's size and
+ * width, unless a single unit does not. Ties go to the longer later passage. Linear in the number of units, since
+ * `append` limits how many a passage has.
  */
 export const pack = (units: ReadonlyArray<Unit>, m: Measure): ReadonlyArray<number> => {
   const n = units.length
@@ -52,7 +52,7 @@ export const pack = (units: ReadonlyArray<Unit>, m: Measure): ReadonlyArray<numb
   return ends.reverse()
 }
 
-/** `free` is the share of a passage left empty, `room` the share that the overlap may take of it. */
+/** `free` is the empty share of a passage, `room` the part of it that the overlap may take. */
 const waste = (free: number, room: number): number =>
   free >= room ? (free - room) ** 2 : free >= 0 ? (1 - free / room) * noOverlap : 0
 

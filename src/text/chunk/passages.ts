@@ -6,10 +6,10 @@ import { pack } from "./pack.ts"
 import { isSpace } from "./space.ts"
 import { fits, hasTightJoint, type Unit } from "./unit.ts"
 
-/** Takes units of what belongs together, in document order, and makes passages of them. */
+/** Takes units that belong together, in document order, and makes passages of them. */
 export interface PassageSink {
   readonly passages: Array<Passage>
-  /** `heading` may depend on where a passage stands; `tableHeader` is asked for the passages' starts in order. */
+  /** `heading` may depend on a passage's position; `tableHeader` is called with the passages' starts in order. */
   readonly add: (
     units: ReadonlyArray<Unit>,
     heading: (start: number, end: number) => ReadonlyArray<string>,
@@ -17,7 +17,7 @@ export interface PassageSink {
   ) => void
 }
 
-/** `indented`: the white space before a passage's first line is kept, when it stands at a line's start. */
+/** `indented`: keeps the white space before a passage's first line, if the passage begins at a line's start. */
 export const passageSink = (m: Measure, indented: boolean): PassageSink => {
   const passages: Array<Passage> = []
   const firstLine = lineCounter(m.text)
@@ -52,8 +52,8 @@ export const passageSink = (m: Measure, indented: boolean): PassageSink => {
 }
 
 /**
- * Counts are added, which holds for pieces that white space parts. A passage with a joint elsewhere is counted as it
- * is; if that is too much, it is taken apart.
+ * Counts are added, which is valid for pieces separated by white space. A passage with a joint elsewhere is counted as
+ * a whole; if it is too large, it is split.
  */
 const splitUnfit = (m: Measure, units: ReadonlyArray<Unit>, from: number, to: number): ReadonlyArray<number> => {
   const first = units[from]

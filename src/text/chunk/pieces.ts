@@ -3,12 +3,12 @@ import type { Measure } from "./measure.ts"
 import { isSpace, skipSpace, skipWord, trimEnd } from "./space.ts"
 import { append, cut, type Draft, fits, type Unit } from "./unit.ts"
 
-/** Adds a span as one unit, or, where no passage can hold it, as pieces cut between words, or else characters. */
+/** Adds a span as one unit, or if no passage can hold it, as pieces cut between words, or else between characters. */
 export const addSpan = (m: Measure, units: Array<Unit>, draft: Draft): void => {
   const end = trimEnd(m.text, draft.start, draft.end)
   const start = skipSpace(m.text, draft.start, end)
   if (start === end) return
-  // A token has a character at least: what is far too long need not be counted to know that it does not fit.
+  // A token has at least one character, so a span that is much too long need not be counted.
   if (end - start <= m.width) {
     const tokens = draft.tokens ?? m.count(start, end)
     if (fits(m, tokens, start, end)) {
@@ -20,7 +20,7 @@ export const addSpan = (m: Measure, units: Array<Unit>, draft: Draft): void => {
   addWords(m, units, { ...draft, start, end })
 }
 
-/** Cuts between words, rather after a comma and rather still at a line's end, about every half `size` characters. */
+/** Cuts between words about every half `size` characters, preferably after a comma, or better at a line's end. */
 const addWords = (m: Measure, units: Array<Unit>, { cut: after, end, flow, start }: Draft): void => {
   const least = Math.max(1, m.size >> 2)
   for (let at = start; at < end;) {
@@ -34,7 +34,7 @@ const addWords = (m: Measure, units: Array<Unit>, { cut: after, end, flow, start
   }
 }
 
-/** The best white space in `[from, to)`, else the first after it; none before `end`: undefined. */
+/** The best white space in `[from, to)`, else the first after it; undefined if there is none before `end`. */
 const breakAfter = (text: string, from: number, to: number, end: number) => {
   let best: { readonly at: number; readonly cut: number } | undefined
   for (let at = skipWord(text, from, to); at < to; at = skipWord(text, skipSpace(text, at, to), to)) {
@@ -57,14 +57,14 @@ const breakCost = (text: string, at: number, end: number): number => {
 
 const good = " \t\n\r;,})]>&|。，、；：！？」』）"
 
-/** Where the last quarter before `to` has a white space or a mark to cut after, there; else `to`. */
+/** A place to cut in the last quarter before `to`, after white space or a mark; else `to`. */
 const niceCut = (text: string, from: number, to: number): number => {
   const least = to - ((to - from) >> 2)
   for (let at = to; at > least && at > from + 1; at--) if (good.includes(text.charAt(at - 1))) return at
   return to
 }
 
-/** Cuts between characters, each piece as long as fits: it has no better places. */
+/** Cuts between characters, each piece as long as fits: there are no better places. */
 const addCharacters = (m: Measure, units: Array<Unit>, { cut: after, end, flow, start }: Draft): void => {
   let step = m.width
   for (let at = start; at < end;) {
@@ -87,7 +87,7 @@ const addCharacters = (m: Measure, units: Array<Unit>, { cut: after, end, flow, 
   }
 }
 
-/** The piece from `at` of about `step` characters, shortened until it fits; one character at least. */
+/** The piece from `at` of about `step` characters, shortened until it fits; at least one character. */
 const longest = (m: Measure, at: number, end: number, step: number): { end: number; tokens: number } => {
   let stop = at + step >= end ? end : niceCut(m.text, at, at + step)
   for (;;) {

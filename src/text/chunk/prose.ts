@@ -5,7 +5,7 @@ import { eachSentence } from "./sentences.ts"
 import { skipSpace, trimEnd } from "./space.ts"
 import { cut, type Unit } from "./unit.ts"
 
-/** Calls `visit` with each run of lines between blank ones, in order, from its first character to its last. */
+/** Calls `visit` with each run of lines between blank lines, in order, from its first character to its last. */
 export const eachParagraph = (
   text: string,
   from: number,
@@ -16,7 +16,7 @@ export const eachParagraph = (
   let start = -1
   let end = from
   while (line.next()) {
-    // A form feed is a page's end, and ends its paragraph.
+    // A form feed ends a page, and so its paragraph.
     const blank = skipSpace(text, line.start, line.end) === line.end
     if (start >= 0 && (blank || text.charCodeAt(line.start) === 12)) {
       visit(start, end)
@@ -29,10 +29,13 @@ export const eachParagraph = (
   if (start >= 0) visit(start, end)
 }
 
-/** What English prose has; a paragraph with fewer for its tokens is counted in vain, one with more is segmented so. */
+/**
+ * Typical for English prose. A paragraph with fewer characters per token is counted in vain; one with more is
+ * segmented.
+ */
 const charactersPerToken = 5
 
-/** Adds a paragraph: whole where it is short, else its sentences, or its lines where these are no wrapped prose. */
+/** Adds a paragraph: whole if it is short, else its sentences, or its lines if it is not wrapped prose. */
 export const addProse = (
   m: Measure,
   units: Array<Unit>,
@@ -40,9 +43,9 @@ export const addProse = (
     readonly start: number
     readonly end: number
     readonly flow: number
-    /** What it costs to end a passage after it; by default its own last words decide. */
+    /** The cost of ending a passage after it; by default, its own last words decide. */
     readonly cut?: number
-    /** Tokens that the passage it begins in has already: headings, which must not stay behind. */
+    /** Tokens already in the passage it begins in: headings, which must not be left behind. */
     readonly before?: number
   }
 ): void => {
@@ -52,7 +55,7 @@ export const addProse = (
   if (start === end) return
   const { before = 0, flow } = paragraph
   const after = paragraph.cut ?? cutAfter(text, start, end)
-  // Sentences are found where it is likely that they are needed; what is counted whole is not counted again.
+  // Sentences are searched only if they are probably needed; a paragraph that was counted whole is not counted again.
   if (end - start <= (m.size - before) * charactersPerToken) {
     const tokens = m.count(start, end)
     if (tokens + before <= m.size) return addSpan(m, units, { start, end, cut: after, flow, several: true, tokens })
@@ -74,10 +77,10 @@ const eachLine = (text: string, from: number, to: number, visit: (end: number) =
 
 const small = /^[^\p{L}]{0,3}[\p{Ll}\p{Lo}]/u
 
-/** Lines looked at to tell what kind they are. */
+/** Lines read to find out what kind they are. */
 const sample = 60
 
-/** Whether lines stand for themselves (a log, a table, verse), since hardly any goes on as wrapped prose would. */
+/** Whether lines are independent (a log, a table, verse): hardly any continues the way wrapped prose does. */
 const areRecords = (text: string, start: number, end: number): boolean => {
   const line = new LineWalker(text, start, end)
   let lines = 0
@@ -91,7 +94,7 @@ const areRecords = (text: string, start: number, end: number): boolean => {
 
 const closed = /[.!?…。！？;,)\]|}>"'”’»」』]/
 
-/** What introduces the next paragraph is not left behind by it. */
+/** A sentence that introduces the next paragraph stays with it. */
 const cutAfter = (text: string, start: number, end: number): number => {
   const last = text.charAt(end - 1)
   if (last === ":" || last === "：") return cut.introduction

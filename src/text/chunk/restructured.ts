@@ -3,20 +3,20 @@ import { tableSign } from "./restructuredTables.ts"
 
 const marks = /^[!-/:-@[-`{-~]/
 const item = /^(?:[*+-]|\(?(?:\d{1,4}|#|[a-z])[.)])[ \t]+\S/i
-/** A directive whose content is no prose. */
+/** A directive whose content is not prose. */
 const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|highlight|prompt|toctree)::/
-/** What defines an option, a function, a setting. */
+/** A directive that defines an option, a function or a setting. */
 const definition = /^\.\. [\w:.-]{1,60}:: *\S/
 
 const deeper = (indent: number) => (line: Line) => (line.indent > indent ? undefined : "before")
 
-/** The row of marks that a title may have under and over it. */
+/** The row of marks under, and possibly over, a title. */
 const row = (line: Line | undefined): string | undefined => {
   const mark = line === undefined ? undefined : repeated(line.text, 2)
   return mark !== undefined && marks.test(mark) ? mark : undefined
 }
 
-/** reStructuredText's titles, whose levels are as they first come, its lists and its literal blocks. */
+/** reStructuredText's titles, with levels in the order of first occurrence, its lists and its literal blocks. */
 export const restructured = (): Markup => {
   const levels: Array<string> = []
   const levelOf = (style: string): number => {

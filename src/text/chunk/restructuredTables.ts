@@ -4,20 +4,22 @@ import type { Line, Sign } from "./markup.ts"
 export const gridRule = /^\+[-+]{3,}$/
 /** The row of marks above, within and below a simple table. */
 export const simpleRule = /^=+(?: +=+)+$/
-/** A table as a list of lists, or as comma-separated values. */
+/** A table written as a list of lists, or as comma-separated values. */
 export const listTable = /^\.\. (?:list|csv)-table::/
 
 const columnsOf = (rule: string): ReadonlyArray<readonly [start: number, end: number]> =>
   Array.from(rule.matchAll(/=+/g), ({ 0: { length }, index }) => [index, index + length] as const)
 
-/** A line's cells where they stand below a rule; undefined where a word stands across the space between two columns. */
+/** A line's cells at the columns of a rule; undefined if a word crosses the space between two columns. */
 export const cellsBelow = (rule: string, line: string): ReadonlyArray<string> | undefined => {
   const columns = columnsOf(rule)
   const isApart = columns.slice(1).every(([start], at) => line.slice(columns[at]![1], start).trim() === "")
   return isApart ? columns.map(([start], at) => line.slice(start, columns[at + 1]?.[0]).trim()) : undefined
 }
 
-/** It ends with its second rule after the first, or with one that an empty line follows, or with what is no row of it. */
+/**
+ * The table ends with the second rule after the first, with a rule before an empty line, or with a line that is no row.
+ */
 const simple = ({ indent, text: rule }: Line): Sign => {
   let rules = 0
   let wasRule = false
@@ -36,7 +38,7 @@ const simple = ({ indent, text: rule }: Line): Sign => {
   }
 }
 
-/** reStructuredText's tables, in all their forms. */
+/** reStructuredText's tables, in all forms. */
 export const tableSign = (line: Line): Sign | undefined => {
   if (listTable.test(line.text)) {
     return { is: "verbatim", table: true, ends: ({ indent }) => (indent > line.indent ? undefined : "before") }

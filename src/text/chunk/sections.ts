@@ -8,24 +8,24 @@ import { addProse, eachParagraph } from "./prose.ts"
 import { type TableHeaders, tableHeaders } from "./tableHeaders.ts"
 import { append, cut, fits, type Unit } from "./unit.ts"
 
-/** What stands under one heading, up to the next one of any level. */
+/** The content below one heading, up to the next heading of any level. */
 interface Section {
   /** 0: before the first heading. */
   readonly level: number
-  /** Headings down to its own. */
+  /** Its headings, down to its own. */
   readonly path: ReadonlyArray<string>
   readonly units: Array<Unit>
-  /** Whether anything but headings is in it. */
+  /** Whether it contains anything except headings. */
   hasBody: boolean
 }
 
 const tokensOf = (units: ReadonlyArray<Unit>): number => units.reduce((sum, unit) => sum + unit.tokens, 0)
 
 /**
- * Cuts what has headings by them. Each section makes its own passages, under its own heading path, with these exceptions:
- * - a heading without text of its own goes with the next section, whose path the passage has;
+ * Cuts a document by its headings. Each section gets its own passages, under its own heading path, with two exceptions:
+ * - a heading without text of its own joins the next section, whose path the passage has;
  * - a section of less than an eighth of a passage is joined with the next ones, beside or below it, while they stay
- *   within half a passage; the path is then what theirs have in common.
+ *   within half a passage; the path is then their common one.
  */
 export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink: PassageSink): void => {
   let group: Section = { level: 0, path: [], units: [], hasBody: false }
@@ -91,7 +91,7 @@ const common = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArr
   return differ < 0 ? a : a.slice(0, differ)
 }
 
-/** Turns blocks into units. Neighbouring paragraphs are one flow, everything else stands for itself. */
+/** Turns blocks into units. Adjacent paragraphs form one flow, everything else is separate. */
 const blockWriter = (m: Measure, tables: TableHeaders) => {
   let flow = 1
   let last: Block["kind"] | "heading" = "heading"

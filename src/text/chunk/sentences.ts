@@ -2,12 +2,12 @@ import { isSpace } from "./space.ts"
 
 const segmenter = new Intl.Segmenter("en", { granularity: "sentence" })
 
-/** Characters handed to the segmenter at once: its cost a character grows with the length of its string. */
+/** Characters passed to the segmenter at once: its cost per character grows with the length of the string. */
 const windowLength = 2048
 
 const lineBreaks = /[\n\r\u0085\u2028\u2029]/g
 
-/** Words whose full stop does not end a sentence, whatever follows. */
+/** Words whose full stop never ends a sentence. */
 const abbreviations = new Set(
   (
     "mr mrs ms dr prof rev gen sen rep gov capt lt col sgt st mt vs viz cf e.g i.e eg ie fig figs eq eqs sec secs ref " +
@@ -16,7 +16,7 @@ const abbreviations = new Set(
   ).split(" ")
 )
 
-/** The same, but only before a figure or a bracket: they end sentences too. */
+/** Words whose full stop does not end a sentence before a number or a bracket, but may elsewhere. */
 const softAbbreviations = new Set("al etc inc ltd co corp jr sr u.s u.k ph.d a.m p.m approx v p".split(" "))
 
 const isDigit = (code: number) => code >= 48 && code <= 57
@@ -34,20 +34,21 @@ const abbreviates = (text: string, stop: number, next: number): boolean => {
   return softAbbreviations.has(lower) && (isDigit(code) || code === 40 || code === 91)
 }
 
-/** Whether the segmenter's boundary at `at`, in `text` of one paragraph, is one to a reader. */
+/** Whether a reader would agree with the segmenter's boundary at `at`, in `text` of one paragraph. */
 const ends = (text: string, at: number): boolean => {
   let last = at - 1
   while (last > 0 && isSpace(text.charCodeAt(last))) last--
   const code = text.charCodeAt(last)
-  // Full-width marks end a sentence by themselves; ours need white space, or "foo.Bar" and "a?b:c" would be cut.
+  // Full-width marks end a sentence alone; ASCII marks need white space, or "foo.Bar" and "a?b:c" would be cut.
   if (code > 0x7f) return true
   if (last === at - 1) return false
   return code !== 46 || !abbreviates(text, last, at)
 }
 
 /**
- * Calls `visit` with the end of each sentence of a paragraph, in order, the last time with `to`; the sentence's trailing
- * white space is its own. Boundaries are those of `Intl.Segmenter`, less the false ones at line ends and abbreviations.
+ * Calls `visit` with the end of each sentence of a paragraph, in order, the last time with `to`; a sentence includes
+ * its trailing white space. Boundaries are those of `Intl.Segmenter`, without the false ones at line ends and
+ * abbreviations.
  */
 export const eachSentence = (text: string, from: number, to: number, visit: (end: number) => void): void => {
   let base = from
@@ -66,7 +67,7 @@ export const eachSentence = (text: string, from: number, to: number, visit: (end
       open = at
       visit(base + at)
     }
-    // What is left open is looked at again from its start; a sentence longer than the window goes on beyond it.
+    // An open sentence is read again from its start; one longer than the window continues beyond it.
     base = open > 0 ? base + open : windowEnd
   }
 }

@@ -1,4 +1,4 @@
-/** Whether JavaScript's `\s` and `trim` call this UTF-16 unit white space. */
+/** Whether JavaScript's `\s` and `trim` treat this UTF-16 unit as white space. */
 export const isSpace = (code: number): boolean =>
   code <= 32
     ? code === 32 || (code >= 9 && code <= 13)

@@ -1,8 +1,8 @@
-/** What there is to know of a language to find its definitions: how comments and long strings are written. */
+/** The syntax needed to find a language's definitions: how comments and long strings are written. */
 export interface Syntax {
   readonly name: Family
   readonly lineComments: ReadonlyArray<string>
-  /** Brackets around what may take several lines. */
+  /** Delimiters of comments and strings that may span lines. */
   readonly blocks: ReadonlyArray<readonly [open: string, close: string]>
   readonly hereDocument: RegExp | undefined
   /** Whether `/…/` may be a regular expression. */
@@ -93,7 +93,7 @@ const familyOf = new Map(
   )
 )
 
-/** A file's extension or a language's name, in any case; what is not known is read as C's relatives are. */
+/** A file's extension or a language's name, in any case; an unknown one is read like C and its relatives. */
 export const syntaxOf = (language: string | undefined): Syntax => {
   const name = familyOf.get((language ?? "").toLowerCase().replace(/^\./, "")) ?? "c"
   return { name, ...syntaxes[name] }

@@ -9,14 +9,14 @@ export interface TableHead {
   readonly end: number
 }
 
-/** Of a line so much is read, and of a head so many lines. */
+/** Most characters read per line, and most lines of a head. */
 const bounds = { line: 1200, lines: 40 }
 
 const orgRule = /^\|[-+|]+$/
 
 const barred = (row: string): ReadonlyArray<string> => row.split("|")
 
-/** Cells that stand above one another, in one. */
+/** Joins cells of the same column. */
 const joined = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const widest = Math.max(0, ...rows.map((row) => row.length))
   return Array.from({ length: widest }, (_, at) => rows.map((row) => row[at] ?? "").join(" "))
@@ -27,7 +27,7 @@ interface HeadLine {
   readonly after: number
 }
 
-/** What a row of a list, after its options, or a value's line has for cells. */
+/** The cells in a row of a list, after its options, or in a line of values. */
 const listed = (lines: ReadonlyArray<HeadLine>): TableHead | undefined => {
   const option = (name: string) => {
     const at = lines.findIndex(({ text }) => text.trimStart().startsWith(`:${name}:`))
@@ -53,7 +53,7 @@ const listed = (lines: ReadonlyArray<HeadLine>): TableHead | undefined => {
   return { cells, end: row.at(-1)!.after }
 }
 
-/** What stands between a table's first rule and the next one that says so is its head, unless the table ends there. */
+/** The head of a table between its first rule and the next one that marks it, unless the table ends there. */
 const ruled = (
   lines: ReadonlyArray<HeadLine>,
   end: number,
@@ -62,12 +62,12 @@ const ruled = (
 ): TableHead | undefined => {
   const below = lines.findIndex(({ text }, at) => at > 0 && isRule(text))
   if (below < 2 || lines[below]!.after >= end) return undefined
-  // A row of dashes between two lines says which columns the upper one spans.
+  // A row of dashes between two lines shows which columns the upper one spans.
   const rows = lines.slice(1, below).filter(({ text }) => !/^[\s+|-]*$/.test(text))
   return { cells: joined(rows.map(({ text }) => cells(text))), end: lines[below]!.after }
 }
 
-/** The first row names a table's columns, if a rule below says so or, in AsciiDoc, an empty line does. */
+/** The first row names a table's columns, if a rule below it or, in AsciiDoc, an empty line says so. */
 const plain = (lines: ReadonlyArray<HeadLine>): TableHead | undefined => {
   const isAsciidoc = lines[0]!.text.startsWith("|===")
   const [row, below] = isAsciidoc ? lines.slice(1) : lines
@@ -79,7 +79,7 @@ const plain = (lines: ReadonlyArray<HeadLine>): TableHead | undefined => {
   return isHead ? { cells: barred(row.text), end: below.after } : undefined
 }
 
-/** How a table begins that is written in any of the forms that passages know; undefined where nothing names its columns. */
+/** The head of a table in any known form; undefined if nothing names its columns. */
 export const tableHead = (text: string, start: number, end: number): TableHead | undefined => {
   const walker = new LineWalker(text, start, end)
   const lines: Array<HeadLine> = []
@@ -101,13 +101,13 @@ export const tableHead = (text: string, start: number, end: number): TableHead |
     )
   }
   if (!simpleRule.test(first)) return plain(lines)
-  // The first rule has lost the white space before it.
+  // The first rule has lost its leading white space.
   const indent = columnOf(text, start)
   const cells = (line: string) => cellsBelow(first, line.slice(indent)) ?? line.trim().split(/ {2,}/)
   return ruled(lines, end, (line) => simpleRule.test(line.trim()), cells)
 }
 
-/** Characters on its line before a place. */
+/** The number of characters before an offset on its line. */
 const columnOf = (text: string, place: number): number => {
   let at = place
   while (at > 0 && text.charCodeAt(at - 1) !== 10 && text.charCodeAt(at - 1) !== 13) at--

@@ -1,15 +1,15 @@
 import type { Measure } from "./measure.ts"
 import { tableHead } from "./tableHead.ts"
 
-/** The headers of the tables that were taken apart. */
+/** The headers of tables that were split. */
 export interface TableHeaders {
-  /** A table's span; tables come in order. Gives where its rows begin. */
+  /** Takes a table's span, in order of the tables; returns where its rows begin. */
   readonly add: (start: number, end: number) => number
-  /** The header of the table that holds the place below its first line; places come in order. */
+  /** The header of the table that contains the offset below its first line; offsets must come in order. */
   readonly at: (place: number) => string | undefined
 }
 
-/** A longer header would drown out the rows it stands above. */
+/** A longer header would drown out the rows below it. */
 const longest = 300
 
 export const tableHeaders = (m: Measure): TableHeaders => {

@@ -1,17 +1,17 @@
 import type { Measure } from "./measure.ts"
 
-/** What it costs to end a passage at a place; beside these, a passage half empty costs a quarter. */
+/** The cost of ending a passage at a place; in addition, a half-empty passage costs a quarter. */
 export const cut = {
   /** Between paragraphs and other blocks. */
   block: 0,
-  /** Before an item of a list, and for each level it is nested. */
+  /** Before a list item, and again for each level of nesting. */
   item: 0.1,
   nesting: 0.15,
   line: 0.3,
-  /** After what introduces the next block: "as follows:", a short line without a full stop. */
+  /** After text that introduces the next block: "as follows:", a short line without a full stop. */
   introduction: 0.8,
   sentence: 1,
-  /** From here on a sentence is cut. */
+  /** From this cost on, a sentence is cut. */
   clause: 2,
   word: 3,
   character: 6,
@@ -19,22 +19,22 @@ export const cut = {
   heading: 50
 } as const
 
-/** A stretch of the document that no passage boundary falls into. Trimmed of white space, never empty. */
+/** A stretch of the document that no passage boundary splits. Trimmed of white space, never empty. */
 export interface Unit {
   readonly start: number
   readonly end: number
   readonly tokens: number
-  /** Beyond its length, what it takes of a passage's width. */
+  /** The width of a passage that it takes beyond its length. */
   readonly extra: number
-  /** What it costs to end a passage after it. */
+  /** The cost of ending a passage after it. */
   cut: number
-  /** Units of one flow are running prose, and passages cut out of it overlap; 0 is none. */
+  /** Units of one flow are running prose, whose passages overlap; 0 is none. */
   readonly flow: number
   /** It may hold several sentences. */
   readonly several: boolean
 }
 
-/** What is known of a unit before it is measured. */
+/** A unit before it is measured. */
 export interface Draft {
   readonly start: number
   readonly end: number
@@ -49,8 +49,8 @@ export const fits = (m: Measure, tokens: number, start: number, end: number): bo
   tokens <= m.size && end - start <= m.width && end - start + m.extra(start, end) <= m.width
 
 /**
- * Adds a unit that fits. A short one is joined to its neighbour where a passage would hardly be cut between them: this
- * bounds how many units a passage has, and so the time to choose its end.
+ * Adds a unit that fits. A short one is joined with its neighbour if a passage would hardly be cut between them: this
+ * limits the number of units per passage, and so the time to choose its end.
  */
 export const append = (m: Measure, units: Array<Unit>, unit: Unit): void => {
   const last = units.at(-1)
@@ -73,7 +73,7 @@ const joins = (m: Measure, last: Unit, next: Unit): boolean => {
   const before = last.end - last.start
   const after = next.end - next.start
   return (
-    // Only counts of pieces that white space parts can be added.
+    // Counts can only be added for pieces separated by white space.
     last.end < next.start &&
     next.end - last.start <= m.size &&
     last.tokens + next.tokens <= m.size / 4 &&
@@ -83,7 +83,7 @@ const joins = (m: Measure, last: Unit, next: Unit): boolean => {
   )
 }
 
-/** Whether two neighbours of `units[from]` to `units[to - 1]` have no white space between them. */
+/** Whether any two neighbours among `units[from]` to `units[to - 1]` have no white space between them. */
 export const hasTightJoint = (units: ReadonlyArray<Unit>, from: number, to: number): boolean => {
   for (let at = from + 1; at < to; at++) if (units[at]?.start === units[at - 1]?.end) return true
   return false
