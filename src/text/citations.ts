@@ -3,7 +3,7 @@ import { eachSentence } from "./chunk/sentences.ts"
 import { functionWords } from "./terms/functionWords.ts"
 import { queryTerms, terms } from "./terms.ts"
 
-/** A `[n]` or 【n】 of an answer and the sentence it stands at; UTF-16 offsets in the answer, end exclusive. */
+/** A `[n]` or 【n】 in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
 export interface CitationMark {
   readonly n: number
   readonly start: number
@@ -13,20 +13,22 @@ export interface CitationMark {
 }
 
 const inside = String.raw`(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)`
-/** Some models write the brackets of CJK texts; `[1](…)` is a link. */
+/** Some models use the brackets of CJK texts; `[1](...)` is a link. */
 const mark = new RegExp(String.raw`\[${inside}\](?!\()|\u3010${inside}\u3011`, "g")
 
-/** `a[1]` in code is no citation; a fence that is never closed opens none. */
+/** `a[1]` in code is not a citation; a fence that is never closed starts no code. */
 const withoutCode = (answer: string): string =>
   answer.replace(/```[^]*?```|`[^`\n]*`/g, (code) => code.replace(/[^\n]/g, " "))
 
-/** A reference mark of a text's own, as `[12]` behind a word, a space or a full stop; not `a[1]` of code. */
+/** A text's own reference mark, such as `[12]` after a word, a space or a full stop; not `a[1]` in code. */
 const ownMark = /(^|[^\p{L}\p{N}_\])[`])[[【](\d[\d\s,;–-]{0,40})[\]】](?!\()/gmu
 
-/** A text whose own reference marks nobody takes for citations of passages: `[12]` gets round brackets. */
+/** A text whose own reference marks cannot be mistaken for citations of passages: `[12]` gets round brackets. */
 export const withoutMarks = (text: string): string => text.replace(ownMark, "$1($2)")
 
-/** The ends of an answer's sentences. Marks are blank here, so that one behind a full stop belongs to what it ends. */
+/**
+ * The ends of an answer's sentences. Marks are blanked, so that one after a full stop belongs to the sentence it ends.
+ */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {
   const blank = answer.replace(mark, ({ length }) => " ".repeat(length))
   const ends: Array<number> = []
@@ -36,11 +38,11 @@ const sentenceEnds = (answer: string): ReadonlyArray<number> => {
   return ends
 }
 
-/** The passages that a mark names: `1, 3` and `1-3` are several. */
+/** The passages that a mark names: `1, 3` and `1-3` name several. */
 const numbersOf = (inside: string): ReadonlyArray<number> =>
   inside.split(/[,;]/).flatMap((part) => {
     const [first = 0, last = first] = part.split(/[–-]/).map(Number)
-    // What is no range of passages stands for itself.
+    // If it is no range of passages, the numbers count separately.
     return last < first || last - first > 20
       ? [first, last]
       : Array.from({ length: last - first + 1 }, (_, i) => first + i)
@@ -49,13 +51,13 @@ const numbersOf = (inside: string): ReadonlyArray<number> =>
 const contentTerms = (text: string): ReadonlyArray<string> =>
   queryTerms(text).filter((term) => !functionWords.has(term))
 
-/** Whether a sentence says anything that a passage could bear out; "It is." does not. */
+/** Whether a sentence says anything that a passage could support; "It is." does not. */
 export const hasContent = (sentence: string): boolean => contentTerms(sentence).length > 0
 
 /**
- * Every citation of an answer, in order; `[1, 2]` and `[1-2]` are two of the same place. Marks in code are none. A mark
- * at a sentence without a content word, or that stands alone, belongs to the sentence before it, if there is one that says
- * something.
+ * Every citation of an answer, in order; `[1, 2]` and `[1-2]` are two at the same place. Marks in code do not count. A
+ * mark that stands alone, or at a sentence without a content word, belongs to the previous sentence with content, if
+ * there is one.
  */
 export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   const ends = sentenceEnds(answer)
@@ -81,7 +83,10 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   return marks
 }
 
-/** The share of a sentence's content terms that stand in a passage, its title or its headings; 0 to 1, 0 without one. */
+/**
+ * The share of a sentence's content terms that occur in a passage, its title or its headings; 0 to 1, 0 without content
+ * terms.
+ */
 export const lexicalSupport = (sentence: string, { document, passage }: Hit): number => {
   const wanted = contentTerms(sentence)
   if (wanted.length === 0) return 0

@@ -1,4 +1,4 @@
-/** What a passage is looked at for. */
+/** The parts of a passage in which names are searched. */
 export interface Shown {
   readonly heading: string
   readonly text: string
@@ -6,14 +6,14 @@ export interface Shown {
 
 const word = /\S+/g
 /**
- * Signs within, before, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`. A hyphen
- * alone makes no name, since prose has it too, but after a single letter: `v-if`.
+ * Symbols inside or in front, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`.
+ * A hyphen alone makes no name, since prose has it too, except after a single letter: `v-if`.
  */
 const sign = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
 const before = new Set("\"'`([<{«“")
 const after = new Set("\"'`()]>,;!?»”.:")
 
-/** Names a query may have, beyond which none is looked at. */
+/** With more names than this in a query, none is used. */
 const most = 8
 const longest = 100
 
@@ -24,7 +24,7 @@ const bare = (raw: string): string => {
   return raw.slice(from, to)
 }
 
-/** The words of a query that are names of things in code: options, settings, functions, files. */
+/** The words of a query that are names in code: options, settings, functions, files. */
 export const namesIn = (query: string): ReadonlyArray<string> =>
   [
     ...new Set(
@@ -34,13 +34,13 @@ export const namesIn = (query: string): ReadonlyArray<string> =>
     )
   ].slice(0, most)
 
-/** What may stand between a line's beginning and a name that it defines: markup, no words. */
+/** What may precede a name that a line defines: markup, no words. */
 const markup = new Set("`*_-#<|['\"+ \t")
 const widest = 8
 
 const goesOn = /[\p{L}\p{N}_-]/u
 
-/** Whether a line of the text begins with the name, and with no longer one. */
+/** Whether a line of the text begins with the name, and not with a longer one. */
 const begins = (text: string, name: string): boolean => {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
     let from = at
@@ -50,11 +50,14 @@ const begins = (text: string, name: string): boolean => {
   return false
 }
 
-/** What a passage gains where it names, or defines, all that the query names: a share of its score. */
+/** What a passage that has, or defines, all the query's names gains: a share of its score. */
 const named = 0.1
 const defined = 0.3
 
-/** How much more a passage counts for the names that stand in it as they are written: a heading or a line's beginning defines. */
+/**
+ * How much more a passage counts for the names that occur literally in it; a heading or the start of a line defines a
+ * name.
+ */
 export const namesGain = (names: ReadonlyArray<string>, { heading, text }: Shown): number => {
   if (names.length === 0) return 0
   const gains = names.map((name) =>

@@ -1,6 +1,6 @@
 import type { Language } from "./terms/languages.ts"
 
-/** Languages that write a noun of several as one word, and what may join them. */
+/** Languages that write several nouns as one word, and what may join them. */
 const links: Partial<Record<Language, ReadonlyArray<string>>> = {
   da: ["", "s", "e"],
   de: ["", "s", "es", "n", "en", "er"],
@@ -9,13 +9,13 @@ const links: Partial<Record<Language, ReadonlyArray<string>>> = {
   no: ["", "s", "e"],
   sv: ["", "s"]
 }
-/** Letters of a part at least. */
+/** Least letters of a part. */
 const least = 4
 
-/** Two words that a compound may be made of. */
+/** Two words that may form a compound. */
 export type Parts = readonly [string, string]
 
-/** The ways to take a word for a compound of two in a language, in small letters. */
+/** The ways to split a word into two in a language, in small letters. */
 export const splits = (word: string, language: Language): ReadonlyArray<Parts> => {
   const lower = word.normalize("NFC").toLowerCase()
   const found: Array<Parts> = []
@@ -30,7 +30,10 @@ export const splits = (word: string, language: Language): ReadonlyArray<Parts> =
   return found
 }
 
-/** The parts that stand in most passages, by their geometric mean (Koehn & Knight 2003); none where one stands in none. */
+/**
+ * The most frequent parts, by the geometric mean of their passages (Koehn & Knight 2003); none if a part occurs in
+ * none.
+ */
 export const likeliest = (ways: ReadonlyArray<Parts>, passagesWith: (word: string) => number): Parts | undefined => {
   let best: Parts | undefined
   let most = 0

@@ -1,8 +1,11 @@
-/** Texts are words; of longer ones rows are made for each call. */
+/** The usual length of a word; longer ones allocate rows in each call. */
 const usual = 64
 const rows = [new Uint16Array(usual + 1), new Uint16Array(usual + 1), new Uint16Array(usual + 1)] as const
 
-/** Letters to add, take away, change, or swap with their neighbour to make one word of the other; `limit + 1` if more. */
+/**
+ * Letters to insert, delete, replace, or swap with their neighbour to turn one word into the other; `limit + 1` if
+ * more.
+ */
 export const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   const width = b.length

@@ -1,18 +1,18 @@
 import type { StoredDocument } from "../model/Stored.ts"
 
-/** A document's text with its lines addressed as search results address them: from 1, in the original. */
+/** A document's text, with the line numbers that search results use: from 1, in the original file. */
 export interface Lines {
   readonly first: number
   readonly last: number
-  /** Offset of a line's first character; a line after the last gives the text's length. */
+  /** Offset of a line's first character; for a line after the last, the length of the text. */
   readonly startOf: (line: number) => number
-  /** The line that an offset stands on. */
+  /** The line of an offset. */
   readonly lineAt: (offset: number) => number
-  /** The same, where it is known exactly: of a text taken out of a file only where passages begin. */
+  /** The same if it is known exactly; for extracted text, only at the starts of passages. */
   readonly knownAt: (offset: number) => number | undefined
 }
 
-/** Of a text that was taken out of a page or a table: the lines are the file's, known for each passage. */
+/** For text extracted from a page or a table: the lines of the original file, known per passage. */
 const originalLines = (content: string, passages: StoredDocument["passages"]): Lines => ({
   first: Math.min(...passages.map(({ startLine }) => startLine)),
   last: Math.max(...passages.map(({ endLine }) => endLine)),
@@ -21,10 +21,7 @@ const originalLines = (content: string, passages: StoredDocument["passages"]): L
   knownAt: (offset) => passages.find(({ start }) => start === offset)?.startLine
 })
 
-/**
- * Where a document is one record on one line of its file, all its passages are said to stand on that line, and so is all
- * its text.
- */
+/** If a document is one record on one line of its file, all its passages and all its text are on that line. */
 export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | "passages">): Lines => {
   const starts = [0]
   for (let at = content.indexOf("\n"); at !== -1; at = content.indexOf("\n", at + 1)) starts.push(at + 1)

@@ -2,28 +2,28 @@ import type { Hit } from "../model/SearchResult.ts"
 import { type Statement, statementsOf } from "./statements.ts"
 import { splitQuery, terms } from "./terms.ts"
 
-/** What passage `n` says, n from 1. */
+/** A statement of passage `n`, with n from 1. */
 export interface Quote {
   readonly n: number
   readonly text: string
-  /** False: a table's row, told with its columns' names. */
+  /** False: a table's row, with its columns' names. */
   readonly isVerbatim: boolean
 }
 
 interface Candidate extends Statement {
   readonly n: number
   readonly terms: ReadonlySet<string>
-  /** Of the headings above it. */
+  /** The terms of the headings above it. */
   readonly context: ReadonlySet<string>
-  /** How well it is of the kind that the question asks for. */
+  /** How well it fits the kind of answer that the question asks for. */
   readonly fit: number
 }
 
-/** What a term of the headings counts beside one of the statement. */
+/** The weight of a term in the headings, relative to one in the statement. */
 const ofHeading = 0.5
-/** The same for what a section begins with. */
+/** The same for the first statement of a section. */
 const ofNearHeading = 0.7
-/** A question of whose terms the best statement holds less by weight is not answered. */
+/** If the best statement has a smaller share of the question's terms, by weight, there is no answer. */
 const leastShare = 0.34
 
 const isDefinition =
@@ -33,7 +33,7 @@ const isValue =
 const isCount = /\bhow (?:many|much|long|often|large|big|old|far)\b|\b(?:maximum|minimum|limit|size)\b/i
 const isHowTo = /^\s*how (?:do|can|could|to|should|does one)\b/i
 
-/** Words that say how is asked and not of what: they are seldom in the answer. */
+/** Words that say how the question is asked, not what it is about: they are rare in the answer. */
 const asking = new Set(
   ["what happens meaning mean called used uses use using want need do does work works possible way difference"]
     .flatMap((words) => words.split(" "))
@@ -41,7 +41,7 @@ const asking = new Set(
 )
 const ofAsking = 0.3
 
-/** How well a statement is of the kind that a question asks for: a definition, a value, steps. */
+/** How well a statement fits the kind of answer that a question asks for: a definition, a value, steps. */
 const fitting = (query: string, subject: ReadonlySet<string>) => {
   const [defines, values, counts, steps] = [isDefinition, isValue, isCount, isHowTo].map((kind) => kind.test(query))
   return ({ heading, isFirst, kind, text }: Statement, above: string): number => {
@@ -53,11 +53,11 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
       if (isOfIt && /\b(?:is|are|means|refers|lets|allows|stands for)\b/.test(text.slice(0, head.length + 40))) {
         fit *= kind === "definition" ? 2.2 : 1.6
       } else if (kind === "definition") {
-        // The more of the term is what is asked for.
+        // The more of the term's words the question has, the better.
         const own = [...named].filter((term) => subject.has(term)).length
         if (isFirst && own > 0) fit *= 1 + 1.2 * (own / named.size)
       } else if (isFirst) {
-        // What a section begins with says what its heading is, without naming it.
+        // The beginning of a section explains its heading without repeating it.
         const headed = new Set(terms(heading === "" ? above : heading))
         const own = [...headed].filter((term) => subject.has(term)).length
         if (own > 0 && own * 2 >= headed.size) fit *= 1.8
@@ -72,17 +72,20 @@ const fitting = (query: string, subject: ReadonlySet<string>) => {
   }
 }
 
-/** Names of the question: words with a capital further on in the sentence, or within. Who asks of one that nothing says is not answered. */
+/**
+ * Names in the question: words with a capital that is not the first of a sentence. A name without any statement gives
+ * no answer.
+ */
 const namesIn = (query: string): ReadonlyArray<string> =>
   [...query.matchAll(/[\p{L}\p{N}_-]+/gu)]
     .filter(({ 0: word, index }) => (/^\p{Lu}/u.test(word) && index > 0 ? word !== "I" : /^\p{L}+\p{Lu}/u.test(word)))
     .flatMap(({ 0: word }) => terms(word))
 
 /**
- * What answers best, at most `count`, in the order of the passages: sentences, rows with their columns' names, steps. Each
- * is the one that adds most: the weight of the query's terms in it, and half of that in its headings, that no chosen one
- * has (rarer among all weighs more), more where it is of the kind that the question asks for, less for passages further
- * down. None where the best one has too little of the query.
+ * The best answers, at most `count`, in the order of the passages: sentences, rows with their columns' names, steps.
+ * Each choice is the statement that adds most: the weight of the query's terms that no chosen one has, counting half in
+ * its headings. Rarer terms weigh more, statements of the kind that the question asks for count more, and passages
+ * further down count less. None if the best one has too little of the query.
  */
 export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
   const wanted = new Set(splitQuery(query).content)
@@ -105,9 +108,9 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const weight = asking.has(term) ? ofAsking : 1
     if (holding > 0) weights.set(term, weight * Math.log(1 + candidates.length / holding))
   }
-  // Of what it names the question asks: passages that do not name it have only the other words in common.
+  // The question is about its names: passages without them only share its other words.
   if (namesIn(query).some((term) => wanted.has(term) && !weights.has(term))) return []
-  // What no statement has counts as much as what the fewest have.
+  // A term in no statement counts as much as the rarest one.
   const all =
     [...weights.values()].reduce((sum, weight) => sum + weight, 0) +
     [...wanted].filter((term) => !weights.has(term) && !asking.has(term)).length * Math.max(0, ...weights.values())
@@ -122,7 +125,7 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     }
     return sum
   }
-  // What is said once already counts less: it may be said better, or with more beside it.
+  // Repeated terms count less, not nothing: another statement may say it better, or say more.
   const gain = (candidate: Candidate): number =>
     [...weights.keys()].some((term) => candidate.terms.has(term)) || candidate.fit > 1
       ? (candidate.fit * share(candidate, (term) => 0.4 ** (covered.get(term) ?? 0))) / (1 + 0.15 * (candidate.n - 1))

@@ -1,4 +1,4 @@
-/** The folder that all paths are in, with its slash; empty where there is none. */
+/** The folder that contains all paths, with its slash; empty if there is none. */
 const common = (paths: ReadonlyArray<string>): string => {
   let prefix = paths[0] ?? ""
   for (const path of paths) while (!path.startsWith(prefix)) prefix = prefix.slice(0, -1)

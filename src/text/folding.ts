@@ -1,27 +1,27 @@
 import type { Hit, Similar } from "../model/SearchResult.ts"
 import { Seen, sketch } from "./resemblance.ts"
 
-/** A hit, and what was ranked below it and has no place of its own. */
+/** A hit, with lower-ranked hits that are folded into it. */
 export interface Fold {
   readonly hit: Hit
-  /** The passages before and after it in its document that overlap with it. */
+  /** The passages before and after it in its document that overlap it. */
   readonly overlapping: ReadonlyArray<Hit>
   /** Passages that say the same or nearly the same, and their overlapping neighbours that do. */
   readonly similar: ReadonlyArray<Hit>
 }
 
 export interface FoldOptions {
-  /** Places of the list. */
+  /** Length of the list. */
   readonly limit: number
   /** Whether near-duplicates and overlapping neighbours are folded into the better hit. */
   readonly fold: boolean
-  /** Most places of one document, 0 for any number; its further passages come after all others. */
+  /** Most places per document, 0 for any number; its other passages come after all others. */
   readonly perDocument: number
 }
 
 export interface FoldedList {
   readonly folds: ReadonlyArray<Fold>
-  /** Whether no place is filled by what was folded or put off, or would be if more hits were given. */
+  /** Whether no place is filled by a folded or postponed hit, nor would be with more hits. */
   readonly isComplete: boolean
 }
 
@@ -56,7 +56,7 @@ const said = ({ document, passage }: Hit) => sketch([document.title ?? "", ...pa
  */
 export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: FoldOptions): FoldedList => {
   const open: Array<Open> = []
-  /** By the place of its text among those seen. */
+  /** By the index of the text among those seen. */
   const speakers: Array<Open> = []
   const ofDocument = new Map<string, Array<Open>>()
   const later: Array<{ readonly own: Open; readonly from?: Array<Hit> }> = []
@@ -98,7 +98,7 @@ export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: F
 
 const byPlace = (a: Hit, b: Hit): number => a.passage.ordinal - b.passage.ordinal
 
-/** Passages that overlap, in their order, as one: from the first one's start to the last one's end, word for word. */
+/** Joins overlapping passages, given in order: from the first one's start to the last one's end, word for word. */
 const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] => {
   const [first, ...rest] = hits.toSorted(byPlace)
   let { end, endLine, text } = first!.passage
@@ -110,7 +110,7 @@ const joined = (hits: ReadonlyArray<Hit>): Hit["passage"] => {
   return { ...first!.passage, text, end, endLine }
 }
 
-/** Similar passages, those that overlap as one. */
+/** Similar passages, with overlapping ones joined. */
 const places = (similar: ReadonlyArray<Hit>): ReadonlyArray<Similar> => {
   const groups: Array<Array<Hit>> = []
   for (const hit of similar) {
@@ -125,7 +125,7 @@ const places = (similar: ReadonlyArray<Hit>): ReadonlyArray<Similar> => {
   })
 }
 
-/** The hit with what was folded into it: the text of all that overlap, and where else the same stands. */
+/** The hit with what was folded into it: the joined text of overlapping passages, and where else the same is said. */
 export const unfolded = ({ hit, overlapping, similar }: Fold): Hit => ({
   ...hit,
   ...(overlapping.length === 0

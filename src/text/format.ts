@@ -28,10 +28,10 @@ const data = new Set(
   ).split(" ")
 )
 
-/** The part of a name after its last dot, lower-cased; undefined where there is none. */
+/** The part of a name after its last dot, in lower case; undefined if there is none. */
 export const extension = (name: string): string | undefined => /[^/\\]\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase()
 
-/** How a document of this name is laid out; undefined where its name does not say. */
+/** The format of a document with this name; undefined if the name does not say. */
 export const formatOfName = (name: string): Format | undefined => {
   const ending = extension(name)
   if (ending === undefined) return undefined
@@ -49,7 +49,7 @@ export const formatOfName = (name: string): Format | undefined => {
 
 const markdownSign = /^(?:#{1,6}[ \t]+\S|```|~~~)/m
 
-/** As its name says, else as its text looks: headings or fences make it Markdown; in steps. */
+/** By its name, else by its text: headings or fences make it Markdown; in steps. */
 export function* judgingFormat(name: string | undefined, content: string): Generator<undefined, Format> {
   const named = name === undefined ? undefined : formatOfName(name)
   if (named !== undefined) return named

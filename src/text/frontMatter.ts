@@ -1,9 +1,9 @@
-/** A document's front matter: `[start, end)` takes in both fences and the line end after the last. */
+/** A document's front matter: `[start, end)` includes both fences and the line end after the last. */
 export interface FrontMatter {
   readonly kind: "yaml" | "toml"
   readonly start: number
   readonly end: number
-  /** What stands between the fences, unparsed. */
+  /** The text between the fences, unparsed. */
   readonly body: string
 }
 
@@ -18,7 +18,7 @@ const yamlEntry = /^(?:\{|(?:"[^"]*"|'[^']*'|[^\s#:'"[\]{}&*!|>%@`,-][^]*?):(?:[
 const yamlInner = /^(?:\s|- |-$|[\]}])/
 const tomlEntry = /^[ \t]*(?:\[|["'\w][^]*?=)/
 
-// Two thematic breaks with prose between them differ from front matter only in this: the prose is not keys and values.
+// Two thematic breaks with prose between them only differ from front matter in that the prose is not keys and values.
 const isYaml = (lines: ReadonlyArray<string>): boolean => {
   const [first, ...rest] = lines.filter((line) => !blankOrComment.test(line))
   return first === undefined
@@ -32,8 +32,9 @@ const isToml = (lines: ReadonlyArray<string>): boolean => {
 }
 
 /**
- * The front matter a text opens with: `---` on the first line until a line `---` or `...` (YAML), or `+++` until `+++`
- * (TOML). Fences around anything but keys are thematic breaks and part of the text, as is a fence that never closes.
+ * The front matter at the start of a text: `---` on the first line up to a line `---` or `...` (YAML), or `+++` up to
+ * `+++` (TOML). Fences around anything but keys are thematic breaks and part of the text, as is a fence that never
+ * closes.
  */
 export const frontMatterSpan = (content: string): FrontMatter | undefined => {
   const open = opening.exec(content)

@@ -7,18 +7,18 @@ export interface Ranked<K> {
 /** One leg's candidates, best first, each key once. */
 export interface Leg<K> {
   readonly ranked: ReadonlyArray<Ranked<K>>
-  /** The leg's score of a candidate that only the other leg found; undefined, as when it is not given, is 0. */
+  /** The leg's score of a candidate that only the other leg found; default, or if undefined: 0. */
   readonly scoreOf?: ((key: K) => number | undefined) | undefined
 }
 
 export interface FusionOptions<K> {
-  /** Weight of the vector leg, 0 to 1; a leg of weight 0 brings no candidates. */
+  /** Weight of the vector leg, 0 to 1; a leg of weight 0 adds no candidates. */
   readonly alpha: number
   /** By reciprocal ranks, or by scores divided by their maximum. */
   readonly method: "rrf" | "score"
-  /** RRF's constant, 10 unless given. */
+  /** RRF's constant, default 10. */
   readonly k?: number | undefined
-  /** Order of candidates with equal scores in both ways of fusing. */
+  /** Order of candidates with equal scores, in both methods. */
   readonly tieOrder: (a: K, b: K) => number
 }
 
@@ -28,11 +28,13 @@ export interface Place {
   readonly score: number
 }
 
-/** A fused candidate; a place is missing where the leg did not rank it. */
+/** A fused candidate; a place is missing if the leg did not rank it. */
 export interface Fused<K> {
   readonly key: K
   readonly score: number
-  /** Decides between equal scores: for reciprocal ranks the score fused of scores, as far as the legs' rankings tell. */
+  /**
+   * Decides between equal scores: for reciprocal ranks, the score-fused score, as far as the legs' rankings provide it.
+   */
   readonly second: number
   readonly vector: Place | undefined
   readonly keyword: Place | undefined
@@ -50,7 +52,7 @@ const reciprocal =
     return place === undefined ? 0 : (k + 1) / (k + place.rank)
   }
 
-/** Scores over their maximum; where none is positive they stay as they are, since dividing would turn their order. */
+/** Scores divided by their maximum; unchanged if none is positive, since dividing would reverse their order. */
 const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterable<K>) => {
   const scores = new Map<K, number>()
   let max = 0
@@ -63,8 +65,8 @@ const normalised = <K>(leg: Leg<K>, places: ReadonlyMap<K, Place>, keys: Iterabl
 }
 
 /**
- * Rankings by scores that say nothing to each other, each best first, as one: the score of a candidate is what its rank is
- * worth, 1 for the first of each.
+ * Combines rankings with incomparable scores, each best first, into one: a candidate's score depends on its rank, 1 for
+ * the first of each.
  */
 export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k = 10): Array<Ranked<K>> =>
   rankings
@@ -72,10 +74,10 @@ export const byRank = <K>(rankings: ReadonlyArray<ReadonlyArray<Ranked<K>>>, k =
     .sort((a, b) => b.score - a.score)
 
 /**
- * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), a leg
- * that did not rank it adding nothing, times k + 1, so that first in both is 1 (Cormack, Clarke and Büttcher 2009,
- * weighted); equal ones by the legs' scores. `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over
- * all candidates.
+ * Every candidate of the two legs, best first. `rrf`: alpha/(k + rank_vector) + (1 - alpha)/(k + rank_keyword), where a
+ * leg that did not rank it adds nothing, times k + 1, so that first in both is 1 (Cormack, Clarke and Büttcher 2009,
+ * weighted); ties by the legs' scores. `score`: alpha·cos/max(cos) + (1 - alpha)·bm25/max(bm25), the maxima over all
+ * candidates.
  */
 export const fuse = <K>(vector: Leg<K>, keyword: Leg<K>, options: FusionOptions<K>): ReadonlyArray<Fused<K>> => {
   const { alpha, k = 10, method, tieOrder } = options

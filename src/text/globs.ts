@@ -1,13 +1,13 @@
-/** Characters of a literal that tell where a glob may match. */
+/** Characters of a literal used to find where a glob may match. */
 const keyLength = 32
 
-/** Characters are told apart by their lowest bits alone: what is mistaken is compared anyway. */
+/** Characters are distinguished by their lowest bits only: false matches are sorted out by the comparison. */
 const symbols = 128
 
-/** Steps between two looks at whether anybody waits. */
+/** Steps between two checks for cancellation. */
 const lookEvery = 65_536
 
-/** The longest run of characters that a glob names, or its end where that is long; empty where it names none. */
+/** The longest run of literal characters in a glob, or its end if it is long; empty if there is none. */
 const keyOf = (glob: string): string =>
   glob
     .split(/[*?]+/)
@@ -17,28 +17,28 @@ const keyOf = (glob: string): string =>
 const questionMark = "?".charCodeAt(0)
 const asterisk = "*".charCodeAt(0)
 
-/** How many code units the character there has. */
+/** The number of code units of the character at an offset. */
 const widthAt = (text: string, at: number): number => (text.codePointAt(at)! > 0xffff ? 2 : 1)
 
 /**
- * Many globs (`*`: any characters, `?`: one character) together. An automaton of Aho and Corasick over a literal of each
- * goes through a text once, and only the globs whose literals it meets are compared with the text.
+ * Matches many globs at once (`*`: any characters, `?`: one character). An Aho-Corasick automaton over one literal of
+ * each glob reads a text once, and only globs whose literal occurs are compared with the text.
  */
 export class Globs {
-  /** Steps done so far: characters of texts that were looked at, once for each glob that they were compared with. */
+  /** Steps so far: characters read, counted again for each glob they were compared with. */
   steps = 0
 
   private readonly globs: ReadonlyArray<string>
   /** By node and symbol: the next node. */
   private readonly next: Int32Array
-  /** By node: the globs whose literals end there, or at a suffix of what led there. */
+  /** By node: the globs whose literals end there, or at a suffix of the path to it. */
   private readonly ending: ReadonlyArray<ReadonlyArray<number>>
-  /** By glob: the last text that it was compared with. */
+  /** By glob: the last text compared with it. */
   private readonly compared: Int32Array
   private texts = 0
   private looked = 0
 
-  /** `isGivenUp` is asked now and then; once it says so, `matches` gives undefined. */
+  /** `isGivenUp` is polled; once it is true, `matches` returns undefined. */
   constructor(
     globs: ReadonlyArray<string>,
     private readonly isGivenUp: () => boolean = () => false
@@ -87,7 +87,7 @@ export class Globs {
     return this.isGivenUp()
   }
 
-  /** Makes every step lead on, breadth first; a node ends what the longest proper suffix of its way ends, too. */
+  /** Completes all transitions, breadth first; a node also ends what the longest proper suffix of its path ends. */
   private linked(own: ReadonlyArray<ReadonlyArray<number>>): ReadonlyArray<ReadonlyArray<number>> {
     const { next } = this
     const ending: Array<ReadonlyArray<number>> = [...own]
@@ -110,7 +110,7 @@ export class Globs {
     return ending
   }
 
-  /** Where a character does not fit, the last star takes one more: an earlier one could do no better. */
+  /** If a character does not match, the last star takes one more: an earlier star could do no better. */
   private matchesOne(glob: string, text: string): boolean {
     let at = 0
     let place = 0
@@ -133,7 +133,7 @@ export class Globs {
         at = taken
         place = star + 1
       } else return false
-      // What the last star takes to the end needs no look.
+      // A final star matches the rest.
       if (star >= 0 && star === glob.length - 1) return true
     }
     while (place < glob.length && glob.charCodeAt(place) === asterisk) place++

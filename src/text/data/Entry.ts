@@ -1,4 +1,4 @@
-/** What holds entries: where reading them begins, up to where the entry that holds them ends. */
+/** The inside of an entry: where reading its entries begins, up to where it ends. */
 export interface Inside {
   readonly read: Read
   readonly body: number
@@ -6,25 +6,25 @@ export interface Inside {
   readonly base: number
 }
 
-/** A key with its value, an item of a list, an element. It goes on until the next one begins. */
+/** A key with its value, a list item, or an element. It ends where the next one begins. */
 export interface Entry {
-  /** Where it begins, with the comments above it. */
+  /** Where it begins, including the comments above it. */
   readonly from: number
-  /** Its key; several for a table whose name has parts; a number is its place in a list. */
+  /** Its key; several for a table with a dotted name; a number is its index in a list. */
   readonly key: ReadonlyArray<string> | number
   /** Where its value begins. */
   readonly value: number
-  /** Nothing for what has no entries of its own. */
+  /** Undefined if it has no entries of its own. */
   readonly inside: Inside | undefined
 }
 
-/** The entries between `body` and `to`, in order, however broken the text is. Linear in what it reads. */
+/** The entries between `body` and `to`, in order, however broken the text is. Linear in the text that it reads. */
 export type Read = (text: string, body: number, to: number, base: number) => Iterable<Entry>
 
-/** Keys by whose value a thing in a list is known. */
+/** Keys whose value identifies an item of a list. */
 const labels: ReadonlyArray<string> = ["name", "title", "id", "key", "label", "slug", "kind"]
 
-/** Entries looked at for a label, and the characters it may have. */
+/** Entries searched for a label, and the most characters of a label. */
 const lookedAt = 12
 const longest = 80
 
@@ -34,7 +34,7 @@ const plain = (text: string): string => {
   return quoted?.[1] ?? (/^[[{"'&*|>]/.test(line) ? "" : line)
 }
 
-/** What a thing without a key is called by its own first entries: `name`, `title` and their like. */
+/** The label of an item without a key, from its own first entries: `name`, `title` and similar. */
 export const labelOf = (text: string, { base, body, read }: Inside, to: number): string | undefined => {
   let best = labels.length
   let found: string | undefined

@@ -1,12 +1,12 @@
 import { isSpace } from "../chunk/space.ts"
 import type { Entry } from "./Entry.ts"
 
-/** Characters of plain values in a list that are taken as one entry: there may be millions of numbers. */
+/** Plain values in a list are combined into entries of this many characters: there may be millions of numbers. */
 const together = 256
 
 const [quote, apostrophe, slash, backslash] = [34, 39, 47, 92]
 
-/** After the string that begins at `at`. */
+/** The end of the string that begins at `at`. */
 export const stringEnd = (text: string, at: number, to: number): number => {
   const mark = text.charCodeAt(at)
   for (let i = at + 1; i < to; i++) {
@@ -17,7 +17,7 @@ export const stringEnd = (text: string, at: number, to: number): number => {
   return to
 }
 
-/** After the comment that begins at `at`, where one does: JSON with comments has them. */
+/** The end of the comment that begins at `at`, if there is one, as in JSON with comments. */
 const commentEnd = (text: string, at: number, to: number): number => {
   if (text.charCodeAt(at) !== slash) return at
   const next = text.charAt(at + 1)
@@ -29,7 +29,7 @@ const commentEnd = (text: string, at: number, to: number): number => {
 const isOpening = (code: number): boolean => code === 123 || code === 91
 const isClosing = (code: number): boolean => code === 125 || code === 93
 
-/** After the object or list that begins at `at`. */
+/** The end of the object or list that begins at `at`. */
 const containerEnd = (text: string, at: number, to: number): number => {
   let depth = 0
   for (let i = at; i < to; i++) {
@@ -52,7 +52,10 @@ const keyText = (raw: string): string => {
   }
 }
 
-/** The members of the object or the items of the list that opens at `body`; JSON with comments, JSON5, broken JSON too. */
+/**
+ * The members of the object, or the items of the list, that opens at `body`; also in JSON with comments, JSON5 and
+ * broken JSON.
+ */
 export function* jsonEntries(text: string, body: number, to: number): Generator<Entry> {
   const isList = text.charCodeAt(body) === 91
   let index = 0
@@ -60,7 +63,7 @@ export function* jsonEntries(text: string, body: number, to: number): Generator<
   let key: string | undefined
   let value = -1
   let inside: Entry["inside"]
-  /** Where the plain values begin that are gathered into one entry. */
+  /** The start of the plain values that are being combined into one entry. */
   let gathered = -1
   for (let at = body + 1; at <= to; at++) {
     const code = at < to ? text.charCodeAt(at) : 93

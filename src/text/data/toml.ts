@@ -5,7 +5,7 @@ import { stringEnd } from "./json.ts"
 
 const longestKey = 300
 
-/** A name with dots in its parts. */
+/** The parts of a dotted name. */
 const parts = (name: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let part = ""
@@ -23,7 +23,7 @@ const parts = (name: string): ReadonlyArray<string> => {
   return [...found, part.trim()].filter((each) => each !== "")
 }
 
-/** The last character of a string on its line; one that its line does not close is a mistake, and ends with it. */
+/** The last character of a string on its line; an unclosed string is a mistake and ends with the line. */
 const quoteEnd = (text: string, from: number, to: number): number => {
   for (let at = from + 1; at < to; at++) {
     const char = text.charAt(at)
@@ -34,7 +34,7 @@ const quoteEnd = (text: string, from: number, to: number): number => {
   return to - 1
 }
 
-/** After a value's last line: strings and lists may go over several. */
+/** The end of a value's last line: strings and lists may span several. */
 const valueEnd = (text: string, from: number, to: number): number => {
   let depth = 0
   for (let at = from; at < to; at++) {
@@ -95,7 +95,7 @@ function* keys(text: string, body: number, to: number): Generator<Entry> {
   }
 }
 
-/** The keys above all tables, and the tables; those of a list are told apart by their number. */
+/** The keys above all tables, and the tables; tables of an array are numbered. */
 export function* tomlEntries(text: string, body: number, to: number): Generator<Entry> {
   const counts = new Map<string, number>()
   let inTable = false

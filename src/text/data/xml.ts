@@ -6,7 +6,7 @@ const skipped = [
   ["<?", "?>"]
 ] as const
 
-/** After the tag, comment or declaration that begins at `at`. */
+/** The end of the tag, comment or declaration that begins at `at`. */
 const markEnd = (text: string, at: number, to: number): number => {
   const found = skipped.find(([open]) => text.startsWith(open, at))
   if (found !== undefined) {
@@ -32,11 +32,11 @@ const longestTag = 600
 const named = /^<([^\s/<>]{1,200})/
 const attribute = /\s(?:name|title|id|xml:id|key)\s{0,4}=\s{0,4}(?:"([^"]{1,80})"|'([^']{1,80})')/
 
-/** Elements inside that give theirs a name, and how far from its start they are looked for. */
+/** Child elements that name their parent, and how far from its start they are searched. */
 const child = /<(?:\w{1,20}:)?(name|title|id|artifactId|key|Name|Title|Id)(?:\s[^<>]{0,200})?>([^<]{1,80})</
 const near = 400
 
-/** What an element is called by an attribute, or else by an element right inside it. */
+/** An element's name, from an attribute, or else from a child element. */
 const labelled = (tag: string, within: string): string => {
   const given = attribute.exec(tag)
   const found = given === null ? child.exec(within) : null
@@ -46,7 +46,7 @@ const labelled = (tag: string, within: string): string => {
   return label.trim().replace(/\s+/g, " ")
 }
 
-/** The elements right inside, from the place behind the tag around them; what stands before the first is no entry. */
+/** The child elements, from the end of the enclosing tag; text before the first is no entry. */
 export function* xmlEntries(text: string, body: number, to: number): Generator<Entry> {
   let depth = 0
   for (let at = text.indexOf("<", body); at >= 0 && at < to;) {

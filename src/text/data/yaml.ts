@@ -6,7 +6,7 @@ const longestKey = 300
 
 const blankOr = (text: string, at: number, end: number): boolean => at >= end || " \t".includes(text.charAt(at))
 
-/** First character of a line that is no space. */
+/** First character of a line that is not a space. */
 const indentEnd = (text: string, start: number, end: number): number => {
   let at = start
   while (at < end && text.charCodeAt(at) === 32) at++
@@ -15,13 +15,13 @@ const indentEnd = (text: string, start: number, end: number): number => {
 
 const isDash = (text: string, at: number, end: number): boolean => text.charAt(at) === "-" && blankOr(text, at + 1, end)
 
-/** The first colon that ends a key: white space follows it. */
+/** The first colon that ends a key: one before white space. */
 const colonAt = (text: string, from: number, limit: number, end: number): number => {
   for (let at = from; at < limit; at++) if (text.charCodeAt(at) === 58 && blankOr(text, at + 1, end)) return at
   return -1
 }
 
-/** The key that a line has at `at`, and where its value would begin. */
+/** A line's key at `at`, and where its value would begin. */
 const keyAt = (text: string, at: number, end: number): { readonly key: string; readonly after: number } | undefined => {
   const first = text.charAt(at)
   if ("[]{}>|%@`#,&*!".includes(first)) return undefined
@@ -33,7 +33,7 @@ const keyAt = (text: string, at: number, end: number): { readonly key: string; r
   return { key: isQuoted ? raw.slice(1, -1) : raw, after: colon + 1 }
 }
 
-/** The value behind a key or a dash, past anchors and tags. */
+/** The value after a key or a dash, past anchors and tags. */
 const valueAt = (text: string, from: number, end: number): number => {
   let at = from
   for (;;) {
@@ -47,7 +47,7 @@ const valueAt = (text: string, from: number, end: number): number => {
 const isBlankOrComment = (text: string, at: number, end: number): boolean =>
   at >= end || text.charAt(at) === "#" || text.charAt(at) === "\r"
 
-/** What is inside an entry whose value begins at `value`, on its line or below it. */
+/** The inside of an entry whose value begins at `value`, on the same line or below. */
 const insideOf = (text: string, value: number, walker: LineWalker, to: number, base: number): Inside | undefined => {
   if (value < walker.end) {
     if ("[{".includes(text.charAt(value))) return { read: jsonEntries, body: value, base: 0 }
@@ -64,13 +64,13 @@ const insideOf = (text: string, value: number, walker: LineWalker, to: number, b
   return undefined
 }
 
-/** What a list's item holds on the line of its dash: keys, or a list. */
+/** The inside of a list item on the line of its dash: keys, or a list. */
 const insideItem = (text: string, value: number, walker: LineWalker, to: number, base: number): Inside | undefined =>
   value < walker.end && (isDash(text, value, walker.end) || keyAt(text, value, walker.end) !== undefined)
     ? { read: yamlEntries, body: value, base: base + (value - indentEnd(text, walker.start, walker.end)) }
     : insideOf(text, value, walker, to, base)
 
-/** The keys or the items at one indentation; `body` may stand behind a dash. */
+/** The keys or items at one indentation; `body` may follow a dash. */
 export function* yamlEntries(text: string, body: number, to: number, base: number): Generator<Entry> {
   const walker = new LineWalker(text, body, to)
   let index = 0
@@ -88,7 +88,7 @@ export function* yamlEntries(text: string, body: number, to: number, base: numbe
     above = -1
     if (column !== base) continue
     if (isDash(text, at, walker.end)) {
-      // A list may stand right below its key, no deeper.
+      // A list may be directly below its key, at the same indentation.
       if (isMap) continue
       const value = valueAt(text, at + 1, walker.end)
       yield { from, key: index++, value, inside: insideItem(text, value, walker, to, base) }
@@ -105,7 +105,7 @@ export function* yamlEntries(text: string, body: number, to: number, base: numbe
 const isDivider = (text: string, start: number, end: number): boolean =>
   text.startsWith("---", start) && blankOr(text, start + 3, end)
 
-/** Where the keys of a document begin, and how far in they are. */
+/** Where the keys of a document begin, and their indentation. */
 const bodyOf = (text: string, from: number, to: number): Inside => {
   const walker = new LineWalker(text, from, to)
   while (walker.next()) {
@@ -118,7 +118,7 @@ const bodyOf = (text: string, from: number, to: number): Inside => {
   return { read: yamlEntries, body: from, base: 0 }
 }
 
-/** The documents of a file, which `---` parts. */
+/** The documents of a file, separated by `---`. */
 function* documents(text: string, body: number, to: number): Generator<Entry> {
   const walker = new LineWalker(text, body, to)
   let from = body
@@ -132,7 +132,7 @@ function* documents(text: string, body: number, to: number): Generator<Entry> {
   yield { from, key: index, value: from, inside: bodyOf(text, from, to) }
 }
 
-/** A YAML file: its keys, or its documents where it has several. */
+/** A YAML file: its keys, or its documents if it has several. */
 export const yamlFile = (text: string): Inside => {
   let count = 0
   for (const { from } of documents(text, 0, text.length)) {
