@@ -50,9 +50,9 @@ const isOverlapping = ({ passage: a }: Hit, { passage: b }: Hit): boolean => {
 const said = ({ document, passage }: Hit) => sketch([document.title ?? "", ...passage.heading, passage.text])
 
 /**
- * The best places of a list, best first: a hit that overlaps with a better one beside it, or says what a better one says,
- * is folded into that. Only where the list is not filled otherwise do those that were folded or put off follow, in their
- * order, so that as many come as there are. The best passages of a short list are the head of those of a long one.
+ * The best places of a list, best first. A hit that overlaps a better one beside it, or repeats what a better one says,
+ * is folded into that one. Folded and postponed hits only follow, in order, if the list would otherwise be too short.
+ * The best passages of a short list are the head of those of a long one.
  */
 export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: FoldOptions): FoldedList => {
   const open: Array<Open> = []

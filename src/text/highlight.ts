@@ -7,7 +7,7 @@ export interface TextSpan {
   readonly end: number
 }
 
-/** Joins a span to the ones it overlaps or touches; a compound comes after its parts and begins before them. */
+/** Joins a span with those it overlaps or touches; a compound comes after its parts and begins before them. */
 const merge = (spans: Array<{ start: number; end: number }>, start: number, end: number): void => {
   let from = start
   let to = end
@@ -21,14 +21,14 @@ const merge = (spans: Array<{ start: number; end: number }>, start: number, end:
 
 /**
  * Finds the words of a text whose index terms are among the query's: stems, folded accents, parts of identifiers, pairs
- * of unspaced scripts. Function words count only in a query of nothing else. Spans are in order and never touch.
+ * of unspaced scripts. Function words count only if the query has nothing else. Spans are in order and never touch.
  */
 export const highlighter = (query: string): ((text: string) => ReadonlyArray<TextSpan>) => {
   const wanted = new Set(splitQuery(query).content)
   const lone = [...wanted].filter(isLoneCharacter)
   return (text) => {
     const spans: Array<{ start: number; end: number }> = []
-    // A lone character begins a pair and ends where the next pair begins.
+    // A lone character begins a pair, and ends where the next pair begins.
     let loneStart = -1
     scan(text, (term, start, end) => {
       if (loneStart >= 0) merge(spans, loneStart, start)
@@ -40,7 +40,7 @@ export const highlighter = (query: string): ((text: string) => ReadonlyArray<Tex
   }
 }
 
-/** The words of a text that a query finds; see `highlighter`, which is the one to use for many texts. */
+/** The words of a text that match a query; use `highlighter` for many texts. */
 export const highlight = (text: string, query: string): ReadonlyArray<TextSpan> => highlighter(query)(text)
 
 /** The first of the longest runs of spans that fit into `maxChars`, as its first and last index. */
@@ -63,14 +63,14 @@ const opensSentence = (text: string, i: number): boolean => {
   return space.test(text.charAt(i - 1)) && sentenceEnd.test(text.slice(Math.max(0, i - 4), i).trimEnd())
 }
 
-/** Whether the text may be cut at `i` without splitting a word or, where nothing separates words, a character. */
+/** Whether the text may be cut at `i` without splitting a word or, in unspaced scripts, a character. */
 const opensWord = (text: string, i: number): boolean =>
   i === 0 || i === text.length || space.test(text.charAt(i - 1)) || space.test(text.charAt(i))
 const opensCharacter = (text: string, i: number): boolean => !/^[\uDC00-\uDFFF\p{M}]/u.test(text.slice(i, i + 2))
 
 type Test = (text: string, i: number) => boolean
 
-/** The first place going from `from` to `to`, both included, that passes the first test that any place passes. */
+/** The first place from `from` to `to`, inclusive, that passes a test; the tests are tried in order. */
 const seek = (text: string, from: number, to: number, ...tests: ReadonlyArray<Test>): number => {
   const step = from <= to ? 1 : -1
   for (const passes of tests) {
@@ -80,8 +80,8 @@ const seek = (text: string, from: number, to: number, ...tests: ReadonlyArray<Te
 }
 
 /**
- * The part of a text, at most `maxChars` long, that holds the most spans, the first such part; it begins at a sentence
- * if there is room, else at a word, and ends at a word. `spans` are in order and do not overlap.
+ * The first part of a text, at most `maxChars` long, that contains the most spans. It begins at a sentence if there is
+ * room, else at a word, and ends at a word. `spans` are in order and do not overlap.
  */
 export const bestExcerpt = (text: string, spans: ReadonlyArray<TextSpan>, maxChars: number): TextSpan => {
   if (text.length <= maxChars) return { start: 0, end: text.length }
@@ -100,7 +100,7 @@ export const bestExcerpt = (text: string, spans: ReadonlyArray<TextSpan>, maxCha
   return trimmed(text, start, end)
 }
 
-/** The span without the white space at its ends. */
+/** The span without white space at its ends. */
 const trimmed = (text: string, start: number, end: number): TextSpan => {
   const part = text.slice(start, end)
   const from = start + part.length - part.trimStart().length

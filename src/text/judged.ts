@@ -3,14 +3,14 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { Judgement } from "../model/Judgement.ts"
 
-/** Where a passage stands. */
+/** The location of a passage. */
 export interface PassagePlace {
   readonly source: string
   readonly startLine: number
   readonly endLine: number
 }
 
-/** A question and what was judged for it, each document or place once, by its latest grade. */
+/** A question and its judgements, one per document or place, with the latest grade. */
 export interface JudgedQuestion {
   readonly query: string
   readonly judgements: ReadonlyArray<Judgement>
@@ -18,7 +18,7 @@ export interface JudgedQuestion {
 
 const decode = Schema.decodeUnknownEither(Schema.parseJson(Judgement))
 
-/** Lines of a judgement file; an empty line says nothing, and keys that are not known are left alone. */
+/** Parses the lines of a judgement file; empty lines and unknown keys are ignored. */
 export const parseJudged = (text: string): Either.Either<ReadonlyArray<Judgement>, string> => {
   const found: Array<Judgement> = []
   for (const [at, line] of text.split("\n").entries()) {
@@ -47,11 +47,11 @@ export const questionsOf = (judgements: ReadonlyArray<Judgement>): ReadonlyArray
   return Array.from(byQuery, ([query, places]) => ({ query, judgements: [...places.values()] }))
 }
 
-/** Whether a source is the one that was judged: the same, or a path that ends so. */
+/** Whether a source is the judged one: equal, or a path that ends with it. */
 const isSource = (source: string, judged: string): boolean =>
   source === judged || (source.endsWith(judged) && /[/\\]/.test(source.charAt(source.length - judged.length - 1)))
 
-/** Whether a judgement is about a passage: about its document, or about lines of which half of the one are the other's. */
+/** Whether a judgement is about a passage: about its document, or about lines where half of one lies in the other. */
 export const isAbout = (judgement: Judgement, { endLine, source, startLine }: PassagePlace): boolean => {
   if (!isSource(source, judgement.source)) return false
   const { end_line: end, start_line: start } = judgement
@@ -60,13 +60,13 @@ export const isAbout = (judgement: Judgement, { endLine, source, startLine }: Pa
   return common > 0 && 2 * common >= Math.min(end - start, endLine - startLine) + 1
 }
 
-/** A ranking of passages as one of what was judged, each thing once: the grades to hold it against, and the names. */
+/** A ranking of passages turned into one of judged things, each once: the grades to compare it with, and the names. */
 export interface Graded {
   readonly ranking: ReadonlyArray<string>
   readonly grades: ReadonlyMap<string, number>
 }
 
-/** A passage stands for the best judged thing that it is about and that no better passage stands for already. */
+/** A passage counts as the best judged thing that it is about and that no better passage counts as already. */
 export const graded = (passages: ReadonlyArray<PassagePlace>, judgements: ReadonlyArray<Judgement>): Graded => {
   const ordered = judgements
     .map((judgement, at) => ({ judgement, name: `#${at}` }))

@@ -1,4 +1,4 @@
-/** Words of grammar by language, which its prose is full of and other languages' hardly have. */
+/** Frequent words of grammar by language, which are rare in other languages. */
 const grammar: Readonly<Record<string, string>> = {
   en: "the of and to in is that it for on with as was be by this are or from at have not which but you we an can if when",
   de: "der die und das ist nicht ein eine zu den von mit sich auf für dem auch wird werden im des oder wie bei wenn kann",
@@ -16,12 +16,12 @@ const words = new Map<string, ReadonlySet<string>>(
   Object.entries(grammar).map(([language, list]) => [language, new Set(list.split(" "))])
 )
 
-/** Characters of a text that are looked at. */
+/** Characters read per text. */
 const most = 2000
-/** Words without which nothing can be told. */
+/** Fewer words than this decide nothing. */
 const least = 12
 
-/** Whether a text is English, as far as its letters and words of grammar tell; undefined: it is code, names or too short. */
+/** Whether a text is English, by its letters and words of grammar; undefined: it is code, names or too short. */
 export const isEnglish = (text: string): boolean | undefined => {
   const found =
     text
@@ -39,7 +39,7 @@ export const isEnglish = (text: string): boolean | undefined => {
   return Math.max(english, other) < 0.1 ? undefined : english >= other
 }
 
-/** Scripts that tell a language, or a few that share no words with the others. */
+/** Scripts that identify a language, or a few that share no words with the others. */
 const scripts: ReadonlyArray<readonly [string, RegExp]> = [
   ["ja", /[\p{Script=Hiragana}\p{Script=Katakana}]/gu],
   ["zh", /\p{Script=Han}/gu],
@@ -52,7 +52,7 @@ const scripts: ReadonlyArray<readonly [string, RegExp]> = [
   ["devanagari", /\p{Script=Devanagari}/gu]
 ]
 
-/** The language or script of a text, be it one sentence; undefined where its words of grammar do not tell. */
+/** The language or script of a text, even of a single sentence; undefined if its words of grammar do not decide. */
 export const languageOf = (text: string): string | undefined => {
   const head = text.slice(0, most).toLowerCase()
   const letters = head.match(/\p{L}/gu)?.length ?? 0

@@ -1,10 +1,10 @@
 import { type Mark, markAt, marksUpTo } from "../model/Locator.ts"
 import type { Passage } from "../model/Passage.ts"
 
-/** What is said within a minute is cited by its beginning. */
+/** Speech within a minute is cited by its beginning. */
 const minute = 60_000
 
-/** Whether a passage that begins at one place may go on at the other: pages run on, slides and sheets do not. */
+/** Whether a passage may continue from one place to the next: across pages, but not across slides and sheets. */
 const runsOn = (from: Mark | undefined, to: Mark): boolean => {
   const [a, b] = [from?.locator, to.locator]
   if (b === undefined || a?._tag !== b._tag) return a?._tag === b?._tag
@@ -27,7 +27,7 @@ const ownHeading = /^#{1,6} (.*)/
 
 const newlines = (text: string): number => text.split("\n").length - 1
 
-/** A passage in the pieces that stand at places of their own. */
+/** Splits a passage at its places. */
 const apart = (passage: Passage, marks: ReadonlyArray<Mark>): ReadonlyArray<Passage> => {
   const cuts: Array<number> = []
   let at = marksUpTo(marks, passage.start)
@@ -60,7 +60,7 @@ const apart = (passage: Passage, marks: ReadonlyArray<Mark>): ReadonlyArray<Pass
   })
 }
 
-/** Passages of an extracted text, each with its place in the file; none goes over the edge of a slide or a sheet. */
+/** Passages of an extracted text, each with its place in the file; none crosses the boundary of a slide or sheet. */
 export const located = (
   passages: ReadonlyArray<Passage>,
   marks: ReadonlyArray<Mark> | undefined

@@ -1,13 +1,13 @@
 import type { Passage } from "../model/Passage.ts"
 
-/** A file whose name says nothing: the folder's name is meant. */
+/** A file name that says nothing: the folder's name is used instead. */
 const nameless = /^(?:index|readme|mod|main|__init__|default|_index)$/i
 
 const ending = /(?<=.)\.[\p{L}\p{N}]{1,10}$/u
 
 /**
- * What names a document beside its text, to be searched as its title: its title, and the name of its file without the
- * ending, where its source is a file's and not a record in one. Nothing is done to names that say nothing.
+ * The text that is searched as a document's title: its title, and its file's name without the ending, if the source is
+ * a file and not a record in one. Names that say nothing are not added.
  */
 export const searchedTitle = (title: string | null | undefined, source: string | null | undefined): string => {
   const name = fileName(source)
@@ -22,6 +22,6 @@ const fileName = (source: string | null | undefined): string => {
   return nameless.test(stem) ? (parts.at(-2) ?? "") : stem
 }
 
-/** What stands above a passage, to be searched as its heading: its headings, and the names of a table's columns. */
+/** The text that is searched as a passage's heading: its headings, and the column names of its table. */
 export const searchedHeading = ({ heading, tableHeader }: Pick<Passage, "heading" | "tableHeader">): string =>
   (tableHeader === undefined ? heading : [...heading, tableHeader]).join(" > ")

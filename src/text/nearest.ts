@@ -1,20 +1,23 @@
 import { distance } from "./distance.ts"
 
-/** Writing `chunk-size` or `chunkSize` for `chunk_size` is no distance at all. */
+/** Treats `chunk-size`, `chunkSize` and `chunk_size` as equal. */
 const plain = (word: string): string => word.toLowerCase().replace(/[-_.\s]/g, "")
 
-/** Edits from one word to another; leaving off the end, or the rest around four letters, is one. */
+/**
+ * Edits from one word to another. A candidate that starts with the word (at least three letters), or contains it (at
+ * least four), is one edit away.
+ */
 const edits = (word: string, candidate: string, limit: number): number => {
   const isPart = (word.length >= 3 && candidate.startsWith(word)) || (word.length >= 4 && candidate.includes(word))
   return isPart ? Math.min(1, distance(word, candidate, limit)) : distance(word, candidate, limit)
 }
 
-/** Names longer than this are not compared: what they cost grows with their square. */
+/** Longer names are not compared: the cost grows with the square of the length. */
 const longest = 100
 
 /**
- * The candidates that a mistyped name most likely means: those equally near, in their order, at most three; none where
- * nothing is like it. A third of a name's letters may be wrong.
+ * The candidates that a mistyped name most likely means: at most three equally near ones, in order; none if nothing is
+ * similar. A third of a name's letters may be wrong.
  */
 export const nearest = (word: string, candidates: ReadonlyArray<string>): ReadonlyArray<string> => {
   const wanted = plain(word)
@@ -34,7 +37,7 @@ export const nearest = (word: string, candidates: ReadonlyArray<string>): Readon
   return found.slice(0, 3)
 }
 
-/** ` (did you mean X?)`, or nothing. */
+/** ` (did you mean X?)`, or an empty text. */
 export const didYouMean = (word: string, candidates: ReadonlyArray<string>, shown = (name: string) => name): string => {
   const [found] = nearest(word, candidates)
   return found === undefined ? "" : ` (did you mean ${shown(found)}?)`

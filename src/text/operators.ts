@@ -1,15 +1,15 @@
-/** A part of a query: a word, or what may be an operator. `written` is the part as it stands there. */
+/** A part of a query: a word, or a possible operator. `written` is the part as it is in the query. */
 export type QueryPart = { readonly written: string } & (
   | { readonly kind: "word" }
-  /** In quotes: what must stand so in a passage, or must not. */
+  /** Quoted: text that a passage must, or must not, contain literally. */
   | { readonly kind: "phrase"; readonly value: string; readonly negated: boolean }
   /** `-word` */
   | { readonly kind: "without"; readonly value: string }
-  /** `field:value`, the field in its own letters. */
+  /** `field:value`, with the field as written. */
   | { readonly kind: "field"; readonly field: string; readonly value: string; readonly negated: boolean }
 )
 
-/** Longer queries, and those of several lines, are pasted text, in which nothing is an operator. */
+/** Longer queries, and those of several lines, are pasted text without operators. */
 export const mostCharacters = 300
 
 const closing = new Map([
@@ -20,10 +20,10 @@ const closing = new Map([
 const fieldName = /[\p{L}_][\p{L}\p{M}\p{N}_.-]{0,63}:/uy
 const letterOrDigit = /[\p{L}\p{N}]/u
 const endsPart = /[\s.,;:!?)]/
-/** A word to do without: letters first, at least three characters, one where words are short. */
+/** A word to exclude: starts with a letter and has at least three characters, or one in scripts with short words. */
 const plainWord = /^\p{L}[\p{L}\p{M}\p{N}'\u2019-]{2,}$/u
 const shortWord = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}][\p{L}\p{M}\p{N}]*$/u
-/** A value that belongs to `::`, a URL or a path of Windows. */
+/** The value of a `::`, a URL or a Windows path, not of a field. */
 const noValue = /^[:/\\=]/
 const flag = /^--?[\p{L}\p{N}]/u
 
@@ -33,7 +33,7 @@ const withoutEnd = (word: string): string => {
   return word.slice(0, end)
 }
 
-/** The text in quotes that opens at `at`, and where it ends; undefined where it is not closed or says nothing. */
+/** The quoted text that opens at `at`, and where it ends; undefined if it is unclosed or empty. */
 const quotedAt = (query: string, at: number): { readonly value: string; readonly end: number } | undefined => {
   const close = closing.get(query.charAt(at))
   if (close === undefined) return undefined
@@ -44,7 +44,7 @@ const quotedAt = (query: string, at: number): { readonly value: string; readonly
   return letterOrDigit.test(value) ? { value, end: end + 1 } : undefined
 }
 
-/** The parts of a query in order; all are words where it is pasted text or writes flags. */
+/** The parts of a query in order; all are words if it is pasted text or contains flags. */
 export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
   const query = text.trim()
   const isPasted = query.length > mostCharacters || /[\r\n]/.test(query)
@@ -55,7 +55,7 @@ export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
       at++
       continue
     }
-    // A query does not begin with what to do without.
+    // A query does not begin with an exclusion.
     const negated = query[at] === "-" && at > 0
     fieldName.lastIndex = at + Number(negated)
     const name = fieldName.exec(query)?.[0]
@@ -79,15 +79,15 @@ export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
   return hasFlags ? parts.map((part) => (part.kind === "without" ? wordOf(part) : part)) : parts
 }
 
-/** A part as a word, whatever it may be. */
+/** Turns a part into a word. */
 export const wordOf = ({ written }: QueryPart): QueryPart => ({ kind: "word", written })
 
-/** Whether a query has anything but words. */
+/** Whether a query contains anything but words. */
 export const hasOperators = (parts: ReadonlyArray<QueryPart>): boolean => parts.some(({ kind }) => kind !== "word")
 
 /**
- * What is looked for by words and by meaning: the words and what is in quotes; else what the fields are to have. Empty:
- * the query says only what to do without.
+ * The text to search by words and by meaning: the words and quoted texts; else the values of the fields. Empty: the
+ * query only has exclusions.
  */
 export const positiveWords = (parts: ReadonlyArray<QueryPart>): string => {
   const said = parts.flatMap((part) =>

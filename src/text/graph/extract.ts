@@ -8,32 +8,32 @@ import { pathKeys, stemOf } from "./paths.ts"
 import { placeOf } from "./place.ts"
 import { symbols } from "./symbols.ts"
 
-/** A passage, and what of its document the rules need. */
+/** A passage, and the parts of its document that the rules need. */
 export interface Text {
   readonly text: string
   /** Headings above it, outermost first. */
   readonly heading: ReadonlyArray<string>
-  /** Its place in the document, from 0. */
+  /** Its index in the document, from 0. */
   readonly ordinal: number
   readonly title?: string | undefined
   readonly source?: string | undefined
-  /** What a language model said of it. */
+  /** A language model's answer about it. */
   readonly said?: Said | undefined
 }
 
-/** More in one passage is a list or a table of names, which joins nothing. */
+/** A passage with more is a list or a table of names, which joins nothing. */
 export const mostMentions = 48
 
 const longestName = 120
 
-/** The evidence of what a passage's place says and no text of its own does. */
+/** The evidence for what follows from a passage's position, not from its text. */
 const nowhere: Span = { start: 0, end: 0 }
 
 const plainLetter = /[a-z]/u
 const letter = /\p{L}/u
 const beyondAscii = /[^\p{ASCII}]/u
 
-/** Whether a key can name something: no letter or function word alone, no number, not a sentence. */
+/** Whether a key can name something: not a single letter or function word, a number, or a sentence. */
 export const tellsSomething = (key: string): boolean =>
   key.length >= 2 &&
   key.length <= longestName &&
@@ -42,7 +42,7 @@ export const tellsSomething = (key: string): boolean =>
   !functionWords.has(key) &&
   (key.length < 20 || key.split(" ", 11).length <= 10)
 
-/** "BLAS" of "Basic Linear Algebra Subprograms (BLAS)": what the words' first letters spell. */
+/** "BLAS" of "Basic Linear Algebra Subprograms (BLAS)": whether the words' first letters spell it. */
 const spells = (short: string, long: string): boolean =>
   short.length > 1 &&
   [...long.matchAll(/[\p{L}\p{N}]+/gu)]
@@ -52,7 +52,7 @@ const spells = (short: string, long: string): boolean =>
     .join("")
     .startsWith(short.toUpperCase())
 
-/** What a title is known by: itself, without a qualifier in brackets, an acronym that stands beside it. */
+/** The names in a title: the title itself, the title without a qualifier in brackets, and an acronym beside it. */
 export const titleKeys = (title: string, text = ""): ReadonlyArray<string> => {
   if (title.length > 2 * longestName) return []
   const keys = [keyOf(title)]
@@ -73,8 +73,8 @@ const namesSaid = ({ entities, relations }: Said): ReadonlyArray<string> => [
 ]
 
 /**
- * Everything that a passage has to do with entities, each key and relation once, where it stands first. A function of the
- * passage and of what was said of it, so that a graph kept in step is the graph made anew.
+ * All of a passage's relations to entities, each key and relation once, at its first occurrence. It depends only on the
+ * passage and on the answer about it, so an incrementally updated graph equals a rebuilt one.
  */
 export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
@@ -85,7 +85,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
     found.push({ key, relation, start, end })
   }
   if (ordinal === 0) {
-    // A document that has no title of its own is called what stands over its beginning.
+    // A document without a title is named by the heading above its beginning.
     const called = title ?? heading[0]
     for (const key of called === undefined ? [] : titleKeys(called, text)) add(key, "defines", nowhere)
     if (source !== undefined) {
@@ -98,7 +98,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
   if (tellsSomething(under)) add(under, "heads", nowhere)
   if (source !== undefined) {
     const own = new Set(pathKeys(source))
-    // A page that links to a place of its own says nothing by it.
+    // A link to the same page says nothing.
     for (const link of links(text, source)) if (!own.has(link.key)) add(link.key, link.relation, link)
   }
   const addNamed = (spans: ReadonlyArray<Span>): void => {
@@ -110,7 +110,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
   }
   addNamed(names(text))
   addNamed(symbols(text))
-  // Behind what the rules find, so that a model takes nothing of that away.
+  // After the rules' names, so that a model's answer removes none of them.
   for (const name of said === undefined ? [] : namesSaid(said)) {
     const key = keyOf(name)
     if (tellsSomething(key) && !seen.defines.has(key)) add(key, "mentions", placeOf(name, text) ?? nowhere)
@@ -118,17 +118,17 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
   return found
 }
 
-/** Words of a question beyond these are not looked at for names. */
+/** Most words of a question that are searched for names. */
 const mostWords = 64
 
 /**
- * The keys that a question may name something by: `names` by the rules for names, `phrases` of two to six words that could
- * be a title's, written in any way.
+ * The keys that a question may name something by: `names` by the rules for names, `phrases` of two to six words that
+ * could be a title, however they are written.
  */
 export const namedIn = (
   question: string
 ): { readonly names: ReadonlyArray<string>; readonly phrases: ReadonlyArray<string> } => {
-  // A question's first word may well be a name, and its sentence's start says nothing then.
+  // A question's first word may well be a name; the prefix keeps it from being the start of the sentence.
   const text = `x ${question}`
   const spans = [...names(text), ...symbols(text)].map(({ end, start }) => keyOf(text.slice(start, end)))
   const words = [...question.matchAll(/[\p{L}\p{N}+#]+(?:['’.-][\p{L}\p{N}+#]+)*/gu)].slice(0, mostWords)

@@ -1,8 +1,8 @@
 const spelling = /[^\p{L}\p{N}+#]+/gu
 
 /**
- * What a name is known by: spellings that differ in case, accents, punctuation, a leading article, or the possessive or
- * plural of the last word have the same key. Empty where the name has neither letter nor digit.
+ * The key of a name: spellings that differ in case, accents, punctuation, a leading article, or the possessive or
+ * plural of the last word have the same key. Empty if the name has neither letter nor digit.
  */
 export const keyOf = (name: string): string => {
   const lower = name.toLowerCase()
@@ -12,17 +12,17 @@ export const keyOf = (name: string): string => {
 const accents = /\p{M}+/gu
 const possessive = /['’]s(?![\p{L}\p{N}])/gu
 
-/** Most names are as their keys are, but for capitals. */
+/** Most names equal their keys except for capitals. */
 const plain = /^[a-z\d+#]+(?: [a-z\d+#]+)*$/u
 
 const folded = (name: string): string =>
   name.normalize("NFKD").replace(accents, "").toLowerCase().replace(possessive, "").replace(spelling, " ").trim()
 
-/** Without the plural's s: "shells" as "shell"; "glass", "virus" and "series" stay. */
+/** Without the plural's s: "shells" becomes "shell"; "glass", "virus" and "series" stay. */
 const singular = (key: string): string =>
   key.length > 4 && key.endsWith("s") && !/(?:[sui]s|ies|[xz]es|[cs]hes)$/u.test(key) ? key.slice(0, -1) : key
 
-/** A key as a number of 47 bits, which SQLite keeps in six bytes: among ten million keys about one pair meets. */
+/** A key as a number of 47 bits, which SQLite stores in six bytes: ten million keys have about one collision. */
 export const hashOf = (key: string): number => {
   let a = 0x811c9dc5
   let b = 0x9e3779b9

@@ -4,7 +4,7 @@ import { targetKey } from "./paths.ts"
 
 interface Rule {
   readonly relation: Relation
-  /** What a text has wherever the pattern matches, which is looked for first. */
+  /** A string that every match of the pattern contains; searched for first. */
   readonly sign: string
   /** Its first group is the target. Bounded repeats keep it linear on any text. */
   readonly pattern: RegExp
@@ -44,7 +44,7 @@ const rules: ReadonlyArray<Rule> = [
 
 const signs = [...new Set(rules.map(({ sign }) => sign))]
 
-/** A document's links and imports, by the rules of the formats that have any. */
+/** A document's links and imports, by the rules of the formats that have them. */
 export const links = (text: string, source: string): ReadonlyArray<Mention> => {
   const found: Array<Mention> = []
   const there = new Map(signs.map((sign) => [sign, text.includes(sign)]))

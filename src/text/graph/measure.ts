@@ -1,6 +1,6 @@
 import type { Entity, Place } from "../../model/Graph.ts"
 
-/** An entity in more places joins nothing, but for the documents that it is the title of. */
+/** An entity in more places joins nothing, except the documents that have it as title. */
 export const mostPlaces = 128
 
 /** A title of more documents names none of them. */
@@ -16,10 +16,10 @@ export const toEntity = (places: ReadonlyArray<Place>): Entity => {
   return { places, documents: documents.size, defining: defining.size > mostDefining ? 0 : defining.size }
 }
 
-/** In at most so many documents a name joins them: one in a hundred, at least 6, and not more than can be walked. */
+/** A name joins documents if it occurs in at most this many: one in a hundred, at least 6, at most 32. */
 export const rareIn = (documents: number): number => Math.max(6, Math.min(32, Math.floor(documents / 100)))
 
-/** How much an entity joins, by its rarity; 0 where it joins nothing. A title's is half as much again. */
+/** How strongly an entity joins documents, by its rarity; 0 if it joins nothing. A title counts half as much again. */
 export const weightOf = (entity: Entity, documents: number): number => {
   if (entity.documents < 2) return 0
   const rare = entity.places.length <= mostPlaces && entity.documents <= rareIn(documents)
@@ -27,7 +27,9 @@ export const weightOf = (entity: Entity, documents: number): number => {
   return Math.log(1 + documents / entity.documents) * (entity.defining > 0 ? 1.5 : 1)
 }
 
-/** The places that a walk goes on to from an entity, each with its weight: a title's document counts three times. */
+/**
+ * The places that a walk reaches from an entity, with their weights: the document with that title counts three times.
+ */
 export const targetsOf = (entity: Entity, documents: number): ReadonlyMap<number, number> => {
   const targets = new Map<number, number>()
   const rare = entity.places.length <= mostPlaces && entity.documents <= rareIn(documents)
@@ -38,11 +40,11 @@ export const targetsOf = (entity: Entity, documents: number): ReadonlyMap<number
   return targets
 }
 
-/** Documents looked at for a collection's linkage, spread evenly over it. */
+/** Documents read for a collection's linkage, spread evenly over it. */
 export const sampledDocuments = 256
 
 /**
- * From this linkage on `auto` goes by the graph. Measured: .39 where questions need several documents (MuSiQue), .08, .01
- * and .01 where they need one (CISI, Cranfield, SciFact).
+ * From this linkage on, `auto` uses the graph. Measured: .39 for questions that need several documents (MuSiQue), and
+ * .08, .01 and .01 for questions that need one (CISI, Cranfield, SciFact).
  */
 export const linkageWanted = 0.2

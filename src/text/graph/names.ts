@@ -2,19 +2,19 @@ import { functionWords } from "../terms/functionWords.ts"
 import type { Span } from "./mention.ts"
 import { type Word, words } from "./words.ts"
 
-/** Written small inside a name. */
+/** Lower-case words inside names. */
 const joiners = new Set("of the de la le du van von der den del di da dos al el bin ibn y et des zu af ter".split(" "))
 
-/** Small words that stand between two names as often as inside one. */
+/** Lower-case words that occur between two names as often as inside one. */
 const linkers = new Set("and for in on to with at from by".split(" "))
 
-/** Of the joiners those behind which a part may be a name of its own: "England" in "Bank of England". */
+/** Joiners after which a part may be a separate name: "England" in "Bank of England". */
 const parting = new Set(["of", "the"])
 
-/** Begin names of several words, and are none. */
+/** They begin names of several words, but are not names. */
 const seasons = new Set(["spring", "summer", "autumn", "winter"])
 
-/** Capitalised, and no names. */
+/** Capitalised words that are not names. */
 const common = new Set(
   (
     "january february march april may june july august september october november december " +
@@ -25,7 +25,7 @@ const common = new Set(
   ).split(" ")
 )
 
-/** Written large behind "of" in a title or an office, and no names by themselves. */
+/** Capitalised after "of" in a title or an office, but not names by themselves. */
 const general = new Set(
   (
     "north south east west union representatives year years truth freedom liberty justice peace war wars law laws state states nations people republic " +
@@ -35,28 +35,28 @@ const general = new Set(
   ).split(" ")
 )
 
-/** A language that writes its nouns large says with a capital nothing about names. */
+/** Frequent German words: German capitalises its nouns, so capitals do not show names. */
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
 
 const longest = 8
-/** So many capitals in a row, with nothing between them, are cells of a table. */
+/** More consecutive capitalised words than this, with nothing between them, are cells of a table. */
 const longestPlain = 5
 
-/** "Han-manufactured", "IPv6-only": what follows the hyphen makes an adjective of a name. */
+/** "Han-manufactured", "IPv6-only": the part after the hyphen turns a name into an adjective. */
 const adjective =
   /\p{L}-\p{Ll}*(?:ed|ing|ent|ant|able|ible|ive|al|ic|ly|like|wide|free|only|born|based|style|type|era|run|built)$/u
 
-/** What ends a sentence; a text of some length that has none is a table or a list of labels, whose cells run together. */
+/** The end of a sentence; a longer text without one is a table or a list of labels, whose cells run together. */
 const sentenceEnd = /[.!?\u3002](?:["'\u2019\u201d)\]]{0,2})(?:\s|$)/u
 const shortestTable = 100
 
-// What is built for older engines makes a regex with \p anew wherever it stands inside a function.
+// The build for older engines compiles a regex with \p again wherever it is inside a function.
 const number = /^\p{N}/u
 const longNumber = /^\p{N}{3}/u
 const marked = /\p{Lu}.*\p{Lu}|\p{N}/u
 const verb = /(?:ing|ed|ly)$/u
 
-/** A word that may open a name, or be one. */
+/** A word that may begin a name, or be one. */
 const mayOpen = (word: Word): boolean =>
   word.capital &&
   !adjective.test(word.text) &&
@@ -65,8 +65,8 @@ const mayOpen = (word: Word): boolean =>
   !german.has(word.lower)
 
 /**
- * The names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"), their
- * parts behind "of" and around "and", never a capital that only opens a sentence. In order, none twice.
+ * Finds names in a text by rules: runs of capitalised words with the small words that join them ("Bank of England"),
+ * and their parts after "of" and around "and", but never a capital that only starts a sentence. In order, none twice.
  */
 export const names = (text: string): ReadonlyArray<Span> => {
   const all = words(text)
@@ -95,7 +95,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
     if (from === to) {
       const telling = isMark(first)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
-      // Written small too, it is a noun.
+      // If it also occurs in lower case, it is a noun.
       if (!telling && small.has(first.lower)) return
     }
     const span = { start: first.start, end: all[to]!.end }
@@ -114,7 +114,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
 }
 
-/** Adds the names of the run that begins here, and says with which word it ends. */
+/** Adds the names of the run that begins here, and returns the word with which it ends. */
 const addRun = (
   all: ReadonlyArray<Word>,
   from: number,
@@ -124,9 +124,9 @@ const addRun = (
     isOne,
     isRepeated
   }: {
-    /** Stands small elsewhere in the text, or is none that names begin with. */
+    /** Whether it occurs in lower case elsewhere in the text, or never begins a name. */
     readonly isNoun: (word: Word) => boolean
-    /** What "and" joins is one name. */
+    /** Whether the parts around "and" form one name. */
     readonly isOne: (first: number, last: number) => boolean
     readonly isRepeated: (word: Word) => boolean
   }
@@ -136,7 +136,7 @@ const addRun = (
   let last = from
   for (let i = from + 1; i < all.length && all[i]!.adjacent && !all[i]!.opens; i++) {
     const word = all[i]!
-    // A table's next cell.
+    // The next cell of a table.
     // "Active 13 April".
     if (common.has(word.lower) && last === i - 1 && number.test(all[last]!.text)) {
       last--
@@ -156,11 +156,11 @@ const addRun = (
       add(a + 2, b)
       continue
     }
-    // "Center for Wooden Boats" begins with no name.
+    // The beginning of "Center for Wooden Boats" is not a name.
     if (a < b || parts.length === 1 || all[b + 1]?.text !== "for") add(a, b)
-    // "Under Lincoln" names Lincoln, "David Lauren" nobody called Lauren, unless he is called so elsewhere.
+    // "Under Lincoln" names Lincoln, but "David Lauren" nobody called Lauren, unless he is called so elsewhere.
     if (all[a]!.opens && b > a && (b > a + 1 ? isNoun(all[a]!) : isRepeated(all[b]!))) add(a + 1, b)
-    // "Marks and Spencer" is one; two of several words are two.
+    // "Marks and Spencer" is one name; two parts of several words each are two.
     const next = parts[index + 1]
     const joins = next !== undefined && a === b && next[0] === next[1] && all[b + 1]!.text === "and"
     if (joins && isOne(a, next[1])) add(a, next[1])
@@ -169,7 +169,7 @@ const addRun = (
   return last
 }
 
-/** Of "University of the Arts" the part "Arts" as well; "University" alone would be any. */
+/** Adds "Arts" of "University of the Arts"; "University" alone could be any. */
 const addJoined = (
   all: ReadonlyArray<Word>,
   from: number,
@@ -189,14 +189,14 @@ const addJoined = (
   if (begins > from && holds) add(begins, to)
 }
 
-/** Quoted, or said twice: "Marks and Spencer", where "Uruguay and Suriname" are two. */
+/** Quoted, or said twice: "Marks and Spencer" is one name, "Uruguay and Suriname" are two. */
 const isOne = (text: string, start: number, end: number): boolean => {
   const phrase = text.slice(start, end)
   return /["\u201c\u2018'*_]/u.test(text.charAt(start - 1)) || text.indexOf(phrase) !== text.lastIndexOf(phrase)
 }
 
-/** "IPv4" or "NATO", which is a name in itself. */
+/** "IPv4" or "NATO", which is a name by its form. */
 const isMark = ({ text }: Word): boolean => marked.test(text)
 
-/** A capital that begins a sentence behind a label: "RESULTS There". */
+/** A capital that begins a sentence after a label: "RESULTS There". */
 const isSentence = (word: Word): boolean => word.text.length > 1 && functionWords.has(word.lower) && !isMark(word)

@@ -15,19 +15,19 @@ export interface NetworkEdge {
   /** An entity. */
   readonly to: string
   readonly relation: string
-  /** The line of the document that says so. */
+  /** The line of the document with the evidence. */
   readonly line: number
-  /** The place in a document that is no text, as follows its source. */
+  /** The place in a document that is not text, as it follows its source. */
   readonly locator?: string | undefined
 }
 
-/** A graph of documents and the entities that join them, nodes of the highest rank first. */
+/** A graph of documents and the entities that join them, nodes by falling rank. */
 export interface Network {
   readonly nodes: ReadonlyArray<NetworkNode>
   readonly edges: ReadonlyArray<NetworkEdge>
 }
 
-/** The nodes of the highest rank, and the edges between them. */
+/** The highest-ranked nodes, and the edges between them. */
 export const largest = ({ edges, nodes }: Network, count: number): Network => {
   const kept = nodes.slice(0, count)
   const ids = new Set(kept.map(({ id }) => id))
@@ -36,7 +36,7 @@ export const largest = ({ edges, nodes }: Network, count: number): Network => {
 
 const escapes: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" }
 
-/** XML 1.0 has no control characters, not even escaped. */
+/** XML 1.0 allows no control characters, not even escaped. */
 const xml = (text: string): string =>
   text
     // oxlint-disable-next-line no-control-regex

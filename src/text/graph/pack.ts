@@ -1,13 +1,16 @@
 import { hashOf } from "./key.ts"
 import { type Mention, type Relation, relations, type Span } from "./mention.ts"
 
-/** A mention as it is stored: its entity by hash. */
+/** A mention in stored form, with its entity as a hash. */
 export interface PackedMention extends Span {
   readonly entity: number
   readonly relation: Relation
 }
 
-/** A passage's mentions as bytes: for each the relation, six of the hash, and varints of the span's start and length. */
+/**
+ * A passage's mentions as bytes. For each: the relation, six bytes of the hash, and varints of the span's start and
+ * length.
+ */
 export const pack = (mentions: ReadonlyArray<Mention>): Uint8Array => {
   const bytes: Array<number> = []
   const varint = (value: number) => {
@@ -31,7 +34,7 @@ export const pack = (mentions: ReadonlyArray<Mention>): Uint8Array => {
   return Uint8Array.from(bytes)
 }
 
-/** What `pack` packed. */
+/** The mentions that `pack` packed. */
 export const unpack = (bytes: Uint8Array): ReadonlyArray<PackedMention> => {
   const mentions: Array<PackedMention> = []
   let at = 0

@@ -1,11 +1,11 @@
 import type { Network } from "./network.ts"
 
-/** A network with a place for every node. */
+/** A network with coordinates for every node. */
 export interface Placed extends Network {
   readonly places: ReadonlyArray<readonly [x: number, y: number]>
 }
 
-/** JSON that a script element can hold: no text can close it. */
+/** JSON that is safe inside a script element: no text can close it. */
 const embedded = (value: unknown): string =>
   JSON.stringify(value)
     .replace(/</gu, "\\u003c")
@@ -109,7 +109,7 @@ const script = `
   addEventListener("resize", redraw); dark.onchange = redraw
   fit(); redraw()`
 
-/** The network as a page of its own: pan, zoom, search, click a node for its evidence. Nothing is fetched. */
+/** The network as a self-contained page: pan, zoom, search, click a node for its evidence. It fetches nothing. */
 export const toPage = (network: Placed, title: string): string =>
   [
     "<!doctype html>",

@@ -1,4 +1,4 @@
-/** A link's target, made comparable: resolved against the source it stands in, without extension, query and fragment. */
+/** A link's normalised target: resolved against the source that contains it, without extension, query and fragment. */
 const resolved = (source: string, target: string): string => {
   const bare = target.replace(/[?#].*$/su, "")
   if (/^[a-z][a-z0-9+.-]*:/iu.test(bare) || bare.startsWith("//"))
@@ -28,7 +28,7 @@ const trimmed = (path: string): string => {
 
 const tail = (path: string): string => path.split("/").slice(-2).join("/")
 
-/** The keys by which a link finds the document of this source: its path from the root, and its last two steps. */
+/** The keys by which a link finds the document with this source: its path from the root, and its last two segments. */
 export const pathKeys = (source: string): ReadonlyArray<string> => {
   if (source.includes("#") || source.length > 1000 || !/[/.]/u.test(source)) return []
   const path = resolved("", source)
@@ -36,8 +36,8 @@ export const pathKeys = (source: string): ReadonlyArray<string> => {
 }
 
 /**
- * The key of a link's target: its path, where the link is relative; of one from a site's root, whose place nobody knows,
- * the last two steps. Undefined where it leads nowhere else.
+ * The key of a link's target: its path if the link is relative; the last two segments if it starts at a site's root,
+ * whose location is unknown. Undefined if it leads nowhere else.
  */
 export const targetKey = (source: string, target: string): string | undefined => {
   if (target.length > 1000 || /^(?:#|mailto:|javascript:|data:|tel:)/iu.test(target)) return undefined
@@ -54,7 +54,7 @@ const decoded = (target: string): string => {
   }
 }
 
-/** The name of a source's file without extension, where it tells more than its place: "git-rebase", not "index". */
+/** The name of a source's file without extension, if it says more than its folder: "git-rebase", not "index". */
 export const stemOf = (source: string): string | undefined => {
   if (source.includes("#")) return undefined
   const file = source.slice(source.lastIndexOf("/") + 1)

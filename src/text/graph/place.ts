@@ -2,17 +2,17 @@ import type { Span } from "./mention.ts"
 
 const letter = /[\p{L}\p{N}]/u
 
-/** Where a text has a name as words of its own, as it is spelled or in other case; undefined where it has not. */
+/** Where a text contains a name as whole words, in this or another case; undefined if it does not. */
 export const placeOf = (name: string, text: string): Span | undefined =>
   name === "" ? undefined : (wholeWords(name, text) ?? wholeWords(name.toLowerCase(), lowered(text)))
 
-/** A place found in it is a place in the text. */
+/** The text in lower case, unless that would change offsets: a place in it is a place in the text. */
 const lowered = (text: string): string => {
   const lower = text.toLowerCase()
   return lower.length === text.length ? lower : text
 }
 
-/** Places of a name inside longer words that are passed over. */
+/** Occurrences of a name inside longer words that are skipped. */
 const mostTries = 50
 
 const wholeWords = (name: string, text: string): Span | undefined => {
@@ -25,7 +25,7 @@ const wholeWords = (name: string, text: string): Span | undefined => {
   return undefined
 }
 
-/** Whether a word goes on over this offset. Scripts that write no spaces have words everywhere. */
+/** Whether a word continues across this offset. In scripts without spaces, words may begin and end anywhere. */
 const isInside = (text: string, at: number): boolean =>
   letter.test(text.charAt(at - 1)) && letter.test(text.charAt(at)) && !unspaced.test(text.charAt(at))
 

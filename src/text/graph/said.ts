@@ -5,17 +5,17 @@ import { tellsSomething } from "./extract.ts"
 import { keyOf } from "./key.ts"
 import { placeOf } from "./place.ts"
 
-/** A passage as a model is asked about it. */
+/** A passage in the form in which a model is asked about it. */
 export interface Asked {
   readonly text: string
   readonly heading: ReadonlyArray<string>
   readonly title: string | undefined
 }
 
-/** Changes with what is asked for: answers to another question are not taken. */
+/** Changes with the question: answers to another question are not used. */
 const version = 1
 
-/** All that an answer depends on, but for the model. */
+/** Everything that an answer depends on, except the model. */
 export const questionOf = ({ heading, text, title }: Asked): string => JSON.stringify([version, title, heading, text])
 
 const most = 16
@@ -25,8 +25,8 @@ const longestRelation = 60
 const string = { type: "string" } as const
 
 /**
- * The JSON schema of an answer, every property required and no other allowed, as OpenAI wants it. Lengths are not in it: the
- * grammars that servers make of them are long and slow.
+ * The JSON schema of an answer. Every property is required and no others are allowed, as OpenAI demands. It has no
+ * length limits: the grammars that servers make from them are long and slow.
  */
 export const answerSchema = {
   type: "object",
@@ -51,7 +51,7 @@ export const answerSchema = {
   additionalProperties: false
 } as const
 
-/** What a model is asked about a passage. */
+/** The prompt about a passage. */
 export const promptFor = ({ heading, text, title }: Asked): string =>
   [
     "List what the text below names and what it says of it, as JSON.",
@@ -77,11 +77,11 @@ const decoded = Schema.decodeOption(Answer)
 const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim()
 
 /**
- * What a model said of a passage as far as it holds: names that the passage has, or its title, and relations between two
- * of them. None where the answer is not what was asked for.
+ * The valid part of a model's answer about a passage: names that occur in the passage or its title, and relations
+ * between two of them. None if the answer has the wrong form.
  */
 export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Said> =>
-  // A server that knows no schemas may answer with a fence or a word around it.
+  // A server without support for schemas may put a fence or a few words around the answer.
   Option.map(decoded(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)), ({ entities, relations }) => {
     const known = (given: string): string | undefined => {
       const name = oneLine(given)
@@ -108,7 +108,7 @@ export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Sa
     return { entities: [...names.values()], relations: [...said.values()] }
   })
 
-/** Said, as it is stored. */
+/** An answer in its stored form, decoded. */
 export const fromStored = (stored: string): Option.Option<Said> => decoded(stored)
 export const toStored = ({ entities, relations }: Said): string =>
   JSON.stringify({

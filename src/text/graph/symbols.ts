@@ -1,18 +1,21 @@
 import type { Span } from "./mention.ts"
 
-/** What a text sets as code, on one line. */
+/** Inline code in a text, on one line. */
 const spans = /`([^`\n]{3,60})`/gu
 
-/** A name in a span of code: one to three words, without arguments. */
+/** A name in inline code: one to three words, without arguments. */
 const name = /^[\p{L}_$@.<-][\p{L}\p{N}_$.:#-]{0,60}(?: [\p{L}\p{N}_.-]{1,60}){0,2}(?:\(\)|>)?$/u
 
 const words = /(?:--)?[A-Za-z_]\w*(?:(?:::|[.-])\w+)*/gu
 
-/** Base64 and the like: capitals all over a long word. */
+/** Base64 and similar: capitals all over a long word. */
 const isNoise = (word: string): boolean =>
   word.length >= 12 && 4 * (word.match(/[a-z0-9](?=[A-Z])/gu) ?? []).length >= word.length
 
-/** Shaped as code is: an option, snake_case, camelCase, PascalCase of two humps, a path of names that is called. */
+/**
+ * Whether it has the form of code: an option, snake_case, camelCase, PascalCase with two humps, a dotted path that is
+ * called.
+ */
 const isCode = (word: string, next: string | undefined): boolean => {
   if (word.startsWith("--")) return word.length >= 4
   if (word.includes("-")) return false
@@ -21,7 +24,7 @@ const isCode = (word: string, next: string | undefined): boolean => {
   return next === "(" && /[:.]/u.test(word)
 }
 
-/** What every shape of code has; most prose has none of it. */
+/** A sign that every form of code has; most prose has none. */
 const sign = /--|_|[a-z0-9][A-Z][a-z0-9]|[:.]\w{1,80}\(/u
 
 /** Values and types of every language, which name nothing. */
@@ -31,7 +34,7 @@ const values = new Set(
   )
 )
 
-/** Symbols, options and commands that a text names. */
+/** The symbols, options and commands that a text names. */
 export const symbols = (text: string): ReadonlyArray<Span> => {
   const found: Array<Span> = []
   if (text.includes("`")) {

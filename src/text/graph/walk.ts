@@ -1,37 +1,38 @@
 import { targetsOf, weightOf } from "./measure.ts"
 import type { Entity } from "../../model/Graph.ts"
 
-/** How a walk came to a passage: by an entity, from a passage, or undefined where the question names the entity. */
+/** How a walk reached a passage: through an entity, from a passage, or undefined if the question names the entity. */
 export interface Step {
   readonly entity: number
   readonly from: number | undefined
 }
 
-/** What one push moves: a share of a passage's weight, or of the question's, to everything that an entity joins. */
+/** A single push: a share of a passage's weight, or of the question's, to everything that an entity joins. */
 interface Push {
   readonly entity: number
   readonly amount: number
   readonly from: number | undefined
 }
 
-/** Passages that a step goes on from, and entities that it goes through: those of the greatest weight. */
+/** Passages from which a step continues, and entities that it passes through: those with the greatest weight. */
 const front = 20
 const widest = 64
 
-/** Of what comes to a passage, the share that goes on. */
+/** The share of the weight reaching a passage that moves on. */
 const damping = 0.5
 
 const leastSimilarity = 0.01
 
 /**
- * Personalised PageRank by pushing (Andersen, Chung and Lang 2006), a step at a time so that a caller can look up what the
- * next one needs. Weight starts at the seeds and goes along passage, entity, passage: shared among a passage's entities by
- * their rarity, among an entity's passages by their relation to it and their similarity to the question.
+ * Personalised PageRank by pushing (Andersen, Chung and Lang 2006), one step at a time, so that a caller can look up
+ * what the next step needs. Weight starts at the seeds and moves from passage to entity to passage: it is shared among
+ * a passage's entities by their rarity, and among an entity's passages by their relation to it and their similarity to
+ * the question.
  */
 export class Walk {
-  /** What lies at a passage now, to be shared out by the next step. */
+  /** The weight at each passage that the next step distributes. */
   private mass: Map<number, number>
-  /** What each passage got in all. */
+  /** The total weight that each passage has received. */
   readonly total: Map<number, number>
   private readonly came = new Map<number, Step & { readonly amount: number }>()
 
@@ -43,7 +44,7 @@ export class Walk {
     this.total = new Map(this.mass)
   }
 
-  /** The passages that the next step goes on from. */
+  /** The passages from which the next step continues. */
   front(): ReadonlyArray<number> {
     return [...this.mass]
       .sort((a, b) => b[1] - a[1] || a[0] - b[0])
@@ -82,7 +83,7 @@ export class Walk {
     return [...passages]
   }
 
-  /** Moves weight; what moved is what the next step shares out, `keep` besides what lay there before. */
+  /** Moves weight. The next step distributes the moved weight; with `keep`, also what was there before. */
   push(
     pushes: ReadonlyArray<Push>,
     entity: (hash: number) => Entity | undefined,
@@ -110,7 +111,7 @@ export class Walk {
     this.mass = next
   }
 
-  /** The best passages, but for these: by weight times the root of the similarity, ties by id. */
+  /** The best passages outside `except`: by weight times the root of the similarity, ties by id. */
   best(wanted: number, except: ReadonlySet<number>, similarity: (passage: number) => number): ReadonlyArray<number> {
     return [...this.total]
       .filter(([passage]) => !except.has(passage) && this.came.has(passage))
@@ -122,7 +123,7 @@ export class Walk {
       .map(([passage]) => passage)
   }
 
-  /** How the walk came to a passage, the way's first step first; a way of more steps than the walk took is cut. */
+  /** The path to a passage, first step first; a path longer than the walk's number of steps is cut. */
   wayTo(passage: number, longest = 4): ReadonlyArray<Step & { readonly to: number }> {
     const way: Array<Step & { readonly to: number }> = []
     const seen = new Set<number>()

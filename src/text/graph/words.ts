@@ -1,23 +1,23 @@
 import type { Span } from "./mention.ts"
 
-/** A word of a text, as the rules for names see it. */
+/** A word of a text, with what the rules for names need. */
 export interface Word extends Span {
   readonly text: string
   readonly lower: string
-  /** Begins with a capital, or has one inside, as iPhone has. */
+  /** Whether it begins with a capital, or has one inside, as in iPhone. */
   readonly capital: boolean
-  /** Nothing but a space, a line's end or an initial's full stop parts it from the word before. */
+  /** Whether only a space, a line end or an initial's full stop separates it from the previous word. */
   readonly adjacent: boolean
-  /** First of a sentence, line of a list, quotation or heading, where a capital says nothing. */
+  /** Whether it is the first of a sentence, list item, quotation or heading, where a capital says nothing. */
   readonly opens: boolean
 }
 
 const abbreviation = /^(?:\p{Lu}|St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|Ft|Prof|Gen|Lt|Col|Capt|Rev|Sgt)$/u
 const joined = /^(?:[ \t]{1,2}|[ \t]?\r?\n[ \t]?| & | - )$/u
-/** What a sentence ends with: the last mark of the gap that is no quotation mark, bracket or space decides. */
+/** The end of a sentence: decided by the last mark in the gap that is not a quotation mark, bracket or space. */
 const ending = /[.!?:;•*#>|。！？][^.!?:;•*#>|。！？]*$/u
 
-/** What a dash opens behind a mark, or on a line of its own, is an explanation or an item of a list. */
+/** After a mark, or at the start of a line, a dash begins an explanation or a list item. */
 const opensByDash = (gap: string): boolean => {
   const marked = gap.trimEnd()
   if (marked.length === gap.length || !/[-\u2013\u2014]$/.test(marked)) return false
@@ -25,14 +25,14 @@ const opensByDash = (gap: string): boolean => {
   const rest = before.trimEnd()
   return before.includes("\n", rest.length) || /[)\]`*"']$/.test(rest)
 }
-/** A heading may write all its words large. */
+/** A heading may capitalise all its words. */
 const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
 
 const parts = new Set("/_~")
 const apostrophe = /['’]/u
 const inside = new Set("'’&.-")
 
-/** Of no word, of one, a small letter, a capital. */
+/** Classes of characters: not part of a word, part of one, a small letter, a capital. */
 const [none, other, small, large] = [1, 2, 3, 4]
 
 const [upper, lower, letter] = [/\p{Lu}/u, /\p{Ll}/u, /[\p{L}\p{N}]/u]
@@ -40,10 +40,10 @@ const [upper, lower, letter] = [/\p{Lu}/u, /\p{Ll}/u, /[\p{L}\p{N}]/u]
 const classed = (character: string): number =>
   upper.test(character) ? large! : lower.test(character) ? small! : letter.test(character) ? other! : none!
 
-/** The classes of UTF-16 units as they were asked for, 0 where nobody did: a regex for every letter takes most of the time. */
+/** A cache of the classes of UTF-16 units, 0 if not computed: a regex per letter would take most of the time. */
 const known = new Uint8Array(0x1_0000)
 
-/** The class of the character at an offset; one above U+FFFF has two units. */
+/** The class of the character at an offset; a character above U+FFFF has two units. */
 const classAt = (text: string, at: number): number => {
   const unit = text.charCodeAt(at)
   if (unit >= 0xd800 && unit < 0xdc00) return classed(String.fromCodePoint(text.codePointAt(at)!))
@@ -68,12 +68,12 @@ export const words = (text: string): ReadonlyArray<Word> => {
     const start = at
     let capital = first === large
     let hasLarge = capital
-    // Small letters alone so far, after which a capital makes a name of the word.
+    // Only small letters so far; a capital then makes the word a name.
     let isSmall = first === small
     for (;;) {
       at += widthAt(text, at)
       let next = at < text.length ? classAt(text, at) : none!
-      // "d'Ampezzo" goes on with a name.
+      // "d'Ampezzo" continues with a name.
       if (at === start + 1 && isSmall && apostrophe.test(text.charAt(at)) && classAt(text, at + 1) === large)
         capital = true
       if (next === none && inside.has(text.charAt(at)) && at + 1 < text.length && classAt(text, at + 1) > none!) {
@@ -93,7 +93,7 @@ export const words = (text: string): ReadonlyArray<Word> => {
     const isPlain = gap === " " && before !== undefined
     const stop = !isPlain && (gap === ". " || gap === ".") && before !== undefined && abbreviation.test(before)
     if (before === undefined || gap.includes("\n")) inHeading = heading.test(gap)
-    // What stands within a path or a constant is no name of its own.
+    // A part of a path or a constant is not a name.
     const isPart = (start > 0 && parts.has(text.charAt(start - 1))) || text.charAt(at) === "_"
     found.push({
       start,
