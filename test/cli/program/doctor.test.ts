@@ -87,7 +87,7 @@ describe("doctor", () => {
     const fixed = await run("doctor", "--fix")
     assert.strictEqual(fixed.code, 0, fixed.stdout)
     assert.match(fixed.stdout, /^Copy of the index before: .*index\.db\.\d+\.before-fix$/m)
-    assert.match(fixed.stdout.replaceAll(/\s+/g, " "), /Mended: \d\d documents could be read and are in a new file/)
+    assert.match(fixed.stdout.replaceAll(/\s+/g, " "), /Fixed: \d\d documents could be read and are in a new file/)
     assert.match(fixed.stdout, /documents are lost: .*41\.md/)
     assert.deepStrictEqual(readFileSync(/^Copy of the index before: (.*)$/m.exec(fixed.stdout)![1]!), bytes)
     assert.notMatch((await run("query", "chapter 41", "--filter", "source=*41.md")).stdout, /chapter 41/)
