@@ -2,12 +2,12 @@ import type { IndexedDocument } from "../model/Draft.ts"
 import type { Deleted } from "../model/Stored.ts"
 import type { SkipReason } from "./WalkEvent.ts"
 
-/** Why a file that was indexed before is not met any more: it is gone, or passed over by now. */
+/** Why a previously indexed file is lost: it is gone, or the walk now skips it. */
 export type LossReason = "gone" | SkipReason
 
 /**
- * What happened to a file, a record or a document. A file is done when its documents are committed; one that looks as it
- * did is not read, and its documents are not named unless that was asked for.
+ * What happened to a file, a record or a document. A file is done once its documents are committed. An unchanged file is
+ * not read, and its documents are named only on request.
  */
 export type FileEvent =
   | { readonly _tag: "Indexed"; readonly document: IndexedDocument; readonly characters: number }
@@ -17,5 +17,5 @@ export type FileEvent =
   | { readonly _tag: "Failed"; readonly path: string; readonly line?: number | undefined; readonly reason: string }
   | { readonly _tag: "Lost"; readonly path: string; readonly reason: LossReason; readonly documents: number }
   | ({ readonly _tag: "Pruned" } & Deleted)
-  /** Of the files known below a path, so many are gone at once that nothing of it is forgotten. */
+  /** So many of the files known below a path are gone at once that none is forgotten. */
   | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }

@@ -2,20 +2,20 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Stream from "effect/Stream"
 
-/** Changes are not told of, or no more: what has happened since is unknown. */
+/** Changes are not reported, or no longer; what has happened since is unknown. */
 export class FileEventsLost extends Data.TaggedError("FileEventsLost")<{
   readonly reason: string
-  /** What whoever runs the program can do about it. */
+  /** What the user can do about it. */
   readonly advice?: string | undefined
 }> {}
 
-/** What the operating system tells of changes to files. */
+/** The operating system's notifications of file changes. */
 export class FileEvents extends Context.Tag("clew/FileEvents")<
   FileEvents,
   {
     /**
-     * Paths at or below the given ones where something may have changed; first an empty list, once all that happens from
-     * then on is told of. Some may be told twice, or where nothing has changed. Ends by failure alone.
+     * Paths at or below the given ones where something may have changed. The first list is empty and means that changes
+     * from then on are reported. A path may come twice, or without a change. Ends only by failure.
      */
     readonly watch: (paths: ReadonlyArray<string>) => Stream.Stream<ReadonlyArray<string>, FileEventsLost>
   }

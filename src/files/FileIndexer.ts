@@ -26,15 +26,15 @@ import { walk } from "./Walker.ts"
 
 export interface FileRun extends WalkOptions {
   readonly collection: CollectionName
-  /** Delete documents whose file, or whose record in its file, is gone or ignored by now; only below the paths given. */
+  /** Delete documents whose file, or whose record in its file, is gone or now ignored; only below the given paths. */
   readonly prune: boolean
-  /** Prune nothing below a path that has lost more than half of its files since the last time, and name what is pruned. */
+  /** Prune nothing below a path that has lost more than half of its files since the last run; name what is pruned. */
   readonly holdLosses?: boolean | undefined
-  /** Tell what would be done, and do nothing. */
+  /** Report what would be done, without doing it. */
   readonly dryRun: boolean
-  /** Read every file, also one that looks as it did. */
+  /** Read every file, even if it looks unchanged. */
   readonly rehash?: boolean | undefined
-  /** Name the documents of files that were not read, too. */
+  /** Also name the documents of files that were not read. */
   readonly nameUnchanged?: boolean | undefined
 }
 
@@ -55,13 +55,13 @@ const unread = ({ file: { documents, path }, size }: Pick<Known, "file" | "size"
   documents
 })
 
-/** Whether a file that was not read leaves nothing to be looked up or pruned. */
+/** Whether a file that was not read needs no lookup or pruning. */
 const isPlain = ({ file }: Known, run: FileRun): boolean =>
   file.outcome !== "skipped" && !run.nameUnchanged && !(run.prune && file.many)
 
 const pageSize = 1000
 
-/** Indexes files and folders. What was indexed stays when it is interrupted; the next run goes on from there. */
+/** Indexes files and folders. An interruption keeps what was indexed, and the next run continues from there. */
 export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer", {
   effect: Effect.gen(function* () {
     const indexer = yield* Indexer
@@ -101,7 +101,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         )
       )
 
-    /** What deleting a file's documents comes to, but for those that were met. */
+    /** The documents that deleting a file would forget, except those that were met. */
     const wouldForget = (collection: CollectionName, file: string, met?: ReadonlySet<DocumentId>) =>
       documentsOf(collection, file).pipe(
         Stream.filter(({ docId }) => met?.has(docId) !== true),
@@ -119,7 +119,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       const given = new Set(run.paths)
       const missing = new Set<string>()
       const met = new Numbers()
-      /** What is prepared and not stored yet, so that the store does not know it. */
+      /** Prepared but not stored yet, so unknown to the store. */
       const underWay = new Set<DocumentId>()
 
       const isRepeated = ({ draft, stored }: Compared) =>
@@ -139,13 +139,13 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
           return [...named.map(unchanged), { _tag: "FileDone", path, size } satisfies FileEvent, ...pruned]
         })
 
-      /** Reports and leaves drafts whose id their file has had already. */
+      /** Reports and drops drafts whose id occurred earlier in their file. */
       const toBatch = Effect.fnUntraced(function* (collected: Chunk.Chunk<Step>) {
         const { changed, done, drafts, events, missing: away } = gather(collected, underWay)
         for (const path of away) if (given.has(path)) missing.add(path)
         for (const known of collected) {
           if (known._tag !== "Known") continue
-          // Of ten thousand files that look as they did, an effect each would cost more than to look at them.
+          // For ten thousand unchanged files, an effect each would cost more than checking them.
           if (isPlain(known, run)) events.push(unread(known))
           else events.push(...(yield* knownEvents(known)))
         }
@@ -165,7 +165,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
 
       type FileBatch = Effect.Effect.Success<ReturnType<typeof toBatch>>
 
-      /** Deletes what files held before and hold no more, and only then counts them as read. */
+      /** Deletes what files no longer contain, and only then records them as read. */
       const cleanUp = Effect.fnUntraced(function* (files: ReadonlyArray<Reading>) {
         let sum = none
         for (const file of files) {
@@ -179,7 +179,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         return sum
       })
 
-      /** What became of a batch, once it is stored. */
+      /** The outcome of a batch, once it is stored. */
       const settle = Effect.fnUntraced(function* (
         { compared, drafts, events, left }: FileBatch,
         indexed: ReadonlyArray<IndexedDocument>
@@ -208,7 +208,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         return { _tag: "Pruned", ...forgotten } satisfies FileEvent
       })
 
-      /** In the end, what was indexed before and was not met. */
+      /** At the end: what was indexed before and was not met. */
       const ending = Stream.suspend(() => {
         const losses = { collection: run.collection, paths: run.paths, include, number: seenBy, met, missing }
         if (run.prune && run.holdLosses) return holdingLosses(store, losses, forget)
@@ -232,12 +232,12 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
     })
 
     return {
-      /** Fails only where nothing can go on; what is wrong with a file is an event. */
+      /** Fails only if nothing can go on; a problem with a file is an event. */
       run: (given: FileRun) => {
         const run = { ...given, paths: given.paths.map((root) => path.resolve(root)) }
         return Stream.unwrap(start(run, (met) => steps(run, met)))
       },
-      /** Indexes what is in no file, such as standard input; without a name a document is known by its content. */
+      /** Indexes text that is in no file, such as standard input; without a name, its content identifies it. */
       runText: (
         input: { readonly name: string | undefined; readonly bytes: Uint8Array },
         run: Pick<FileRun, "collection" | "dryRun">

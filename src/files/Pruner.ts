@@ -5,8 +5,8 @@ import { letOthersWrite } from "../runtime/EventLoop.ts"
 import type { Store } from "../Store.ts"
 
 /**
- * Deletes documents that came from files at or below one of the paths, step by step, so that others may write
- * meanwhile; with a run, only those last seen before it.
+ * Deletes documents from files at or below one of the paths, in steps, so that other processes can write between them.
+ * With a run, only documents last seen before it.
  */
 export const pruneAll = Effect.fnUntraced(function* (
   store: typeof Store.Service,

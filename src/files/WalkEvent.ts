@@ -3,30 +3,30 @@ import type { FileStamp } from "../model/File.ts"
 export interface WalkOptions {
   /** Files and folders, absolute or relative to the working directory. */
   readonly paths: ReadonlyArray<string>
-  /** Globs, of which a file or a folder above it has to match one. */
+  /** Globs; a file, or a folder above it, must match one. */
   readonly include?: ReadonlyArray<string> | undefined
-  /** Globs of files and folders to pass over. */
+  /** Globs of files and folders to skip. */
   readonly exclude?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Why an entry was passed over: `special` is a pipe, a socket or a device; `link` leads to what is read at its own
- * place, or back up; `lock file` and `generated` are what programs write for programs, by their names.
+ * Why an entry was skipped. `special` is a pipe, a socket or a device; `link` leads to something that is read at its own
+ * place, or back up; `lock file` and `generated` are files that programs write for programs, by their names.
  */
 export type SkipReason = "ignored" | "hidden" | "excluded" | "special" | "link" | "lock file" | "generated"
 
-/** What a walk comes upon. Paths are absolute and normalised; a folder that is passed over is one event. */
+/** An event of a walk. Paths are absolute and normalised; a skipped folder is one event. */
 export type WalkEvent =
   | {
       readonly _tag: "File"
       readonly path: string
       readonly size: number
-      /** As it was before it was handed on. */
+      /** Taken before the file was handed on. */
       readonly stamp: FileStamp
-      /** The path given that led to it. */
+      /** The given path that led to it. */
       readonly root: string
     }
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: SkipReason }
   | { readonly _tag: "Unreadable"; readonly path: string; readonly reason: string }
-  /** A path given that is not there. */
+  /** A given path that does not exist. */
   | { readonly _tag: "RootMissing"; readonly path: string; readonly reason: string }

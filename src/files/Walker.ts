@@ -5,15 +5,15 @@ import { events } from "./Walker/events.ts"
 import { whyPassedOver as judged } from "./Walker/passedOver.ts"
 
 /**
- * The files below the paths given, each once: first the files among the paths, then folder by folder in the order of
- * their names by code point, then what symbolic links lead to. Memory does not grow with the number of files.
- * docs/loading.md has the rules of what is passed over.
+ * The files below the given paths, each once: first the files among the paths, then each folder's entries by code point,
+ * then the targets of symbolic links. Memory does not grow with the number of files. docs/loading.md has the rules for
+ * what is skipped.
  */
 export const walk: (options: WalkOptions) => Stream.Stream<WalkEvent> = events
 
 /**
- * Why a walk from a root would pass over a file below it, by names and ignore files alone; undefined where it would not.
- * Ignore files are read once for as long as the function is kept.
+ * Why a walk from a root would skip a file below it, by names and ignore files alone; undefined if it would not. The
+ * function reads each ignore file once.
  */
 export const whyPassedOver: (
   root: string,

@@ -1,10 +1,10 @@
 import type { FileEvent } from "./FileEvent.ts"
 import type { Deleted } from "../model/Stored.ts"
 
-/** Why a scan is made. */
+/** Why a scan runs. */
 export type Cause = "start" | "events" | "rescan" | "lost"
 
-/** What one look at the files came to. */
+/** The result of a scan. */
 export interface Scanned {
   readonly cause: Cause
   readonly paths: ReadonlyArray<string>
@@ -17,20 +17,20 @@ export interface Scanned {
   readonly ms: number
 }
 
-/** What a watcher has to tell. */
+/** An event of a watcher. */
 export type WatchEvent =
-  /** Another process watches for this index; this one takes over when that ends. */
+  /** Another process watches for this index; this one takes over when it ends. */
   | { readonly _tag: "Waiting"; readonly pid: number | undefined; readonly paths: ReadonlyArray<string> }
-  /** From here on the system tells of changes. */
+  /** From here on the system reports changes. */
   | { readonly _tag: "Following"; readonly paths: ReadonlyArray<string> }
-  /** It does not, or no more: all files are looked at now and then instead. */
+  /** The system does not report changes, or no longer; all files are scanned at intervals instead. */
   | { readonly _tag: "Polling"; readonly reason: string; readonly advice?: string | undefined }
-  /** A document that came or changed, a file that failed, files that were forgotten. */
+  /** A document that is new or changed, a file that failed, or files that were forgotten. */
   | { readonly _tag: "File"; readonly event: FileEvent }
-  /** A watched path is not there; nothing of it is forgotten. */
+  /** A watched path does not exist; none of its files are forgotten. */
   | { readonly _tag: "Missing"; readonly path: string }
   /** So many of its files are gone at once that none is forgotten. */
   | { readonly _tag: "Held"; readonly path: string; readonly files: number; readonly gone: number }
   | ({ readonly _tag: "Scanned" } & Scanned)
-  /** A scan broke off; it is made again. */
+  /** A scan failed and will be repeated. */
   | { readonly _tag: "Broken"; readonly reason: string }

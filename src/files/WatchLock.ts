@@ -10,11 +10,11 @@ export class WatchTaken extends Data.TaggedError("WatchTaken")<{
   readonly paths: ReadonlyArray<string>
 }> {}
 
-/** Who watches for an index: one at a time. */
+/** Lets one watcher at a time watch for an index. */
 export class WatchLock extends Context.Tag("clew/WatchLock")<
   WatchLock,
   {
-    /** Held until the scope closes or the process dies, however it dies. */
+    /** Held until the scope closes or the process ends in any way. */
     readonly take: (paths: ReadonlyArray<string>) => Effect.Effect<void, WatchTaken | StoreUnavailable, Scope.Scope>
   }
 >() {}

@@ -22,30 +22,30 @@ export interface WatchOptions {
   readonly collection: CollectionName
   readonly include?: ReadonlyArray<string> | undefined
   readonly exclude?: ReadonlyArray<string> | undefined
-  /** The first scan also forgets what came from paths that are missing, or have lost most of their files. */
+  /** The first scan also forgets files of paths that are missing or have lost most of their files. */
   readonly pruneAll?: boolean | undefined
-  /** Fail where the first scan fails, rather than try again. */
+  /** Fail if the first scan fails, instead of retrying. */
   readonly failEarly?: boolean | undefined
 }
 
-/** How often it is tried to take over from another process that watches. */
+/** Milliseconds between attempts to take over from another watching process. */
 const takeover = 5000
 
-/** Where the system tells nothing: the shortest pause between scans, and at least so many times as long as one takes. */
+/** Without notifications: the shortest pause between scans, in milliseconds, and the least pause as a multiple of a scan's time. */
 const polling = { least: 2000, share: 20 }
 
-/** The pauses before watching, or a scan that broke off, is tried again. */
+/** Milliseconds before watching, or a failed scan, is retried. */
 const retry = (times: number): number => Math.min(60_000, 1000 * 2 ** Math.min(times, 6))
 
 const failuresKept = 10_000
 
-/** In milliseconds, by a clock that nobody sets back. */
+/** Monotonic time in milliseconds. */
 const ticks = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /**
- * Keeps an index in step with files: what the system tells of changes is a hint, and a scan of all files, of which only
- * the changed ones are read, is the truth. A scan is made at the start, when it is quiet after changes, after whatever may
- * have hidden changes, and now and then.
+ * Keeps an index in step with files. The system's notifications are hints; a scan of all files, which reads only the
+ * changed ones, decides. It scans at the start, when changes have settled, after anything that may have hidden changes,
+ * and at intervals.
  */
 export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
   effect: Effect.gen(function* () {
@@ -63,7 +63,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const roots = [...new Set(options.paths)]
         const hints = new Hints((path) => path === database || path.startsWith(`${database}-`))
         const failures = new Map<string, string>()
-        /** What was said of the paths of which nothing is forgotten. */
+        /** The last report for each path whose losses are held. */
         const held = new Map<string, string>()
         let state: WatchStatus["state"] = "waiting"
         let last: { readonly at: number; readonly ms: number } | undefined
@@ -96,7 +96,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
         const settled = yield* Deferred.make<void>()
         let said: string | undefined
         let tries = 0
-        /** Is told of changes for as long as that goes, and begins again where it breaks off. */
+        /** Listens for changes, and starts again after a failure. */
         const following = events.watch(roots).pipe(
           Stream.runForEach((paths) =>
             Effect.gen(function* () {
@@ -108,7 +108,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
               tries = 0
               yield* tell({ _tag: "Following", paths: roots })
               yield* Deferred.succeed(settled, undefined)
-              // What happened before it stood is unknown.
+              // What happened before the watch was set is unknown.
               if (!isFirst) hints.addAll(now)
             })
           ),
@@ -200,7 +200,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
           last = { at: yield* Clock.currentTimeMillis, ms }
           const changed = sum.created + sum.updated + sum.deleted.documents
           if (cause !== "rescan" || changed > 0) yield* tell({ _tag: "Scanned", cause, paths, ...sum, ms })
-          // Nobody else may come to do it; it waits where there are documents to index.
+          // No other process may come to do it; it gives way to documents to index.
           if (changed > 0 && hints.isQuiet) yield* Effect.raceFirst(upkeep.settle(), hints.any)
         })
 
@@ -237,11 +237,11 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
 
     return {
       /**
-       * Follows the paths until it is interrupted, which stops it between two transactions. Where another process watches
-       * for the index already, it waits for its turn.
+       * Follows the paths until it is interrupted, which stops it between two transactions. If another process already watches
+       * for the index, it waits for its turn.
        */
       run,
-      /** How the watcher of this process is doing, where there is one. */
+      /** The state of this process's watcher, if there is one. */
       status: Effect.sync(() => Option.fromNullable(status?.()))
     }
   })

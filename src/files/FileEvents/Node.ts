@@ -9,17 +9,17 @@ import { remoteDisk } from "./remote.ts"
 
 type Listener = (event: "rename" | "change", name: string | null) => void
 
-/** What is asked of the operating system; a test may answer in its place. */
+/** The operating system, which a test may replace. */
 export interface System {
   readonly open: (folder: string, recursive: boolean, listener: Listener) => fs.FSWatcher
-  /** Linux tells of one folder at a time, the others of all below it. */
+  /** Linux watches one folder at a time, other systems all below it. */
   readonly recursive: boolean
   readonly remoteDisk: (path: string) => string | undefined
-  /** Events it keeps for a reader that is busy; what happens beyond them it forgets. */
+  /** Events that the system keeps for a busy reader; it drops the rest. */
   readonly queue: number
 }
 
-/** Linux says so; the others tell what they have forgotten. */
+/** Linux reports its limit; other systems report dropped events. */
 const queueOf = (): number => {
   try {
     return Number(fs.readFileSync("/proc/sys/fs/inotify/max_queued_events", "utf8"))
@@ -36,8 +36,8 @@ const machine: System = {
 }
 
 /**
- * Node says nothing where the queue ran over; but a whole queue is read in one turn of the event loop, and so many events
- * come in no other way.
+ * Node does not report an overflow of the queue. But a full queue is read in one turn of the event loop, and so many
+ * events come in no other way.
  */
 const counting = (system: System, ranOver: () => void): System => {
   let events = 0
@@ -52,7 +52,7 @@ const counting = (system: System, ranOver: () => void): System => {
   }
 }
 
-/** Folders of other programs, whose many changes say nothing of documents. */
+/** Folders of other programs, whose many changes do not concern documents. */
 const isForeign = (name: string): boolean => name === ".git" || name === "node_modules"
 
 const lossOf = (error: NodeJS.ErrnoException, folder: string): FileEventsLost =>
@@ -70,10 +70,10 @@ const lossOf = (error: NodeJS.ErrnoException, folder: string): FileEventsLost =>
           reason: error.code === "ENOENT" ? `${folder} is not there` : `${folder} cannot be watched: ${error.message}`
         })
 
-/** How often it is looked whether what is watched still stands at its path: of a disk mounted over it nothing is told. */
+/** How often to check that the watched file is still at its path: mounting a disk over it sends no event. */
 const attention = Duration.seconds(5)
 
-/** Which file a path names; undefined where there is none, or none may be looked at. */
+/** The identity of the file at a path; undefined if there is none or it cannot be read. */
 const identityOf = (place: string): string | undefined => {
   try {
     const stats = fs.statSync(place, { throwIfNoEntry: false })
@@ -87,7 +87,7 @@ const isFolder = (place: string): boolean => fs.statSync(place, { throwIfNoEntry
 
 const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone, or another stands in its place` })
 
-/** Watches the folders below one, also those that come later. */
+/** Watches a folder and all folders below it, including new ones. */
 class Tree {
   readonly #watchers = new Map<string, fs.FSWatcher>()
   readonly #root: string
@@ -104,7 +104,7 @@ class Tree {
     this.#lost = lost
   }
 
-  /** Tells where another folder has come in the root's place. */
+  /** Reports if another folder has replaced the root. */
   check(): void {
     if (identityOf(this.#root) !== this.#identity) this.#lost(replaced(this.#root))
   }
@@ -114,7 +114,7 @@ class Tree {
     this.#watchers.clear()
   }
 
-  /** Watches a folder before it looks into it, so that a folder made meanwhile is either seen or told of. */
+  /** Watches a folder before reading it, so that a folder made meanwhile is either seen or reported. */
   add(from: string): void {
     const left = [from]
     for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {
@@ -133,7 +133,7 @@ class Tree {
     } catch (error) {
       this.#watchers.delete(folder)
       const { code } = error as NodeJS.ErrnoException
-      // Gone again by now, or closed to us: its own folder tells of both when that changes.
+      // Gone by now, or not readable: its parent reports when that changes.
       if (folder !== this.#root && (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES")) return false
       this.#lost(lossOf(error as NodeJS.ErrnoException, folder))
       return false
@@ -157,7 +157,7 @@ class Tree {
     const place = path.join(folder, name)
     if (name.split(path.sep).some(isForeign)) return
     if (!this.#system.recursive) this.#follow(place, event)
-    // After it is watched, so that whatever was made in it before is looked for.
+    // After the watch is set, so that whatever was made before it is found.
     this.#changed(place)
   }
 
@@ -166,7 +166,7 @@ class Tree {
     if (isKnown && event === "change") return
     const isFolder = fs.lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true
     if (isKnown) this.#drop(place)
-    // One that was deleted and made again may have its old inode, but not its old watch.
+    // A folder that was deleted and made again may have its old inode, but not its old watch.
     if (isFolder) this.add(place)
   }
 
@@ -180,7 +180,7 @@ class Tree {
   }
 }
 
-/** A file is watched by its folder, since programs put a new file in its place. */
+/** A file is watched through its folder, since programs replace files by new ones. */
 const watchFile = (
   file: string,
   system: System,
@@ -192,7 +192,7 @@ const watchFile = (
   const identity = identityOf(folder)
   const check = () => {
     if (identityOf(folder) !== identity) lost(replaced(folder))
-    // What was not there yet may come as a folder, whose files are told of otherwise.
+    // Something new may be a folder, which needs another kind of watch.
     else if (isFolder(file)) lost(new FileEventsLost({ reason: `${file} has become a folder` }))
   }
   try {
@@ -229,7 +229,7 @@ const watchOne = (
   return tree
 }
 
-/** Node's own watching: a watch for each folder on Linux, one for all below a path elsewhere. */
+/** Node's `fs.watch`: one watch for each folder on Linux, one for a whole tree elsewhere. */
 export const make = (system: System = machine): FileEvents["Type"] => ({
   watch: (paths) =>
     Stream.asyncPush<ReadonlyArray<string>, FileEventsLost>(

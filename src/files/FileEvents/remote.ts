@@ -1,6 +1,6 @@
 import * as fs from "node:fs"
 
-/** File systems whose changes may be made on another machine, by the numbers that Linux has for them (statfs(2)). */
+/** Network file systems, which another machine may change, by their Linux numbers (statfs(2)). */
 const remote = new Map([
   [0x69_69, "NFS"],
   [0x51_7b, "SMB"],
@@ -12,7 +12,7 @@ const remote = new Map([
   [0x78_6f_73_76, "VirtualBox"]
 ])
 
-/** The kind of network disk that a path is on, if it is on one. */
+/** The kind of network disk that holds a path; undefined for a local one. */
 export const remoteDisk = (path: string): string | undefined => {
   if (process.platform !== "linux") return undefined
   try {

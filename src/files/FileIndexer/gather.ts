@@ -3,7 +3,7 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { FileEvent } from "../FileEvent.ts"
 import type { Reading, Step } from "./steps.ts"
 
-/** A record whose id its file has had already. */
+/** A record whose id occurred earlier in its file. */
 export const repeated = (draft: Draft): FileEvent => ({
   _tag: "Failed",
   path: draft.origin ?? "",
@@ -18,14 +18,14 @@ const ended = ({ failure, isUnreadable, isVoid, path, size }: Reading): FileEven
       ? { _tag: "FileDone", path, size }
       : { _tag: "Skipped", path, reason: isVoid }
 
-/** Takes a batch of steps apart; drafts whose id is under way already are reported and left. */
+/** Sorts a batch of steps by kind; reports and drops drafts whose id is already in progress. */
 export const gather = (steps: Iterable<Step>, underWay: Set<DocumentId>) => {
   const events: Array<FileEvent> = []
   const drafts: Array<Draft> = []
-  /** Files of which there are documents in the batch. */
+  /** Files with documents in the batch. */
   const changed = new Set<Reading>()
   const done: Array<Reading> = []
-  /** Paths of which nothing can be told. */
+  /** Paths that do not exist, so nothing is known of their files. */
   const missing: Array<string> = []
   for (const step of steps) {
     switch (step._tag) {

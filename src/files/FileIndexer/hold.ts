@@ -7,9 +7,9 @@ import { isBelow } from "../../text/below.ts"
 import { type Lost, lost } from "./lost.ts"
 
 /**
- * Forgets what is lost, and names it; but nothing below a path where fewer than half of the files of the last time are
- * left: an empty mount point looks just like a folder whose files were all deleted. Files that were moved within the path
- * are not missed, since as many new ones stand there.
+ * Forgets lost files and names them, except below a path with fewer than half of its files of the last run: an empty
+ * mount point looks like a folder whose files were all deleted. Files moved within the path do not count as missing,
+ * since as many new ones appear.
  */
 export const holdingLosses = <E>(
   store: typeof Store.Service,

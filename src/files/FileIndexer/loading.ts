@@ -5,12 +5,12 @@ import type { Loaded, LoadedDocument, Loader, Unreadable, Unsupported } from "..
 import type { Group } from "./sort.ts"
 import type { Reading, Step } from "./steps.ts"
 
-/** Reads files into steps, in their order; what is wrong with a file ends that file alone. */
+/** Reads files into steps, in order; a problem with a file ends only that file. */
 export const loading = (
   loader: typeof Loader.Service,
   toDraft: (name: string | undefined, origin: string | undefined, loaded: LoadedDocument) => Draft
 ) => {
-  /** Notes why a file gave no more, and ends it. */
+  /** Records why a file failed, and ends it. */
   const broken =
     (file: Reading) =>
     (error: Unreadable | Unsupported): Step => {
@@ -48,7 +48,7 @@ export const loading = (
   const load = (file: Reading): Stream.Stream<Step> =>
     toSteps(file, Stream.unwrapScoped(documentsIn(file)), (loaded) => toDraft(file.path, file.path, loaded))
 
-  /** A small file at once: taking it apart as a stream would cost more than to read it. */
+  /** Reads a small file at once: streaming it would cost more than reading it. */
   const loadSmall = (file: Reading): Effect.Effect<ReadonlyArray<Step>> => {
     const steps: Array<Step> = []
     const keep = (loaded: Loaded) =>

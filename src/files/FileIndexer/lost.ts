@@ -11,7 +11,7 @@ import { isBelow } from "../../text/below.ts"
 import type { SkipReason } from "../WalkEvent.ts"
 import { whyPassedOver } from "../Walker.ts"
 
-/** Small numbers, a bit for each. */
+/** A set of small numbers, one bit each. */
 export class Numbers {
   #bits = new Uint32Array(1024)
 
@@ -30,7 +30,7 @@ export class Numbers {
   }
 }
 
-/** Gone for certain, or a folder, a pipe or the like by now: a file that may not be looked at counts as there. */
+/** Whether a file is certainly gone, or now a folder, a pipe or the like; a file that cannot be checked counts as present. */
 const isAbsent = (file: string): boolean => {
   try {
     return fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true
@@ -39,7 +39,7 @@ const isAbsent = (file: string): boolean => {
   }
 }
 
-/** By rules that stand in the files; what the caller included and excluded this time says nothing of other times. */
+/** Rules in files or by name. The caller's `include` and `exclude` apply to one run only. */
 const lasting: ReadonlySet<SkipReason> = new Set(["ignored", "hidden", "generated", "lock file"])
 
 export interface Lost {
@@ -51,8 +51,8 @@ export interface Lost {
 const pageSize = 2000
 
 /**
- * Files known before that the run has not met, below the paths given, and that are gone or ignored by now. A file that
- * another run has come to since this one began is not among them, nor are those of a path that is missing.
+ * Known files below the given paths that the run has not met and that are gone or now ignored. Leaves out files that
+ * another run has met since this one began, and the files of a path that does not exist.
  */
 export const lost = (
   store: typeof Store.Service,
@@ -63,7 +63,7 @@ export const lost = (
     readonly number: number | undefined
     readonly met: Numbers
     readonly missing: ReadonlySet<string>
-    /** Told of the files known below each path, and of those that this run, or one since it began, has come to first. */
+    /** Called with the files known below each path, and those that this run, or a later one, met for the first time. */
     readonly count?: (root: string, known: number, fresh: number) => void
   }
 ) => {

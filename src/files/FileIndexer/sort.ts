@@ -15,7 +15,7 @@ interface Run {
   readonly rehash?: boolean | undefined
 }
 
-/** Tells which files of a walk have to be read: those that do not look as they did, or came out otherwise then. */
+/** Decides which files of a walk to read: those that changed or failed, or that other formats or settings have read. */
 export const sorting = (store: typeof Store.Service, loader: typeof Loader.Service, today: string) => {
   const isCurrent = ({ outcome, reader, settings }: KnownFile): boolean =>
     (outcome === "skipped" || (outcome === "indexed" && settings === today)) &&
@@ -48,16 +48,16 @@ export const sorting = (store: typeof Store.Service, loader: typeof Loader.Servi
     })
 }
 
-/** What goes on together: what need not be read, some small files, or a large one that is read as a stream. */
+/** What is processed together: files that need no reading, some small files, or a large one that is streamed. */
 export type Group =
   | { readonly _tag: "Steps"; readonly steps: ReadonlyArray<Step> }
   | { readonly _tag: "Small"; readonly files: ReadonlyArray<Reading> }
   | { readonly _tag: "Large"; readonly file: Reading }
 
-/** Bytes of a file that is read at once, and how many such files are held at a time. */
+/** Largest file, in bytes, that is read at once, and how many of them are held together. */
 const small = { bytes: 64 * 1024, files: 32 }
 
-/** Takes a stretch of a walk apart, in its order. */
+/** Splits a stretch of a walk into groups, in order. */
 export const apart = (sorted: Iterable<Step | Reading>): ReadonlyArray<Group> => {
   const groups: Array<Group> = []
   let steps: Array<Step> = []

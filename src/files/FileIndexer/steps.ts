@@ -5,22 +5,22 @@ import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange, FileStamp, KnownFile } from "../../model/File.ts"
 import type { FileEvent } from "../FileEvent.ts"
 
-/** A file that is being read, and what has come of it so far. */
+/** A file being read, and the results so far. */
 export class Reading {
   readonly path: string
   readonly size: number
-  /** Unset where it proves nothing, or where there is no file. */
+  /** Undefined if it proves nothing, or if there is no file. */
   readonly stamp: FileStamp | undefined
   readonly known: KnownFile | undefined
-  /** Its documents' ids, kept in a dry run only: a real one marks documents in the store. */
+  /** The ids of its documents, only in a dry run: a real one marks documents in the store. */
   readonly met: Set<DocumentId> | undefined
   reader: string | undefined
   documents = 0
   many = false
-  /** What was wrong with it first; the rest of it may have been read. */
+  /** Its first problem; the rest of it may have been read. */
   failure: string | undefined
   isUnreadable = false
-  /** Why nothing in it is read. */
+  /** Why none of it is read. */
   isVoid: string | undefined
 
   constructor(given: {
@@ -37,9 +37,9 @@ export class Reading {
     this.met = given.dryRun ? new Set() : undefined
   }
 
-  /** What is to be kept of it: all there is to say once it is done, else that it is not. */
+  /** The record to keep of it: complete once it is done, else marked as unfinished. */
   change(settings: string, isDone: boolean): FileChange {
-    // As long as not all is said, what may still be stored of it from before counts, too.
+    // Until it is complete, documents that an earlier run stored may still be there.
     const before = isDone && this.failure === undefined ? undefined : this.known
     return {
       path: this.path,
@@ -61,8 +61,8 @@ export class Reading {
   }
 
   /**
-   * Whether it may have left documents behind that are in it no more. Of records that is for the caller to say; what was
-   * in a file that holds nothing readable by now, or is of the other kind, is gone.
+   * Whether documents that it no longer contains may be left. For records, `prune` decides; if the file is no longer
+   * readable or of the other kind, its old documents are gone.
    */
   hasLeftovers(prune: boolean): boolean {
     if (this.known === undefined || this.known.documents === 0 || this.failure !== undefined) return false
@@ -70,7 +70,7 @@ export class Reading {
   }
 }
 
-/** What a run comes to on its way through the files. */
+/** An event of a run on its way through the files. */
 export type Step =
   | { readonly _tag: "Draft"; readonly draft: Draft; readonly file: Reading }
   | { readonly _tag: "Rejected"; readonly file: Reading; readonly line: number; readonly reason: string }

@@ -11,7 +11,7 @@ const names = new Set(
   ).split(" ")
 )
 
-/** Beyond those that decide how a text is laid out wherever it comes from (text/format.ts). */
+/** In addition to those that decide the layout of any text (text/format.ts). */
 const extensions = new Set(
   (
     "bzl bazel star cu cuh glsl hlsl wgsl vert frag ipp inl tpp ino cljd coffee litcoffee purs idr lean agda fsi fsx " +
@@ -30,7 +30,7 @@ const isCode = (file: SourceFile): boolean => {
   return shebang.every((byte, i) => file.head[i] === byte)
 }
 
-/** Source code, by its file's name, or by `#!` where that has no extension; one document a file. */
+/** Source code, by the file's name, or by `#!` if it has no extension; one document a file. */
 export const format: FileFormat = {
   name: "code",
   accepts: (file) => Effect.succeed(file.kind._tag === "Text" && isCode(file)),

@@ -8,26 +8,26 @@ import type { Read } from "./extract/Extracted.ts"
 import type { Kind } from "./extract/kinds.ts"
 import type { Extract } from "./Extractor.ts"
 
-/** A format that a worker reads, and how its files are known. */
+/** A format that a worker extracts, and how to recognise its files. */
 export interface Extractable {
   readonly name: string
   readonly kind: Kind
   /** See `FileFormat`. */
   readonly version?: number
   readonly accepts: (file: SourceFile) => boolean
-  /** Bytes where the format is no text. */
+  /** Bytes if the format is not text. */
   readonly source: (file: SourceFile) => Effect.Effect<Source, Unreadable | Unsupported>
 }
 
 const isText = (file: SourceFile): boolean => file.kind._tag === "Text"
 
-/** Text with one of these endings. */
+/** Accepts text with one of these extensions. */
 export const named =
   (...endings: ReadonlyArray<string>) =>
   (file: SourceFile): boolean =>
     isText(file) && endings.includes(extension(file.path) ?? "")
 
-/** Bytes of this media type, or an archive that its name says to be it. */
+/** Accepts bytes of this media type, or an archive whose name has one of these extensions. */
 export const mimes =
   (ending: ReadonlyArray<string>, ...types: ReadonlyArray<string>) =>
   ({ kind, path }: SourceFile): boolean =>
@@ -37,7 +37,7 @@ export const mimes =
 export const asText = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => content(file)
 export const asBytes = (file: SourceFile): Effect.Effect<Source, Unreadable | Unsupported> => file.bytes
 
-/** Characters kept of a title; it is embedded with each passage, and a longer one is a mistake in the markup. */
+/** Longest title, in characters: it is embedded with each passage, and a longer one is a markup error. */
 const longestTitle = 300
 
 export const toDocument = ({ marks, metadata, text, title }: Read): LoadedDocument => ({

@@ -21,14 +21,14 @@ export interface Limits {
   readonly parseMemoryMb: number
 }
 
-/** Takes a file's text out of it. A file that takes too long or too much memory is Unsupported, and the next one is read. */
+/** Extracts a file's text. A file that takes too much time or memory is Unsupported, and the next one is read. */
 export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effect<Read, Unsupported>
 
 const entry = { source: "files/Loader/extractWorker.ts", built: "extractWorker.js" }
 
 type Answer = { readonly read: Read } | { readonly reason: string }
 
-/** A worker that reads foreign formats, one file after the other. */
+/** A worker that extracts foreign formats, one file at a time. */
 export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<Extract, never, Scope.Scope> =>
   Effect.map(
     oneByOne<Omit<Job, "id">, Answer>({

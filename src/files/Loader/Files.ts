@@ -13,17 +13,17 @@ import { bytesOf, pieces, readHead } from "./read.ts"
 export interface Options {
   /** In order of precedence. */
   readonly formats: (extract: Extractor.Extract) => ReadonlyArray<FileFormat>
-  /** The most a file may hold that is read whole; formats that stream are exempt. */
+  /** Size limit of a file that is read whole; streaming formats are exempt. */
   readonly maxFileBytes: number
-  /** For the worker that reads foreign formats. */
+  /** Limits of the worker that extracts foreign formats. */
   readonly extraction: Extractor.Limits
-  /** The index, which is no document: to read its files and close them would take SQLite's locks on them away. */
+  /** The index, which is never read as a document: opening and closing its files would release SQLite's locks on them. */
   readonly index?: string | undefined
 }
 
 const ownFiles = /^(-watch)?(-wal|-shm|-journal)?$/
 
-/** Whether this is one of the files of the index, by whatever path it was found. */
+/** Whether this is a file of the index, whatever path led to it. */
 const isOwn = Effect.fnUntraced(function* (fs: FileSystem.FileSystem, path: string, index: string) {
   const real = yield* fs.realPath(path)
   const name = basename(index)
@@ -52,7 +52,7 @@ const openFile = Effect.fn("Loader.open")(function* (
     return yield* new Unsupported({ path, reason: "a file of the index" })
   }
   const info = yield* Effect.mapError(fs.stat(path), unreadable)
-  // Opening a pipe would wait for someone to write to it.
+  // Opening a pipe would block until a writer comes.
   if (info.type !== "File") {
     return yield* new Unsupported({ path, reason: info.type === "Directory" ? "a folder" : "not a regular file" })
   }
@@ -70,7 +70,7 @@ const packed = new Set(["application/gzip", "application/zstd"])
 
 const isPacked = ({ kind }: SourceFile): boolean => kind._tag === "Other" && packed.has(kind.mime ?? "")
 
-/** Reads documents from the file system, and from bytes handed over, with these formats. */
+/** Reads documents from the file system, and from given bytes, with these formats. */
 export const layer = ({
   extraction,
   maxFileBytes,
@@ -82,14 +82,14 @@ export const layer = ({
       const fs = yield* FileSystem.FileSystem
       const extract = yield* Extractor.make(extraction)
       const formats = options.formats(extract)
-      // A format that comes before others may take their files from them, so their names count, too.
+      // An earlier format may take files from a later one, so the names of the earlier ones count too.
       const readers = formats.map(({ name, version = 1 }, index) =>
         [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")
       )
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
       const nobody = `none of ${versions}, up to ${maxFileBytes} bytes`
       const current = new Set([...readers, nobody])
-      /** What a file packed by gzip or zstd holds, read as if it stood there under its own name. */
+      /** Reads the file inside a gzip or zstd file, under its own name. */
       const unpacked = Effect.fnUntraced(function* (file: SourceFile) {
         const { attachments = [] } = yield* extract(file.path, "compressed", yield* file.bytes)
         return yield* openBytes(file.path.replace(/\.[^./\\]{1,10}$/, ""), attachments[0]!.bytes, maxFileBytes)

@@ -26,12 +26,12 @@ const toRecords = (lines: ReadonlyArray<Line>): Chunk.Chunk<Loaded> => {
 }
 
 /**
- * JSON Lines, one document a line (record.ts says which key becomes what), read as a stream: a file of any size takes
- * the memory of its longest line. A line that is no such record is rejected with its number.
+ * JSON Lines, one document a line (record.ts maps the keys), read as a stream: memory depends on the longest line, not on
+ * the file's size. A line that is not such a record is rejected with its number.
  */
 export const format: FileFormat = {
   name: "json lines",
-  // A name alone does not make it: somewhere in the head a line has to open an object or a list.
+  // The name is not enough: a line in the head must open an object or a list.
   accepts: (file) =>
     Effect.sync(
       () =>

@@ -21,10 +21,10 @@ const accepts = (file: SourceFile): boolean => {
   return (ending === "mbox" || ending === "mbx") && isMailbox(file) && header.test(head)
 }
 
-/** Attachments a mail may have that are looked at. */
+/** Most attachments read from a mail. */
 const most = 50
 
-/** What proves who sent a mail, or is for one program alone. */
+/** Whether an attachment is a signature, or meant for one program only. */
 const isPlumbing = ({ name }: Attachment): boolean => /\.(?:asc|sig|p7[cms]|pgp|dat)$/i.test(name)
 
 const attachmentsOf = ({ attachments = [] }: Read): ReadonlyArray<Attachment> =>
@@ -34,8 +34,8 @@ const attachmentsOf = ({ attachments = [] }: Read): ReadonlyArray<Attachment> =>
 const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 255)
 
 /**
- * Mail: one document a message, and those of its attachments, which are named after them. What none of the `others`
- * reads, such as a picture or an attached mail, is left out.
+ * Mail: one document a message, and those of its attachments, with their own names. Attachments that none of the
+ * `others` reads, such as a picture or an attached mail, are left out.
  */
 export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): FileFormat => {
   const attached = (path: string, record: string | undefined, attachment: Attachment): Stream.Stream<Loaded> =>

@@ -9,7 +9,7 @@ import { readFrontMatter } from "./frontMatter.ts"
 
 const heading = /^#{1,6}[ \t]+\S/m
 
-/** Notes kept as .txt or without an extension that open with front matter and have headings. */
+/** Notes in .txt files or without an extension that open with front matter and have headings. */
 const looksLikeMarkdown = (file: SourceFile): boolean => {
   const ending = extension(file.path)
   if (file.kind._tag === "Other" || !(ending === undefined || ending === "txt" || ending === "text")) return false
@@ -19,8 +19,8 @@ const looksLikeMarkdown = (file: SourceFile): boolean => {
 }
 
 /**
- * Markdown, as one document: the whole text, of which front matter is also the metadata. Front matter that cannot be
- * parsed is rejected with its line, and the document still read.
+ * Markdown as one document: the whole text, with front matter also as metadata. Front matter that cannot be parsed is
+ * rejected with its line, and the document is still read.
  */
 export const format: FileFormat = {
   name: "markdown",

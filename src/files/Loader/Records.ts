@@ -20,7 +20,7 @@ const yamlParser = lazily(() => import("yaml"))
 const tomlParser = lazily(() => import("smol-toml"))
 const xmlParser = lazily(() => import("./extract/xml.ts"))
 
-/** Entries of the list that a file is; undefined where it is none. */
+/** The entries of a file that is a list; undefined if it is not one. */
 const listed = (path: string, text: string): Iterable<Entry> | undefined => {
   const ending = extension(path) ?? ""
   const start = skipSpace(text, 0, text.length)
@@ -33,7 +33,7 @@ const listed = (path: string, text: string): Iterable<Entry> | undefined => {
   return read === yamlEntries && typeof first?.key === "number" ? read(text, body, text.length, base) : undefined
 }
 
-/** Whether the first thing of the list has a text of its own, as records have and settings have not. */
+/** Whether the list's first item has a text, as records do and settings do not. */
 const isRecord = (text: string, { inside }: Entry): boolean => {
   if (inside === undefined) return false
   let looked = 0
@@ -53,7 +53,7 @@ const accepts = (file: SourceFile): boolean => {
   return first !== undefined && (ending === "xml" ? hasText(head, first) : isRecord(head, first))
 }
 
-/** What reads one item of a list; by it a failure is named. */
+/** Parses one item of a list; its name appears in failures. */
 interface Parser {
   readonly name: string
   readonly parse: (text: string) => unknown
@@ -69,7 +69,7 @@ const parserOf = (ending: string): Effect.Effect<Parser> =>
           parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
         }))
 
-/** A record as a line of JSON Lines would have it. */
+/** A record, in the form of a line of JSON Lines. */
 const recordOf = (path: string, text: string, line: number): Effect.Effect<Loaded | undefined> => {
   const ending = extension(path) ?? ""
   if (json.has(ending)) return Effect.succeed(toLoaded(line, text.replace(/,$/, "")))
@@ -82,11 +82,11 @@ const recordOf = (path: string, text: string, line: number): Effect.Effect<Loade
   })
 }
 
-/** Where a list ends, what comes after its last item left out. */
+/** The end of a list, without what follows its last item. */
 const listEnd = (ending: string, text: string): number =>
   json.has(ending) ? text.lastIndexOf("]") : ending === "xml" ? text.lastIndexOf("</") : text.length
 
-/** Each entry's line and text. */
+/** The line and text of each entry. */
 function* pieces(path: string, text: string): Generator<{ readonly line: number; readonly text: string }> {
   const lineOf = lineCounter(text)
   const list = listed(path, text) ?? []
@@ -112,8 +112,8 @@ const whole = (path: string, text: string): Loaded => ({
 })
 
 /**
- * A JSON, YAML, TOML or XML file that is one list of records, read as JSON Lines is: one document a record. Only where the first
- * record has a text of its own, in the head; other lists are settings or data, and one document.
+ * A JSON, YAML, TOML or XML file that is one list of records: one document a record, as in JSON Lines. The first record
+ * must have a text of its own, within the head; other lists are settings or data, and one document.
  */
 export const format: FileFormat = {
   name: "records",
@@ -122,7 +122,7 @@ export const format: FileFormat = {
   load: (file) =>
     Stream.unwrap(
       Effect.map(content(file), (text) => {
-        // A list as far as its head goes may hold something else further down: then it is one document.
+        // The head may look like a list although the rest is not one; the file is then one document.
         if (listed(file.path, text) === undefined) return Stream.make(whole(file.path, text))
         return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),

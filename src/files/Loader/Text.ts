@@ -5,8 +5,8 @@ import { extension, formatOf, formatOfName } from "../../text/format.ts"
 import { content } from "./content.ts"
 
 /**
- * Every text that no other format takes, as one document. Only where there is no extension (README, standard input)
- * does the text's look decide whether it is split as Markdown.
+ * Every text that no other format takes, as one document. Without an extension (README, standard input), the content
+ * decides whether it is split as Markdown.
  */
 export const format: FileFormat = {
   name: "text",

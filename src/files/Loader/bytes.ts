@@ -7,7 +7,7 @@ import { headBytes, sizeText } from "./read.ts"
 export const tooLarge = (path: string, size: number, limit: number): Unsupported =>
   new Unsupported({ path, reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})` })
 
-/** Bytes that are in no file of their own, such as standard input, what was packed, and what a mail carries. */
+/** Opens bytes that have no file of their own: standard input, unpacked files, mail attachments. */
 export const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, limit: number) {
   if (all.length === 0) return yield* new Unsupported({ path, reason: "empty" })
   const head = all.subarray(0, headBytes)

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer"
 const declared =
   /<meta[^>]{0,300}?charset\s{0,10}=\s{0,10}["']?([a-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}?encoding\s{0,5}=\s{0,5}["']([a-z0-9_:.-]{2,40})/i
 
-/** The encoding that a page names in its first bytes, if they are no UTF-8 and it is one that is known. */
+/** The encoding that a page names in its first bytes, if it is known and the bytes are not UTF-8. */
 export const charset = (head: Uint8Array): string | undefined => {
   if (isUtf8(head.subarray(0, Math.max(0, head.length - 3)))) return undefined
   const found = declared.exec(Buffer.from(head.subarray(0, 4096)).toString("latin1"))

@@ -18,8 +18,8 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
 }
 
 /**
- * Bytes that are almost UTF-8 are UTF-8 with U+FFFD for what is broken; with more broken sequences than sound ones,
- * they are Western European (windows-1252, which holds Latin-1).
+ * Bytes that are almost UTF-8 are UTF-8, with U+FFFD for broken sequences. With more broken than valid sequences they are
+ * Western European (windows-1252, which includes Latin-1).
  */
 const utf8OrWestern = (bytes: Uint8Array): Encoding => {
   if (isUtf8(bytes)) return "utf-8"
@@ -34,7 +34,7 @@ const utf8OrWestern = (bytes: Uint8Array): Encoding => {
   return broken > sound ? "windows-1252" : "utf-8"
 }
 
-/** The text of a whole file of this encoding, without a byte order mark. */
+/** Decodes a whole file, without a byte order mark. */
 export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
   encoding === "utf-16le" || encoding === "utf-16be"
     ? new TextDecoder(encoding).decode(bytes)
@@ -42,11 +42,11 @@ export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
       ? decodeUtf8(bytes)
       : decodeWestern(bytes)
 
-/** The text of a line in UTF-8 or windows-1252, whichever it is by itself: a file may have come together from both. */
+/** Decodes a line as UTF-8 or windows-1252, independently of other lines: a file may mix both. */
 export const decodeLine = (bytes: Buffer): string =>
   utf8OrWestern(bytes) === "utf-8" ? bytes.toString("utf8") : decodeWestern(bytes)
 
-/** Turns pieces of a file in UTF-16 into pieces of its UTF-8 form; other encodings pass unchanged. */
+/** Converts pieces of a UTF-16 file to UTF-8; other encodings pass unchanged. */
 export const narrow = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) => {
   if (encoding === "utf-8" || encoding === "windows-1252") return (piece) => piece
   const decoder = new TextDecoder(encoding)
@@ -54,8 +54,8 @@ export const narrow = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) 
 }
 
 /**
- * The encoding of a text, judged by its first bytes. `binary` when they are no text; `unrecognised` when they may be one
- * in an encoding other than UTF-8, UTF-16 and Western European.
+ * Detects a text's encoding by its first bytes: `binary` if they are not text, `unrecognised` if they may be text in an
+ * encoding other than UTF-8, UTF-16 and Western European.
  */
 export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" => {
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff)) return "unrecognised"
@@ -65,24 +65,24 @@ export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" =
   const seen = survey(head)
   if (seen.nulEven + seen.nulOdd > 0) {
     const encoding = seen.nulOdd > seen.nulEven ? "utf-16le" : "utf-16be"
-    // The zero bytes of one-byte characters all stand on the same side.
+    // The zero bytes of one-byte characters are all on the same side.
     const stray = Math.min(seen.nulOdd, seen.nulEven)
     const nuls = seen.nulOdd + seen.nulEven
-    // Spaces and line ends alone are one in ten; fewer zero bytes are a binary file's.
+    // Spaces and line ends alone are one in ten; fewer zero bytes mean a binary file.
     const isWide = stray * 50 <= nuls && nuls * 20 >= head.length
     return isWide && isUtf16(head, encoding) ? encoding : "binary"
   }
   const encoding = utf8OrWestern(head.subarray(0, wholeCharacters(head)))
   if (encoding === "utf-8") return seen.controls * 100 <= head.length ? encoding : "binary"
   if ((seen.controls + seen.undefined) * 200 > head.length) return seen.controls > 0 ? "binary" : "unrecognised"
-  // Western text is ASCII with accents; where most letters are above it, it is Cyrillic, Greek, Chinese.
+  // Western text is ASCII with accents; if most letters are beyond ASCII, it is Cyrillic, Greek or Chinese.
   return seen.accented > seen.letters ? "unrecognised" : encoding
 }
 
 const startsWith = (bytes: Uint8Array, ...mark: ReadonlyArray<number>): boolean =>
   bytes.length >= mark.length && mark.every((byte, i) => bytes[i] === byte)
 
-// Bell, backspace, tab, line ends, form feed and escape stand in logs and manuals.
+// Bell, backspace, tab, line ends, form feed and escape occur in logs and manuals.
 const isControl = (code: number): boolean =>
   code === 0x7f || (code < 0x20 && !((code >= 0x07 && code <= 0x0d) || code === 0x1b))
 
@@ -102,7 +102,7 @@ const survey = (head: Uint8Array) => {
   return seen
 }
 
-/** Up to where the bytes end with a whole UTF-8 character, since a head may be cut within one. */
+/** The length of the bytes up to the last whole UTF-8 character, since a head may end within one. */
 const wholeCharacters = (head: Uint8Array): number => {
   for (let back = 1; back <= Math.min(3, head.length); back++) {
     const byte = head[head.length - back]!
@@ -119,7 +119,7 @@ const unprintable = /[\0-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffe\uffff\p{Unassigned}\p{
 
 const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean => {
   const text = new TextDecoder(encoding).decode(head, { stream: true })
-  // Decoding puts U+FFFD where halves of pairs stand alone, which text does not have.
+  // Decoding replaces lone surrogates by U+FFFD, which text does not contain.
   const bad = (text.match(unprintable)?.length ?? 0) + (text.match(/\ufffd/g)?.length ?? 0)
   return bad * 100 <= text.length && !text.includes("\0") && (text.length < 64 || /\s/.test(text))
 }

@@ -12,7 +12,7 @@ const oasis = (kind: string) => `application/vnd.oasis.opendocument.${kind}`
 
 const htmlEndings = new Set(["html", "htm", "xhtml", "xht"])
 
-/** Its name says so, or its first element does where the name says nothing. */
+/** HTML by its name, or by its first element if the name does not decide. */
 const isHtml = (file: SourceFile): boolean => {
   const ending = extension(file.path) ?? ""
   if (htmlEndings.has(ending)) return file.kind._tag === "Text" || charset(file.head) !== undefined
@@ -20,7 +20,7 @@ const isHtml = (file: SourceFile): boolean => {
   return /^\s*<(?:!doctype html|html)[\s>]/i.test(decode(file.head.subarray(0, 1024), file.kind.encoding))
 }
 
-/** What a page says of its own encoding holds where it is no UTF-8. */
+/** A page's declared encoding applies only if the page is not UTF-8. */
 const pageText: Extractable["source"] = (file) => {
   const label = charset(file.head)
   return label === undefined ? content(file) : Effect.map(file.bytes, (bytes) => decodeAs(bytes, label))
@@ -38,7 +38,7 @@ const isLatex = (file: SourceFile): boolean =>
   named("ltx", "latex")(file) ||
   (named("tex")(file) && /\\(?:documentclass|documentstyle|begin|(?:sub)*section|chapter|input)\b/.test(headText(file)))
 
-/** Named by its section of the manual (`ls.1`, `printf.3p`), and written in the macros of one. */
+/** Named by its section of the manual (`ls.1`, `printf.3p`), and with a manual's macros. */
 const isMan = (file: SourceFile): boolean =>
   /^(?:[1-9n][a-z]{0,4}|man|mdoc|roff|me|ms|mm)$/.test(extension(file.path) ?? "") &&
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
@@ -76,6 +76,6 @@ const extractables: ReadonlyArray<Extractable> = [
   { name: "subtitles", kind: "subtitles", accepts: named("srt", "vtt"), source: asText }
 ]
 
-/** Formats that are not read as they are written; a worker takes their text out. */
+/** Formats whose text a worker extracts. */
 export const formats = (extract: Extract): ReadonlyArray<FileFormat> =>
   extractables.map((each) => format(extract, each))

@@ -7,7 +7,7 @@ const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
   try {
     return { id, read: await extract(kind, source) }
   } catch (error) {
-    // A library's own failure means that the file is not what it should be.
+    // A failure of the library itself means that the file is damaged.
     const reason =
       error instanceof NotExtracted ? error.message : `damaged: ${String((error as Error)?.message ?? error)}`
     return { id, reason: reason.replace(/\s+/g, " ").slice(0, 300) }

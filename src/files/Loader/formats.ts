@@ -8,7 +8,7 @@ import * as Markdown from "./Markdown.ts"
 import * as Records from "./Records.ts"
 import * as Text from "./Text.ts"
 
-/** Every kind of file that is read; the first that accepts a file reads it, so the last takes what is left. */
+/** All formats; the first that accepts a file reads it, so the last one takes the rest. */
 export const formats = (extract: Extract): ReadonlyArray<FileFormat> => {
   const before = [JsonLines.format, Records.format, ...documents.formats(extract)]
   const after = [Markdown.format, Code.format, Text.format]

@@ -9,7 +9,7 @@ import { toMetadata } from "./metadata.ts"
 export interface ReadFrontMatter {
   readonly title?: string | undefined
   readonly metadata: Metadata
-  /** What was wrong, with the line of the file it stands on. */
+  /** The problem, with its line in the file. */
   readonly problem?: RejectedRecord | undefined
 }
 
@@ -26,7 +26,7 @@ interface Parsed {
 
 const dateTime = /^\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d(?::\d\d(?:\.\d+)?)?[ \t]*(Z|[-+]\d\d?(?::?\d\d)?)?$/
 
-/** YAML's point in time as ISO 8601: in UTC where it has a zone, else as it stands. */
+/** YAML's timestamp as ISO 8601: in UTC if it has a zone, else unchanged. */
 const toIso = (text: string): string => {
   if (dateTime.exec(text)?.[1] === undefined) return text.replace(/[ \t]+|t/, "T")
   const time = new Date(text)
@@ -61,7 +61,7 @@ const parseToml = (body: string): Effect.Effect<Parsed> =>
     }
   })
 
-/** The `key: value` lines of YAML that does not parse, which most often fails of a colon in a title. */
+/** The `key: value` lines of YAML that does not parse, most often because of a colon in a title. */
 const plainLines = (body: string): Record<string, string> =>
   Object.fromEntries(
     [...body.matchAll(/^([A-Za-z_][\w-]*):[ \t]+([^\s[{|>&*!#][^\r\n]*)$/gm)].map(([, key, value]) => [
@@ -84,7 +84,7 @@ const read = ({ problem, value }: Parsed): Omit<ReadFrontMatter, "problem"> & { 
   return { metadata, problem, ...(text === "" ? {} : { title: text }) }
 }
 
-/** Parsers of untrusted text throw on what they guard against: aliases without end, nesting without end. */
+/** Parsers of untrusted text throw at endless aliases and endless nesting. */
 const broken = (defect: unknown): Effect.Effect<Parsed> =>
   Effect.succeed({
     value: {},
@@ -92,8 +92,8 @@ const broken = (defect: unknown): Effect.Effect<Parsed> =>
   })
 
 /**
- * A document's front matter as its title and metadata. Where it cannot be parsed, `problem` says why, and YAML's plain
- * `key: value` lines are kept as text.
+ * Front matter as a title and metadata. If it cannot be parsed, `problem` says why, and YAML's plain `key: value` lines
+ * are kept as text.
  */
 export const readFrontMatter = (front: FrontMatter): Effect.Effect<ReadFrontMatter> =>
   (front.kind === "yaml" ? parseYaml : parseToml)(front.body).pipe(

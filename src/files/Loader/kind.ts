@@ -17,14 +17,14 @@ const documents = new Set([
 const isDocument = (mime: string): boolean =>
   documents.has(mime) || mime.startsWith("application/vnd.openxmlformats") || mime.startsWith("application/vnd.oasis")
 
-/** What may stand before a picture's element, each with what ends it. */
+/** What may precede a picture's element, each with its end. */
 const preambles = [
   ["<!--", "-->"],
   ["<?xml", ">"],
   ["<!doctype", ">"]
 ] as const
 
-/** Whether the text is a picture, whatever declarations and comments it begins with. */
+/** Whether the text is an SVG picture, after any declarations and comments. */
 const isSvg = (start: string): boolean => {
   const text = start.toLowerCase()
   for (let at = skipSpace(text, 0); ;) {
@@ -42,7 +42,7 @@ const skipSpace = (text: string, from: number): number => {
   return at
 }
 
-/** Files whose bytes are text but whose text is not what they say. */
+/** Formats that consist of text but are not read as text. */
 const textShaped = (name: string, start: string): string | undefined => {
   if (start.startsWith("%PDF-")) return "application/pdf"
   if (start.startsWith("{\\rtf")) return "application/rtf"
@@ -70,7 +70,7 @@ const other = (mime: string | undefined): Kind =>
 const fileType = lazily(() => import("file-type/core"))
 
 const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
-  // The library would unpack it to see what is inside.
+  // The library would unpack it to look inside.
   head[0] === 0x1f && head[1] === 0x8b
     ? Effect.succeed("application/gzip")
     : fileType.pipe(
@@ -80,8 +80,8 @@ const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
       )
 
 /**
- * What a file is, by its first bytes. Bytes that read as text are text whatever signature they happen to open with
- * ("BM25 is …" is no bitmap), but for the few kinds of document that are written in text.
+ * A file's kind by its first bytes. Bytes that decode as text are text whatever signature they begin with ("BM25 is …" is
+ * not a bitmap), except the few document formats that consist of text.
  */
 export const kindOf = (name: string, head: Uint8Array): Effect.Effect<Kind> => {
   const encoding = detect(head)

@@ -1,6 +1,6 @@
 import { decodeLine } from "./decode.ts"
 
-/** A line of a file, numbered from 1; `text` is undefined when it is longer than may be held. */
+/** A line of a file, numbered from 1; `text` is undefined if the line is longer than the limit. */
 export interface Line {
   readonly number: number
   readonly text: string | undefined
@@ -9,8 +9,8 @@ export interface Line {
 const newline = 0x0a
 
 /**
- * Cuts UTF-8 or windows-1252 that comes in pieces into lines, without their line feed, holding no more than one line
- * and one piece. Pieces may end within a character.
+ * Splits UTF-8 or windows-1252 that comes in pieces into lines, without line feeds. Holds at most one line and one piece.
+ * Pieces may end within a character.
  */
 export class Lines {
   readonly #limit: number
@@ -28,7 +28,7 @@ export class Lines {
     const lines: Array<Line> = []
     let start = 0
     for (let end = buffer.indexOf(newline); end >= 0; end = buffer.indexOf(newline, start)) {
-      // Line by line, for most lines are ASCII, which decodes many times faster than a piece with one accent in it.
+      // Line by line, since most lines are ASCII, which decodes many times faster than a piece with one accent.
       lines.push(this.#complete(buffer.subarray(start, end)))
       start = end + 1
     }
@@ -36,7 +36,7 @@ export class Lines {
     return lines
   }
 
-  /** The line that no line feed ends, if there is one. */
+  /** The last line if no line feed ends it. */
   end(): Array<Line> {
     return this.#heldBytes === 0 ? [] : [this.#complete(Buffer.alloc(0))]
   }

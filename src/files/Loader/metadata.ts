@@ -1,6 +1,6 @@
 import type { Metadata } from "../../model/Document.ts"
 
-/** Nesting that no reader of JSON stumbles over. */
+/** A nesting depth that every JSON reader can handle. */
 const deepest = 64
 
 /** A value nested too deep to be kept. */
@@ -10,19 +10,19 @@ export class TooDeep extends Error {
 
 const loneSurrogates = /\p{Surrogate}/gu
 
-/** A string that survives UTF-8: halves of surrogate pairs that stand alone become U+FFFD, one for one. */
+/** A string that UTF-8 can represent: each lone surrogate becomes U+FFFD. */
 export const wellFormed = (text: string): string =>
-  // Known to Node 20, not yet to its types; ten times as fast as the expression, which few texts need.
+  // Node 20 has it, but its types do not. It is ten times as fast as the regex, which few texts need.
   (text as string & { isWellFormed(): boolean }).isWellFormed() ? text : text.replace(loneSurrogates, "\ufffd")
 
-/** TOML's dates know what they are: a day, a time without a zone, or a point in time, which is told in UTC. */
+/** TOML dates are a day, a time without a zone, or a point in time, which becomes UTC. */
 const dateText = (date: Date): string => {
   const text = date.toISOString()
   return /[-+]\d\d:\d\d$/.test(text) ? new Date(date.getTime()).toISOString() : text
 }
 
 /**
- * A value as JSON keeps it: dates as ISO 8601 text, numbers that JSON has no form for as text, undefined members left
+ * A value as JSON: dates become ISO 8601 text, numbers that JSON cannot represent become text, undefined members are left
  * out. Throws TooDeep.
  */
 export const toJson = (value: unknown, depth = 0): unknown => {
@@ -52,8 +52,8 @@ export const toJson = (value: unknown, depth = 0): unknown => {
 }
 
 /**
- * A record's own keys as metadata. `source` becomes `original_source`: a document read from a file has the file as its
- * source.
+ * A record's own keys as metadata. `source` becomes `original_source`, since the source of a document from a file is the
+ * file.
  */
 export const toMetadata = (record: Readonly<Record<string, unknown>>): Metadata => {
   const { source, ...rest } = toJson(record) as Record<string, unknown>

@@ -7,9 +7,9 @@ import * as Stream from "effect/Stream"
 export const headBytes = 64 * 1024
 const pieceBytes = 256 * 1024
 
-/** The first bytes of an open file: 64 KiB of them, or all there are. */
+/** The first bytes of an open file: 64 KiB, or all of a shorter one. */
 export const readHead = Effect.fnUntraced(function* (handle: FileSystem.File, size: number) {
-  // What has no size but may have content, as under /proc, is read until it ends.
+  // A file without a size may have content, as under /proc, and is read to its end.
   const wanted = size > 0 ? Math.min(size, headBytes) : headBytes
   const buffer = new Uint8Array(wanted)
   let filled = 0
@@ -37,7 +37,7 @@ export const pieces = (handle: FileSystem.File): Stream.Stream<Uint8Array, Platf
     )
   )
 
-/** All of a stream, but no more than `limit`: a file may grow while it is read. */
+/** A whole stream, up to `limit`: a file may grow while it is read. */
 export const bytesOf = <E, E2>(
   stream: Stream.Stream<Uint8Array, E>,
   limit: number,
@@ -55,7 +55,7 @@ export const bytesOf = <E, E2>(
     return Buffer.concat(parts, read)
   })
 
-/** Bytes in the unit that people read: 1.5 MiB. */
+/** A size in readable units, such as 1.5 MiB. */
 export const sizeText = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`
   const power = Math.min(Math.floor(Math.log2(bytes) / 10), 4)

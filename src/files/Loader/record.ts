@@ -47,7 +47,7 @@ const contentOf = (key: string | undefined, value: unknown, title: string | unde
   }
   const text = key === undefined ? "" : wellFormed(value as string)
   if (text.trim() !== "") return text
-  // A record that is only a title is found by it.
+  // A record with only a title can be found by it.
   if (title !== undefined && title.trim() !== "") return title
   return new Refused(key === undefined ? 'no text: neither "text" nor "content" is there' : `"${key}" is empty`)
 }
@@ -84,9 +84,9 @@ const parse = (text: string): unknown | Refused => {
 }
 
 /**
- * A line of JSON Lines as a document; undefined where it is blank. `_id`, `id` or `doc_id` names the record (else
- * `L<line>`), `text` or `content` is its text, `title` its title; the rest is metadata, to which a nested `metadata`
- * object lends the keys that the record itself has not.
+ * A line of JSON Lines as a document; undefined if it is blank. `_id`, `id` or `doc_id` names the record (else
+ * `L<line>`), `text` or `content` is its text, `title` its title. The rest is metadata; a nested `metadata` object adds
+ * the keys that the record itself does not have.
  */
 export const toLoaded = (line: number, text: string): Loaded | undefined => {
   if (text.length < 3 && text.trim() === "") return undefined

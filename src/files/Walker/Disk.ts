@@ -13,16 +13,16 @@ export interface Entry {
   readonly stamp: FileStamp
 }
 
-/** The operating system refused; `code` is its name for why (`EACCES`). */
+/** The operating system refused; `code` is its error code (`EACCES`). */
 export class DiskFailure extends Data.TaggedError("DiskFailure")<{ readonly code: string; readonly detail: string }> {}
 
-/** What a walk asks of the file system. */
+/** The file system, as a walk needs it. */
 export interface Reading {
-  /** Names in a folder, in no order. */
+  /** Names in a folder, unordered. */
   readonly names: (folder: string) => Effect.Effect<Array<string>, DiskFailure>
-  /** What stands at each path, links themselves, in the order of the paths. */
+  /** What stands at each path, in the order of the paths; links are not followed. */
   readonly look: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Entry | DiskFailure>>
-  /** What a path leads to, through links. */
+  /** What a path leads to, with links followed. */
   readonly follow: (path: string) => Effect.Effect<Entry, DiskFailure>
   /** The path without links. */
   readonly real: (path: string) => Effect.Effect<string, DiskFailure>
@@ -48,7 +48,7 @@ const call = <A>(run: (done: (error: NodeJS.ErrnoException | null, value: A) => 
     run((error, value) => resume(error === null ? Effect.succeed(value) : failure(error)))
   )
 
-/** Milliseconds that the event loop may wait for a disk; what is not told by then is asked of a thread. */
+/** Milliseconds that the event loop may wait for a disk; then a thread does the rest. */
 const lookMs = 3
 
 const lookAt = (path: string): Entry | DiskFailure => {
@@ -59,13 +59,13 @@ const lookAt = (path: string): Entry | DiskFailure => {
   }
 }
 
-// node:fs rather than the platform's FileSystem, which cannot look at a link and takes an effect for each file.
+// node:fs instead of the platform's FileSystem, which cannot look at a link and takes an effect for each file.
 const node: Reading = {
   names: (folder) => call((done) => NodeFs.readdir(folder, done)),
   look: (paths) =>
     Effect.async((resume) => {
       const found = new Array<Entry | DiskFailure>(paths.length)
-      // What the system has in memory it tells sooner than a thread that is asked for it.
+      // A synchronous call is faster than a thread if the system has the answer cached.
       const until = performance.now() + lookMs
       let next = 0
       for (; next < paths.length && performance.now() < until; next++) found[next] = lookAt(paths[next]!)
@@ -88,10 +88,10 @@ const node: Reading = {
   text: (file) => call((done) => NodeFs.readFile(file, "utf8", done))
 }
 
-/** The file system that is walked: the machine's own, unless a test says otherwise. */
+/** The file system to walk: the machine's own, unless a test replaces it. */
 export class Disk extends Context.Reference<Disk>()("clew/Walker/Disk", { defaultValue: () => node }) {}
 
-/** Why the system refused, in words. */
+/** The reason in words. */
 export const inWords = ({ code, detail }: DiskFailure): string =>
   code === "EACCES" || code === "EPERM"
     ? "permission denied"

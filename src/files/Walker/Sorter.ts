@@ -10,13 +10,13 @@ import type { Root } from "./roots.ts"
 import { enter, verdictOn } from "./scope.ts"
 import { isWithin, type Seen } from "./seen.ts"
 
-/** A symbolic link, to be followed when everything that stands at its own place has been walked. */
+/** A symbolic link, to be followed after everything at its own place has been walked. */
 export interface Link {
   readonly folder: Folder
   readonly name: string
 }
 
-/** What a name turned out to be: something to report, or a folder to go into. */
+/** What a name is: something to report, or a folder to enter. */
 export type Found = WalkEvent | { readonly _tag: "Folder"; readonly folder: Folder }
 
 /** Decides on each entry of a folder. */
@@ -35,7 +35,7 @@ export class Sorter {
     this.#exclude = patterns(exclude)
   }
 
-  /** The names of a folder, in their order; links are put by. */
+  /** Decides on a folder's names, in order; links are deferred. */
   sort(folder: Folder, names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Found>> {
     return Effect.map(this.#disk.look(names.map((name) => join(folder.path, name))), (entries) =>
       entries.flatMap((entry, i) => {
@@ -45,7 +45,7 @@ export class Sorter {
     )
   }
 
-  /** A file among the paths given is taken whatever hides it elsewhere, but for the globs that were given with it. */
+  /** A given file is read whatever hides it elsewhere; only the given globs apply. */
   given({ path, real, stamp }: Root & { readonly stamp: FileStamp }): Array<WalkEvent> {
     const name = Path.basename(path)
     if (this.#exclude(name, name, false) || this.#include?.(name, name, false) === false) {
@@ -54,7 +54,7 @@ export class Sorter {
     return this.#seen.take(real) ? [{ _tag: "File", path, size: stamp.size, stamp, root: path }] : []
   }
 
-  /** What a link leads to. */
+  /** Decides on a link's target. */
   follow({ folder, name }: Link): Effect.Effect<Found> {
     const path = join(folder.path, name)
     return Effect.all([this.#disk.follow(path), this.#disk.real(path)]).pipe(
@@ -73,7 +73,7 @@ export class Sorter {
     const path = join(folder.path, name)
     if (entry instanceof DiskFailure) {
       if (entry.code !== "ENOENT") return unreadable(path, entry)
-      // Names come as text: one that is not UTF-8 does not lead back to its file. Others went away meanwhile.
+      // Names come as text, and one that is not UTF-8 does not lead back to its file. Others have gone meanwhile.
       return name.includes("\ufffd") ? { _tag: "Unreadable", path, reason: "its name is not UTF-8" } : undefined
     }
     const isFolder = entry.type === "folder"
@@ -118,7 +118,7 @@ export class Sorter {
     return reason ?? (this.#exclude(folder.below + name, name, isFolder) ? "excluded" : undefined)
   }
 
-  /** What is included by its own name is wanted, whoever wrote it. */
+  /** A file whose own name is included is read, even if a program wrote it. */
   #byName(folder: Folder, name: string): SkipReason | undefined {
     if (this.#include?.(folder.below + name, name, false) === true) return undefined
     return folder.included || this.#include === undefined ? generated(name) : "excluded"

@@ -9,14 +9,14 @@ import { resolve } from "./roots.ts"
 import { Seen } from "./seen.ts"
 import { type Found, type Link, Sorter } from "./Sorter.ts"
 
-/** Entries looked at together. */
+/** Entries checked together. */
 const batch = 128
-/** Folders opened together, ahead of their turn: enough to keep the disk busy, few enough to hold. */
+/** Folders opened ahead: enough to keep the disk busy, few enough to hold. */
 const ahead = 8
-/** Events handed on together. */
+/** Events emitted together. */
 const handful = 256
 
-/** A folder on the way down, with what its last batch of names turned out to be. */
+/** A folder on the way down, with the results of its last batch of names. */
 interface Frame extends Opened {
   next: number
   found: ReadonlyArray<Found>
@@ -54,7 +54,7 @@ export const events = (options: WalkOptions): Stream.Stream<WalkEvent> =>
         for (const [i, found] of next.entries()) top.opened.set(found, opened[i]!)
       })
 
-      /** Goes one step on in the folder that is deepest. */
+      /** Advances one step in the deepest folder. */
       const advance = Effect.fnUntraced(function* (top: Frame, out: Array<WalkEvent>) {
         const found = top.found[top.turn]
         if (found === undefined) {

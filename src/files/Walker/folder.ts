@@ -6,21 +6,21 @@ import { byCodePoint } from "./order.ts"
 import { Rules } from "./rules.ts"
 import { emptyScope, enter, extend, type Found, type Scope } from "./scope.ts"
 
-/** A folder to be walked. */
+/** A folder to walk. */
 export interface Folder {
   readonly root: string
-  /** As it is named in events, through the links that led here. */
+  /** As events name it, through the links that led here. */
   readonly path: string
   /** Without links. */
   readonly real: string
   /** From the root: empty, or ending in `/`. */
   readonly below: string
   readonly scope: Scope
-  /** It, or a folder above it, is among what to include. */
+  /** Whether it, or a folder above it, matches `include`. */
   readonly included: boolean
 }
 
-/** A folder's names in order, and what went wrong on the way to them. */
+/** A folder's names in order, and the problems on the way. */
 export interface Opened {
   readonly folder: Folder
   readonly names: ReadonlyArray<string>
@@ -38,7 +38,7 @@ export const unreadable = (path: string, failure: DiskFailure): WalkEvent => ({
 
 const isAbsent = ({ code }: DiskFailure) => code === "ENOENT" || code === "ENOTDIR"
 
-// Only regular files: reading a pipe of that name would wait for ever.
+// Only regular files: reading a pipe of that name would never end.
 const readRules = Effect.fnUntraced(
   function* (disk: Reading, path: string) {
     const { type } = yield* disk.follow(path)
@@ -68,7 +68,7 @@ const readFound = Effect.fnUntraced(function* (
   return { found: brought, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
 })
 
-/** What a folder below a root brings. */
+/** The ignore files of a folder, and whether it is a repository. */
 export const found = Effect.fnUntraced(function* (disk: Reading, folder: string) {
   const [git, gitignore, clewignore] = yield* disk.look(
     [".git", ".gitignore", ".clewignore"].map((each) => join(folder, each))
@@ -79,8 +79,8 @@ export const found = Effect.fnUntraced(function* (disk: Reading, folder: string)
 })
 
 /**
- * The scope in which a folder stands, without what it brings itself: .clewignore of every folder above it, .gitignore
- * of those above it in its repository.
+ * The scope around a folder, without its own files: .clewignore of every folder above it, .gitignore of those above it in
+ * its repository.
  */
 export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: string) {
   const { root } = Path.parse(folder)
@@ -110,7 +110,7 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: st
   return { scope, events }
 })
 
-/** Reads a folder's names and its ignore files; one that cannot be read has no names. */
+/** Reads a folder's names and ignore files; an unreadable folder has no names. */
 export const open = Effect.fnUntraced(
   function* (disk: Reading, folder: Folder) {
     const names = yield* disk.names(folder.path)
@@ -128,7 +128,7 @@ export const open = Effect.fnUntraced(
   },
   (effect, _, folder) =>
     Effect.catchAll(effect, (failure) =>
-      // It went away since its name was read.
+      // Deleted since its name was read.
       Effect.succeed<Opened>({
         folder,
         names: [],

@@ -31,6 +31,6 @@ const locks = new Set([
 const endings =
   /\.(?:min\.(?:js|mjs|cjs|css)|(?:js|mjs|cjs|css|ts)\.map|pb\.go|pb\.cc|pb\.h|g\.dart|freezed\.dart)$|_pb2(?:_grpc)?\.pyi?$/
 
-/** Whether a program writes files of this name, for programs to read: their words only bury what people wrote. */
+/** Whether programs write files of this name for programs: their words only bury what people wrote. */
 export const generated = (name: string): "lock file" | "generated" | undefined =>
   locks.has(name) ? "lock file" : endings.test(name) ? "generated" : undefined

@@ -1,4 +1,4 @@
-// Halves of surrogate pairs sort below U+E000 as units, but stand for characters above it.
+// Surrogates are below U+E000 as units, but stand for characters above it.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
 
 /** Compares by code point. */

@@ -17,8 +17,8 @@ const judgeFolder = Effect.fnUntraced(function* (disk: Reading, scope: Scope, fo
 })
 
 /**
- * Why a walk from the root passes over a file below it, judged by names and ignore files alone; undefined where it does
- * not. Ignore files are read once for as long as the function is kept.
+ * Why a walk from the root skips a file below it, by names and ignore files alone; undefined if it does not. The function
+ * reads each ignore file once.
  */
 export const whyPassedOver = (
   root: string,

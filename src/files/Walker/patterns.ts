@@ -1,11 +1,11 @@
 import picomatch from "picomatch"
 
-/** A path below the root, and its last name. */
+/** Matches a path below the root; `name` is its last part. */
 export type Glob = (path: string, name: string, isFolder: boolean) => boolean
 
 /**
- * A glob below a root: without a slash it is matched against names anywhere, else against the path from the root; one
- * that ends in a slash matches folders only. `*` stays within a name, `**` crosses folders.
+ * A glob below a root. Without a slash it matches names anywhere, else the path from the root; a final slash restricts it
+ * to folders. `*` stays within a name, `**` crosses folders.
  */
 const glob = (pattern: string): Glob => {
   const foldersOnly = pattern.length > 1 && pattern.endsWith("/")

@@ -10,7 +10,7 @@ export interface Root {
   readonly real: string
 }
 
-/** The paths given, by what stands there. */
+/** The given paths, by what stands there. */
 export interface Roots {
   readonly files: ReadonlyArray<Root & { readonly stamp: FileStamp }>
   readonly folders: ReadonlyArray<Root>
@@ -35,7 +35,7 @@ const look = Effect.fnUntraced(
   (effect, _, path) => Effect.catchAll(effect, (failure) => Effect.succeed({ problems: [problem(path, failure)] }))
 )
 
-/** Looks at the paths given, relative ones from the working directory. */
+/** Looks at the given paths; relative ones start at the working directory. */
 export const resolve = (disk: Reading, paths: ReadonlyArray<string>): Effect.Effect<Roots> =>
   Effect.map(
     Effect.forEach(paths, (path) => look(disk, Path.resolve(path)), { concurrency: 16 }),

@@ -2,15 +2,15 @@ import ignore, { type Ignore } from "ignore"
 
 export type Verdict = "ignored" | "included" | "none"
 
-/** Answers kept before they are dropped: enough for a folder and its parents, little beside a million files. */
+/** Answers cached before the cache is dropped: enough for a folder and its parents, little for a million files. */
 const remembered = 10_000
 
 const make = () => ignore({ ignorecase: false })
 
-/** The rules of one ignore file, about paths below its folder; a folder's path ends in `/`. */
+/** The rules of one ignore file for paths below its folder; a folder's path ends in `/`. */
 export class Rules {
   readonly #rules: Ignore
-  // The library remembers every path it was asked about, for good: it is asked through copies that are thrown away.
+  // The library caches every path forever, so throwaway copies are asked.
   #copy: Ignore
   #asked = 0
 
@@ -33,8 +33,8 @@ export class Rules {
   }
 
   /**
-   * The same rules where a folder they ignore is entered all the same, because other rules or the caller said so: what
-   * is in it is then judged for itself.
+   * The same rules within an ignored folder that is entered anyway, because other rules or the caller said so: its contents
+   * are then judged by themselves.
    */
   entering(folder: string): Rules {
     if (this.test(folder) !== "ignored") return this

@@ -2,17 +2,17 @@ import type { Rules, Verdict } from "./rules.ts"
 
 interface Placed {
   readonly rules: Rules
-  /** From the rules' folder to the one that is judged: empty, or ending in `/`. */
+  /** From the rules' folder to the judged one: empty, or ending in `/`. */
   readonly prefix: string
 }
 
-/** The rules that hold for the entries of one folder, nearest first. */
+/** The rules for the entries of a folder, nearest first. */
 export interface Scope {
   readonly clew: ReadonlyArray<Placed>
   readonly git: ReadonlyArray<Placed>
 }
 
-/** What a folder itself brings: its ignore files, and whether it is a repository of its own. */
+/** What a folder itself adds: its ignore files, and whether it is a repository. */
 export interface Found {
   readonly clewignore?: Rules | undefined
   readonly gitignore?: Rules | undefined
@@ -31,13 +31,13 @@ const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Plac
     return { rules: rules.entering(below), prefix: below }
   })
 
-/** The scope of a folder within one of `above`. */
+/** The scope of a folder inside the folder of `above`. */
 export const enter = (above: Scope, name: string): Scope => ({
   clew: descend(above.clew, name),
   git: descend(above.git, name)
 })
 
-/** A scope with what its folder brings. Git's rules end at the repository they belong to. */
+/** A scope with what its folder adds. Git's rules end at their repository. */
 export const extend = (scope: Scope, found: Found): Scope => ({
   clew: [...placed(found.clewignore), ...scope.clew],
   git: [...placed(found.gitignore), ...placed(found.exclude), ...(found.isRepository ? [] : scope.git)]
@@ -52,8 +52,8 @@ const ask = (rules: ReadonlyArray<Placed>, entry: string): Verdict => {
 }
 
 /**
- * Why an entry is passed over, if it is. .clewignore, wherever it stands, wins over .gitignore, and it alone brings back
- * hidden entries; either can bring back node_modules.
+ * Why an entry is skipped, if it is. .clewignore always wins over .gitignore, and only it can bring back hidden entries;
+ * either can bring back node_modules.
  */
 export const verdictOn = (scope: Scope, name: string, isFolder: boolean): "hidden" | "ignored" | undefined => {
   const entry = isFolder ? `${name}/` : name

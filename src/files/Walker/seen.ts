@@ -1,6 +1,6 @@
 import * as Path from "node:path"
 
-/** What a walk has been to, by paths without links, so that it goes nowhere twice. Its size is that of the exceptions. */
+/** Where a walk has been, by paths without links, so that it goes nowhere twice. It stores only the exceptions. */
 export class Seen {
   readonly #walked = new Set<string>()
   readonly #passedOver = new Set<string>()
@@ -11,14 +11,14 @@ export class Seen {
     this.#roots = roots
   }
 
-  /** Starts on a folder; false when a walk has started there before. */
+  /** Starts a folder; false if a walk has already started there. */
   start(folder: string): boolean {
     if (this.#walked.has(folder)) return false
     this.#walked.add(folder)
     return true
   }
 
-  /** Whether the walk of some other folder started here. */
+  /** Whether another folder's walk started here. */
   wasStarted(folder: string): boolean {
     return this.#walked.has(folder)
   }
@@ -27,7 +27,7 @@ export class Seen {
     this.#passedOver.add(folder)
   }
 
-  /** Whether the walk of a folder above it went, or goes, through this one. */
+  /** Whether the walk of a folder above has passed, or will pass, through this one. */
   covers(folder: string): boolean {
     for (let at = folder; ; at = Path.dirname(at)) {
       if (this.#passedOver.has(at)) return false
@@ -36,12 +36,12 @@ export class Seen {
     }
   }
 
-  /** Whether a folder has a root within it, so that following a link to it would be going back up. */
+  /** Whether a folder contains a root, so that following a link to it would lead back up. */
   holdsRoot(folder: string): boolean {
     return this.#roots.some((root) => isWithin(root, folder))
   }
 
-  /** Takes a file that was reached by its own path or by a link; false when it was taken so before. */
+  /** Takes a file that was reached by its own path or by a link; false if already taken. */
   take(file: string): boolean {
     if (this.#files.has(file)) return false
     this.#files.add(file)

@@ -18,14 +18,14 @@ const holder = (database: Sqlite.Database): WatchTaken => {
   }
 }
 
-/** Takes the write lock of a small database beside the index. The system lets go of it when a process ends in any way. */
+/** Takes the write lock of a small database beside the index. The system releases it however the process ends. */
 const open = (file: string, paths: ReadonlyArray<string>): Sqlite.Database | WatchTaken => {
   const database = new Sqlite(file, { timeout: 0 })
   try {
     database.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS holder (pid INTEGER NOT NULL, paths TEXT NOT NULL)")
     database.exec("DELETE FROM holder")
     database.prepare("INSERT INTO holder VALUES (?, ?)").run(process.pid, JSON.stringify(paths))
-    // What is said of the holder has to be committed to be read by others; whoever comes in between is the holder then.
+    // The holder's row must be committed before others can read it; whoever takes the lock in between holds it.
     database.exec("COMMIT; BEGIN IMMEDIATE")
     return database
   } catch (error) {
@@ -37,7 +37,7 @@ const open = (file: string, paths: ReadonlyArray<string>): Sqlite.Database | Wat
   }
 }
 
-/** The lock of an index is the file beside it whose name ends in `-watch`. */
+/** An index's lock is the file beside it whose name ends in `-watch`. */
 export const layer = (index: string) =>
   Layer.succeed(WatchLock, {
     take: (paths) =>

@@ -2,10 +2,10 @@ import * as Effect from "effect/Effect"
 import { isBelow } from "../../text/below.ts"
 import type { Cause } from "../WatchEvent.ts"
 
-/** Paths that are told apart; where more are waiting, everything is looked at. */
+/** Paths that are tracked individually; with more, everything is scanned. */
 const most = 10_000
 
-/** What has been told of changes since the last scan began. */
+/** Changes reported since the last scan began. */
 export class Hints {
   readonly #wake = Effect.unsafeMakeLatch(false)
   readonly #isOwn: (path: string) => boolean
@@ -14,7 +14,7 @@ export class Hints {
   #first: number | undefined
   #last = 0
 
-  /** `isOwn` tells the program's own files, whose changes are its own doing. */
+  /** `isOwn` recognises the program's own files, whose changes it makes itself. */
   constructor(isOwn: (path: string) => boolean) {
     this.#isOwn = isOwn
   }
@@ -23,7 +23,7 @@ export class Hints {
     return this.#paths.size
   }
 
-  /** Waits until there is something to look at. */
+  /** Waits for a hint. */
   get any(): Effect.Effect<void> {
     return this.#wake.await
   }
@@ -32,7 +32,7 @@ export class Hints {
     return this.#first === undefined
   }
 
-  /** When to begin: after a while of quiet, but no later than `maxWaitMs` after the first hint. */
+  /** When to scan: after a quiet period, but at most `maxWaitMs` after the first hint. */
   due({ maxWaitMs, quietMs }: { readonly quietMs: number; readonly maxWaitMs: number }): number {
     return Math.min(this.#last + quietMs, (this.#first ?? this.#last) + maxWaitMs)
   }
@@ -45,7 +45,7 @@ export class Hints {
     this.#note(this.#cause ?? "events", now)
   }
 
-  /** Changes may have gone unseen, anywhere. */
+  /** Changes anywhere may have been missed. */
   addAll(now: number): void {
     this.#note("lost", now)
   }
@@ -57,7 +57,7 @@ export class Hints {
     this.#wake.unsafeOpen()
   }
 
-  /** Empties itself, for what comes while it is worked on to count as new. Gives those of the roots to look at. */
+  /** Clears the hints, so that later ones count as new, and returns the roots to scan. */
   take(roots: ReadonlyArray<string>): { readonly cause: Cause; readonly roots: ReadonlyArray<string> } {
     const paths = [...this.#paths]
     const cause = this.#cause ?? "rescan"
@@ -70,6 +70,6 @@ export class Hints {
   }
 }
 
-/** Paths that lie within each other are looked at together: by itself the outer one might leave out what is in the inner. */
+/** Nested paths are scanned together: alone, the outer one might skip what the inner one includes. */
 const isWithinAnother = (root: string, roots: ReadonlyArray<string>): boolean =>
   roots.some((other) => other !== root && isBelow(root, [other]))

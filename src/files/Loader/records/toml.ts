@@ -1,21 +1,21 @@
 import type { Entry } from "../../../text/data/Entry.ts"
 import { tomlEntries } from "../../../text/data/toml.ts"
 
-/** The name of the list that a table is an item of, as in `[[posts]]`. */
+/** The name of the list that a table belongs to, as in `[[posts]]`. */
 const listName = ({ key }: Entry): string | undefined =>
   typeof key !== "number" && key.length === 2 && /^\[\d+\]$/.test(key[1]!) ? key[0] : undefined
 
-/** The tables of the one list that a file is; undefined where it holds something else. */
+/** The tables of a file that is one list; undefined if it contains anything else. */
 export const tomlList = (text: string): ReadonlyArray<Entry> | undefined => {
   const entries = [...tomlEntries(text, 0, text.length)]
   const name = entries[0] === undefined ? undefined : listName(entries[0])
   if (name === undefined) return undefined
-  // Tables of a record's own, as in `[posts.place]`, belong to it.
+  // A record's own tables, as in `[posts.place]`, belong to it.
   if (entries.some(({ key }) => typeof key === "number" || key[0] !== name)) return undefined
   return entries.filter((entry) => listName(entry) === name)
 }
 
-/** The one table of a list that is parsed alone. */
+/** The only item of a list that was parsed alone. */
 export const onlyItem = (parsed: unknown): unknown => {
   const [list] = Object.values(parsed as Readonly<Record<string, unknown>>)
   return Array.isArray(list) ? list[0] : undefined

@@ -4,10 +4,10 @@ import type { XmlElement } from "../extract/xml.ts"
 
 const nameOf = ({ key }: Entry): string => (typeof key === "number" ? "" : key[0]!.split(" ")[0]!)
 
-/** Elements looked at to tell whether they are alike. */
+/** How many elements are compared to tell whether the file is a list. */
 const looked = 40
 
-/** The elements of one name that a file's outermost element holds; undefined where it holds something else. */
+/** The elements of one name within a file's outermost element; undefined if it contains anything else. */
 export const xmlList = (text: string): Iterable<Entry> | undefined => {
   const [root] = xmlEntries(text, 0, text.length)
   if (root?.inside === undefined) return undefined
@@ -17,12 +17,12 @@ export const xmlList = (text: string): Iterable<Entry> | undefined => {
     names.push(nameOf(entry))
     if (names.length === looked) break
   }
-  // One alone is no list.
+  // A single element is not a list.
   if (names.length < 2 || names.some((name) => name !== names[0])) return undefined
   return read(text, body, text.length, 0)
 }
 
-/** Whether the element at an entry has an attribute or an element for its text. */
+/** Whether an entry's element has an attribute or a child element with its text. */
 export const hasText = (text: string, entry: Entry): boolean => {
   const tag = text.slice(entry.from, Math.min(entry.value, entry.from + 4000))
   if (/\s(?:text|content) ?= ?["']/.test(tag)) return true
@@ -40,7 +40,7 @@ const deepest = 60
 const wordsOf = ({ children }: XmlElement): string =>
   children.map((child) => (typeof child === "string" ? child : wordsOf(child))).join("")
 
-/** An element as the value of a record: its words where it has any between its elements, else these and its attributes by name. */
+/** An element as a record's value: its words if it has any between its children, else its children and attributes by name. */
 export const valueOf = (element: XmlElement, depth = 0): unknown => {
   const { attributes, children } = element
   const elements = children.filter((child) => typeof child !== "string")
