@@ -1,12 +1,12 @@
 import type { Mark } from "../../../model/Locator.ts"
 
-/** The text of a file that is not read as it is written, as Markdown: headings, lists, tables and code. */
+/** A file's extracted text as Markdown: headings, lists, tables and code. */
 export interface Extracted {
   readonly text: string
   readonly title?: string | undefined
   /** Strings, numbers, booleans, and lists of them. */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** In order of their start. */
+  /** Ordered by start. */
   readonly marks: ReadonlyArray<Mark>
 }
 
@@ -15,10 +15,10 @@ export interface Attachment {
   readonly bytes: Uint8Array
 }
 
-/** What is in a file, and the files that it carries. */
+/** A file's text, and the files attached to it. */
 export interface Read extends Extracted {
   readonly attachments?: ReadonlyArray<Attachment> | undefined
 }
 
-/** Why a file of a known format gives no text: encrypted, scanned, damaged. */
+/** Why a file of a known format has no text: encrypted, scanned, damaged. */
 export class NotExtracted extends Error {}

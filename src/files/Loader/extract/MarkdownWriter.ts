@@ -1,9 +1,9 @@
 import type { Locator, Mark } from "../../../model/Locator.ts"
 
-/** At the start of a line these would be taken for markup. */
+/** These would be read as markup at the start of a line. */
 const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
 
-/** Words as one line of Markdown that is a paragraph, whatever it begins with. */
+/** Words as one line of Markdown that is a paragraph, whatever they begin with. */
 export const plainLine = (text: string): string => {
   const line = text.replace(/\s+/g, " ").trim()
   return marksLine.test(line) ? `\\${line}` : line
@@ -11,25 +11,25 @@ export const plainLine = (text: string): string => {
 
 const cellText = (text: string): string => text.replace(/\s+/g, " ").trim().replaceAll("|", "\\|")
 
-/** Without the blank lines before and the white space behind; the first line keeps its indent. */
+/** Without blank lines at the start and white space at the end; the first line keeps its indentation. */
 const withoutBlankLines = (text: string): string => {
   let start = 0
   for (let at = 0; at < text.length && /\s/.test(text.charAt(at)); at++) if (text[at] === "\n") start = at + 1
   return text.slice(start).trimEnd()
 }
 
-/** Longest run of backticks in a text. */
+/** The longest run of backticks in a text. */
 const longestFence = (text: string): number =>
   (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0)
 
-/** Puts blocks together to Markdown, a blank line between them, and remembers where each comes from. */
+/** Joins blocks to Markdown, with a blank line between them, and records where each comes from. */
 export class MarkdownWriter {
   private readonly parts: Array<string> = []
   private length = 0
   private place: Omit<Mark, "start"> = {}
   readonly marks: Array<Mark> = []
 
-  /** What is written from now on stands there. */
+  /** Sets the place of what is written next. */
   at(place: { readonly locator?: Locator | undefined; readonly line?: number | undefined }): void {
     this.place = { ...this.place, ...place }
   }
@@ -41,7 +41,7 @@ export class MarkdownWriter {
     this.marks.push({ start: this.length, ...this.place })
   }
 
-  /** Writes a block as it is given; nothing for a blank one. */
+  /** Writes a block unchanged, unless it is blank. */
   block(text: string, gap = "\n\n"): void {
     if (text.trim() === "") return
     if (this.length > 0) this.push(gap)
@@ -69,7 +69,7 @@ export class MarkdownWriter {
     )
   }
 
-  /** Goes on with the paragraph written last, from where it is now; `join` joins the ends of two lines. */
+  /** Continues the last paragraph, with the current place; `join` joins the ends of two lines. */
   goOn(text: string, join: (text: string, next: string) => string): void {
     const last = this.parts.pop() ?? ""
     const next = text.replace(/\s+/g, " ").trim()
@@ -95,7 +95,7 @@ export class MarkdownWriter {
     if (body !== "") this.block(`${fence}${language}\n${body}\n${fence}`)
   }
 
-  /** The first row is the header. A mark can be set before each row. */
+  /** The first row is the header. `before` can set a place for each row. */
   table(rows: ReadonlyArray<ReadonlyArray<string>>, before: (row: number) => void = () => {}): void {
     const columns = rows.reduce((most, row) => Math.max(most, row.length), 0)
     if (columns === 0) return

@@ -2,15 +2,15 @@ import { Decompress } from "fzstd"
 import { gunzipSync } from "node:zlib"
 import { type Attachment, type Extracted, NotExtracted } from "./Extracted.ts"
 
-/** Bytes that a file may unpack to; more is a bomb. */
+/** Most bytes that a file may unpack to; more is a bomb. */
 const most = 512 * 1024 * 1024
 
 const tooMuch = () => new NotExtracted(`it unpacks to more than ${most / 1024 / 1024} MiB`)
 
-/** The largest window that zstd's own program takes without being asked to. */
+/** The largest window that the zstd program accepts by default. */
 const widestWindow = 2 ** 27
 
-/** Bytes that a frame's header says will be wanted at once; see RFC 8878, 3.1.1.1. */
+/** The window in a frame's header, in bytes; see RFC 8878, 3.1.1.1. */
 const windowOf = (bytes: Uint8Array): number => {
   const descriptor = bytes[4] ?? 0
   const isSingle = (descriptor & 0x20) !== 0
@@ -45,7 +45,7 @@ const gzip = (bytes: Uint8Array): Uint8Array => {
   }
 }
 
-/** The one file that is packed by gzip or zstd. */
+/** The file inside gzip or zstd. */
 export const compressed = (bytes: Uint8Array): Extracted & { readonly attachments: ReadonlyArray<Attachment> } => {
   const unpacked = bytes[0] === 0x1f ? gzip(bytes) : zstd(bytes)
   return { text: "", metadata: {}, marks: [], attachments: [{ name: "", bytes: unpacked }] }

@@ -4,7 +4,7 @@ import { rows } from "./rows.ts"
 
 const delimiters = [",", ";", "\t", "|"]
 
-/** How often a delimiter stands outside quotes in a line. */
+/** Counts a delimiter outside quotes in a line. */
 const count = (line: string, delimiter: string): number => {
   let found = 0
   let quoted = false
@@ -15,7 +15,7 @@ const count = (line: string, delimiter: string): number => {
   return found
 }
 
-/** The delimiter that parts most of the first lines into the same number of cells. */
+/** The delimiter that splits most of the first lines into the same number of cells. */
 export const delimiterOf = (text: string): string | undefined => {
   const lines = text
     .slice(0, 65_536)
@@ -31,7 +31,7 @@ export const delimiterOf = (text: string): string | undefined => {
   return best === undefined || best.share < 0.5 ? undefined : best.delimiter
 }
 
-/** Each row with its header; the line of every row is kept. */
+/** Each row with its header and its line. */
 export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extracted => {
   let records: Array<{ readonly record: ReadonlyArray<string>; readonly info: { readonly lines: number } }>
   try {

@@ -17,7 +17,7 @@ const decoded = (href: string): string => {
   }
 }
 
-/** Titles of chapters, by the file they begin: of EPUB 3's navigation, else of EPUB 2's. */
+/** Chapter titles by the file that they begin, from the navigation of EPUB 3, else of EPUB 2. */
 const titlesOf = (
   part: (name: string) => string | undefined,
   items: ReadonlyArray<XmlElement>,

@@ -1,13 +1,13 @@
 import { NotExtracted, type Read } from "./Extracted.ts"
 import type { Kind } from "./kinds.ts"
 
-/** A file to be read: formats written in text as their text, the others as their bytes. */
+/** A file's text if its format consists of text, else its bytes. */
 export type Source = string | Uint8Array
 
 const text = (source: Source): string => (typeof source === "string" ? source : new TextDecoder().decode(source))
 const bytes = (source: Source): Uint8Array => (typeof source === "string" ? new TextEncoder().encode(source) : source)
 
-/** Each format's library is loaded when the first file of it is read. */
+/** Each format's library is loaded with its first file. */
 const readers: Record<Kind, (source: Source) => Promise<Read>> = {
   html: async (source) => (await import("./html.ts")).html(text(source)),
   pdf: async (source) => (await import("./pdf.ts")).pdf(bytes(source)),
@@ -29,7 +29,7 @@ const readers: Record<Kind, (source: Source) => Promise<Read>> = {
   }
 }
 
-/** The text of a file of this kind; rejects with NotExtracted where it has none. */
+/** The text of a file of this kind; rejects with NotExtracted if there is none. */
 export const extract = async (kind: Kind, source: Source): Promise<Read> => {
   const read = await readers[kind](source)
   if (read.text.trim() === "" && (read.attachments ?? []).length === 0) throw new NotExtracted("it holds no text")

@@ -2,16 +2,16 @@ import type { Extracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "./xml.ts"
 
-/** A title's lines, apart from each other. */
+/** A title's lines, separated. */
 const wordsOf = (title: XmlElement): string =>
   childrenOf(title)
     .map((line) => textIn(line))
     .join(" ") || textIn(title)
 
-/** A list's item, which the format has no element for. */
+/** A list item, for which the format has no element. */
 const item = /^\s{0,20}(?:(\d{1,3}\.)|[•–-])\s+(?=\S)/
 
-/** A line of code: all that its paragraph holds is code. */
+/** A line of code: a paragraph that contains nothing but code. */
 const codeOf = (part: XmlElement): string | undefined => {
   const inner = part.children.filter((each) => typeof each !== "string" || each.trim() !== "")
   return part.name === "p" &&
@@ -21,7 +21,7 @@ const codeOf = (part: XmlElement): string | undefined => {
     : undefined
 }
 
-/** A FictionBook: its sections with their titles. */
+/** A FictionBook: its sections under their titles. */
 export const fictionBook = (text: string): Extracted => {
   const book = xml(text)
   const writer = new MarkdownWriter()
@@ -58,7 +58,7 @@ export const fictionBook = (text: string): Extracted => {
     }
     flush()
   }
-  /** Notes are sections of a body of their own, whose titles are what the text has in brackets. */
+  /** Notes are sections of a separate body; the text refers to their titles in brackets. */
   const notes = (body: XmlElement): void => {
     for (const note of childrenOf(body).filter(({ name }) => name === "section")) {
       const paragraphs = all(note, "p").map((part) => textIn(part))

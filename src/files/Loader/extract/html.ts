@@ -7,7 +7,7 @@ import { MarkdownWriter } from "./MarkdownWriter.ts"
 
 const folded = (text: string): string => text.replace(/\s+/g, " ").trim()
 
-/** The main content of a page as Markdown, with the line of the file that each block begins on. */
+/** A page's main content as Markdown, with the line of the file where each block begins. */
 export const html = (source: string): Extracted => {
   const document = parse(source, { sourceCodeLocationInfo: true })
   const metadata: Record<string, unknown> = {}

@@ -1,4 +1,4 @@
-/** Kinds of file whose text is extracted by a library, in a worker. */
+/** Kinds of file whose text a worker extracts. */
 export const kinds = [
   "html",
   "pdf",

@@ -15,16 +15,16 @@ import {
 import { tableCells } from "./latex/cells.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 
-/** Longest argument of a command, and environment that is taken as a whole, in characters. */
+/** Longest argument of a command, and longest environment that is read as a whole, in characters. */
 const longest = { argument: 20_000, environment: 1_000_000 }
 
-/** Arguments within arguments that are looked into. */
+/** Deepest nesting of arguments that is read. */
 const deepest = 12
 
-/** Groups and environments without an end that are looked for before it is taken that none has one. */
+/** After this many groups or environments without an end, no more ends are searched for. */
 const mostLost = 20
 
-/** LaTeX as it is read: headings, lists, tables and code, formulas as they are written; macros of its own are not run. */
+/** LaTeX as text: headings, lists, tables, code, and formulas as written; its own macros are not expanded. */
 export const latex = (source: string): Extracted => {
   const begin = source.indexOf("\\begin{document}")
   const writer = new MarkdownWriter()
@@ -90,7 +90,7 @@ class Scanner {
   private comment(): void {
     const end = this.source.indexOf("\n", this.at)
     this.at = end < 0 ? this.source.length : end
-    // The line's end belongs to the comment, unless a paragraph ends there.
+    // The line end belongs to the comment, unless a paragraph ends there.
     if (end >= 0 && !/^\n[ \t]*\n/.test(this.source.slice(end, end + 200))) this.skip(end + 1)
   }
 
@@ -101,7 +101,7 @@ class Scanner {
     else this.flush()
   }
 
-  /** Goes to a later place, counting lines. */
+  /** Moves to a later place, counting lines. */
   private skip(to: number): void {
     for (let at = this.source.indexOf("\n", this.at); at >= 0 && at < to; at = this.source.indexOf("\n", at + 1))
       this.line++
@@ -135,7 +135,7 @@ class Scanner {
     this.skip(end + sign.length)
   }
 
-  /** What stands in braces from here on; undefined where nothing does. */
+  /** The content of the braces here; undefined without any. */
   private argument(open = "{", close = "}"): string | undefined {
     const { source } = this
     let at = this.at
@@ -207,12 +207,12 @@ class Scanner {
       return
     }
     if (name.length === 1 && accented(name, "a") !== undefined) return this.accent(name)
-    // What a command of the writer's own says stands in its braces.
+    // The text of an unknown command is in its braces.
     if (this.source[this.at] === "[") this.argument("[", "]")
     if (this.source[this.at] === " ") this.at++
   }
 
-  /** A macro of the writer's own, from its name to what it stands for. */
+  /** A macro definition, from its name to its replacement. */
   private definition(): void {
     const given = this.source.slice(this.at, this.at + 300)
     const name = /^ {0,9}\\[a-zA-Z@]{1,60}/.exec(given)?.[0]

@@ -14,11 +14,11 @@ const addresses = (list: Email["to"]): ReadonlyArray<string> =>
 
 const isQuoted = (line: string): boolean => /^\s{0,3}>/.test(line)
 
-/** Begins what an answer repeats of the mail before. */
+/** The line before a quoted mail. */
 const introducesQuote =
   /^(?:On .{5,200} wrote:|Am .{5,200} schrieb.{0,100}:|Le .{5,200} a écrit\s?:|-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{3,})$/i
 
-/** The text with what is quoted kept apart from what is new, each as paragraphs. */
+/** Writes quotes and new text as separate paragraphs. */
 const writeText = (writer: MarkdownWriter, text: string): void => {
   let paragraph: Array<string> = []
   let quoted = false
@@ -36,7 +36,7 @@ const writeText = (writer: MarkdownWriter, text: string): void => {
     else writer.paragraph(words)
   }
   for (const line of text.replace(/\r\n?/g, "\n").split("\n")) {
-    // A signature is no part of what is said.
+    // A signature is not part of the text.
     if (line === "-- ") break
     const isQuote = isQuoted(line)
     if (isQuote !== quoted || line.trim() === "" || introducesQuote.test(line.trim())) flush()
@@ -46,7 +46,7 @@ const writeText = (writer: MarkdownWriter, text: string): void => {
   flush()
 }
 
-/** Lines of a newsletter that are links to itself and to its list, alone or several beside each other. */
+/** Lines of a newsletter that only link to itself or to its list. */
 const plumbing =
   /^(?:[|\u00b7\u2022-]|(?:view|read|open) (?:this |it )?(?:e-?mail |message |newsletter )?(?:in (?:your |a |the )?browser|online)|(?:click here to )?unsubscribe(?: here| from this list)?|(?:manage|update|change)? ?(?:your |my )?(?:e-?mail )?preferences|im browser (?:ansehen|anzeigen|lesen|\u00f6ffnen)|(?:newsletter )?abmelden|privacy policy|\s){1,12}\.?$/i
 
@@ -58,7 +58,7 @@ const withoutPlumbing = (text: string): string =>
     .replace(/\n{3,}/g, "\n\n")
     .trim()
 
-/** One mail: its text or HTML part; subject as title; from, to and date as metadata. */
+/** One mail: its text or HTML part, the subject as title, from, to and date as metadata. */
 export const mail = async (
   bytes: Uint8Array
 ): Promise<{ readonly extracted: Extracted; readonly attachments: ReadonlyArray<Attachment> }> => {

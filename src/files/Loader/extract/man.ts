@@ -9,7 +9,7 @@ const literal = new Set(["nf", "EX", "Bd", "DS", "Vb", "LD", "ID"])
 const filled = new Set(["fi", "EE", "Ed", "DE", "Ve"])
 const headings: Readonly<Record<string, number>> = { SH: 2, Sh: 2, NH: 2, SS: 3, Ss: 3, TL: 1 }
 
-/** Manual pages and other roff, of the macros `man`, `mdoc` and, as far as they are alike, `ms`. */
+/** Manual pages and other roff, with the macros `man`, `mdoc` and, where they are alike, `ms`. */
 export const man = (source: string): Extracted => new Manual().read(source)
 
 class Manual {
@@ -19,12 +19,12 @@ class Manual {
   private name = ""
   private words: Array<string> = []
   private code: Array<string> | undefined
-  /** What the next line of words is: the term of an item, or a heading. */
+  /** What the next line of words is: an item's term, or a heading. */
   private awaited: "term" | number | undefined
   private term: string | undefined
-  /** A bullet or a number, where that is all an item begins with. */
+  /** A bullet or a number, if an item begins with nothing else. */
   private marker: string | undefined
-  /** Lists within lists: what RS sets in below an item. */
+  /** The depth of nested lists: what RS indents below an item. */
   private depth = 0
   private first = true
   private start = 1
@@ -33,7 +33,7 @@ class Manual {
     const lines = source.split(/\r\n|\n|\r/)
     for (let at = 0; at < lines.length; at++) {
       let line = lines[at]!
-      // A line that ends in a backslash goes on.
+      // A line that ends in a backslash continues.
       for (let more = 0; line.endsWith("\\") && !line.endsWith("\\\\") && at + 1 < lines.length && more < 100; more++)
         line = line.slice(0, -1) + lines[++at]!
       if (!/^[.']/.test(line)) this.text(line, at + 1)
@@ -97,7 +97,7 @@ class Manual {
     }
   }
 
-  /** Gives the index of the last line that belongs to the request. */
+  /** Returns the index of the request's last line. */
   private request(name: string, rest: string, lines: ReadonlyArray<string>, at: number): number {
     const number = at + 1
     if (name === "de" || name === "ig" || name === "de1" || name === "am") return skip(lines, at, /^[.']\s*\.\s*$/)
@@ -172,7 +172,7 @@ class Manual {
   }
 }
 
-/** Rows on one line each, also where a cell is a block of text: from `T{` at a line's end to `T}` at another's start. */
+/** Rows on one line each, even if a cell is a block of text from `T{` at a line's end to `T}` at a line's start. */
 const withBlocks = (lines: ReadonlyArray<string>, tab: string): ReadonlyArray<string> => {
   const rows: Array<string> = []
   let block: Array<string> | undefined
@@ -202,7 +202,7 @@ const skip = (lines: ReadonlyArray<string>, at: number, end: RegExp): number => 
   return Math.min(last, lines.length - 1)
 }
 
-/** Conditions are for other devices; what they hold is left out. */
+/** Skips a conditional block, which is for other devices. */
 const skipBlock = (lines: ReadonlyArray<string>, at: number): number => {
   let depth = 0
   for (let last = at; last < lines.length; last++) {

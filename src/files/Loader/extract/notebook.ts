@@ -13,7 +13,7 @@ const sourceOf = ({ source }: Cell): string =>
       ? source.filter((line) => typeof line === "string").join("")
       : ""
 
-/** A Jupyter notebook: Markdown cells as they are, code cells as code; outputs are left out. */
+/** A Jupyter notebook: Markdown cells unchanged, code cells as code, no outputs. */
 export const notebook = (text: string): Extracted => {
   let book: { readonly cells?: unknown; readonly worksheets?: unknown; readonly metadata?: unknown }
   try {

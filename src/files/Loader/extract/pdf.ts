@@ -6,12 +6,12 @@ import { styleOf } from "./pdf/headings.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
 import type { Line } from "./pdf/line.ts"
 
-/** Share of a page's height at its top and bottom where running lines stand. */
+/** Share of a page's height, at its top and bottom, that may contain running lines. */
 const margin = 0.1
 
 const shape = (line: Line): string => line.text.replace(/\d+|\b[ivxlc]+\b/gi, "#").replace(/\s+/g, " ")
 
-/** Lines at a page's edge that stand there on other pages too, numbers apart, and lone page numbers. */
+/** Lines at a page's edge that other pages repeat, apart from numbers, and lone page numbers. */
 const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly lines: ReadonlyArray<Line> }>) => {
   const counts = new Map<string, number>()
   const atEdge = (line: Line, height: number) => line.y < height * margin || line.y > height * (1 - margin)
@@ -22,7 +22,7 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
   const often = Math.max(2, Math.min(4, pages.length * 0.3))
   const isNumber = ({ text }: Line): boolean => /^[-–\s]*(?:\d{1,4}|[ivxlc]{1,7})[-–\s]*$/i.test(text)
   return (line: Line, height: number, lines: ReadonlyArray<Line>): boolean => {
-    // Below all else and apart from it, a page's number may stand further in.
+    // A page number may stand further in if it is below everything else and apart from it.
     const isApart = () => lines.every((other) => other === line || other.y < line.y - line.size * 1.8)
     const isBelow = () => lines.every((other) => other.y <= line.y)
     if (isNumber(line) && line.y > height * (1 - 1.5 * margin) && isBelow()) return true
@@ -39,7 +39,7 @@ const runningLines = (pages: ReadonlyArray<{ readonly height: number; readonly l
 const isScanned = (pages: ReadonlyArray<PageText>): boolean =>
   pages.reduce((sum, { items }) => sum + items.reduce((length, { text }) => length + text.trim().length, 0), 0) === 0
 
-/** A PDF in reading order, each page marked; headings by the outline and by their size, running lines left out. */
+/** A PDF in reading order, with each page marked; headings by outline and size, without running lines. */
 export const pdf = async (bytes: Uint8Array): Promise<Extracted> => {
   const { info, outline, pages } = await openPdf(bytes)
   if (isScanned(pages))

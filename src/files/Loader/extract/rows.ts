@@ -7,15 +7,15 @@ export interface Row {
   readonly place: { readonly line?: number; readonly locator?: Locator }
 }
 
-/** Cells beyond this in one row are a mistake or a matrix. */
+/** Most cells of a row; more are a mistake or a matrix. */
 const widest = 500
 
-/** Rows below a header of this many characters repeat it often enough to swamp what they say. */
+/** Characters of a column name that each row repeats; more would swamp the values. */
 const longestLabel = 60
 
 const isNumber = (text: string): boolean => /^[\s\d.,:%€$£+-]*$/.test(text)
 
-/** The first row of words, where what follows has other values: its cells name the columns. */
+/** The first row, if its cells are distinct and not numbers: they name the columns. */
 const headerOf = (table: ReadonlyArray<Row>): ReadonlyArray<string> | undefined => {
   const first = table[0]?.cells
   if (first === undefined || table.length < 2) return undefined
@@ -24,7 +24,7 @@ const headerOf = (table: ReadonlyArray<Row>): ReadonlyArray<string> | undefined 
   return sound && new Set(filled).size === filled.length ? first : undefined
 }
 
-/** Writes a table of records, each row with the names of its columns, so that a passage says what its values are. */
+/** Writes a table of records, each row with its column names, so that a passage explains its values. */
 export const writeRows = (writer: MarkdownWriter, table: ReadonlyArray<Row>): void => {
   const header = headerOf(table)
   const label = (at: number) => (header?.[at] ?? "").replace(/\s+/g, " ").trim().slice(0, longestLabel)

@@ -5,13 +5,13 @@ const timing = /^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})[ \t]+-->[ \t]+\S/
 
 const sentenceEnd = /[.!?…。！？]["'”’»)\]]*$/
 
-/** A pause after which something else is spoken of, in milliseconds. */
+/** A pause that separates topics, in milliseconds. */
 const pause = 4000
 
 /** Characters after which a paragraph ends at the next sentence. */
 const paragraph = 500
 
-/** SubRip and WebVTT: what is said, joined over cues to sentences and paragraphs; each begins at its time. */
+/** SubRip and WebVTT: cues joined to sentences and paragraphs, each with its start time. */
 export const subtitles = (text: string): Extracted => {
   const writer = new MarkdownWriter()
   let said = ""
@@ -41,7 +41,7 @@ export const subtitles = (text: string): Extracted => {
       .replace(/<[^<>]*>|\{\\[^{}]*\}/g, "")
       .replace(/\s+/g, " ")
       .trim()
-    // Rolling captions say each line twice.
+    // Rolling captions repeat each line.
     if (words === "" || words === spoken) continue
     spoken = words
     if (said === "") writer.at({ locator: { _tag: "Time", time } })

@@ -1,7 +1,7 @@
 import { SaxesParser } from "saxes"
 import { NotExtracted } from "./Extracted.ts"
 
-/** An element of XML. Names keep their prefix as it is usually written: `w:p`. */
+/** An XML element. Names keep their usual prefix: `w:p`. */
 export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
@@ -14,8 +14,8 @@ const deepest = 2000
 const mostElements = 5_000_000
 
 /**
- * Parses XML to a tree. Entities of a document type are not expanded and nothing is fetched: an entity that XML itself
- * does not know is an error of the text, which is kept as it is written.
+ * Parses XML to a tree. Entities of a document type are not expanded, and nothing is fetched: an entity that XML itself
+ * does not define is a syntax error, and stays as written.
  */
 export const xml = (text: string): XmlElement => {
   const parser = new SaxesParser({ position: true })
@@ -54,7 +54,7 @@ export const childrenOf = (element: XmlElement | undefined): ReadonlyArray<XmlEl
 export const child = (element: XmlElement | undefined, name: string): XmlElement | undefined =>
   childrenOf(element).find((inner) => inner.name === name)
 
-/** All elements below of this name, in document order. */
+/** All elements below with this name, in document order. */
 export const all = (element: XmlElement | undefined, name: string): ReadonlyArray<XmlElement> =>
   childrenOf(element).flatMap((inner) => (inner.name === name ? [inner, ...all(inner, name)] : all(inner, name)))
 

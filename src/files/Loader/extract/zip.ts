@@ -1,12 +1,12 @@
 import { Unzip, UnzipInflate, UnzipPassThrough } from "fflate"
 import { NotExtracted } from "./Extracted.ts"
 
-/** Names that a program would write outside the archive; nothing is written here, but such an archive is no document. */
+/** Rejects names outside the archive; nothing is written here, but such an archive is not a document. */
 const isSound = (name: string): boolean => !name.startsWith("/") && !name.split(/[/\\]/).includes("..")
 
 /**
- * The files of an archive that are wanted, unpacked in memory. Nothing is written to disk. What holds more bytes or files
- * than `most` is a bomb.
+ * Unpacks the wanted files of an archive in memory; nothing is written to disk. An archive with more bytes or files than
+ * `most` is a bomb.
  */
 export const unzip = (
   bytes: Uint8Array,
@@ -22,7 +22,7 @@ export const unzip = (
     const pieces: Array<Uint8Array> = []
     let length = 0
     file.ondata = (error, data, final) => {
-      // The library hands on what was thrown below.
+      // The library passes on what is thrown below.
       if (error instanceof NotExtracted) throw error
       if (error !== null) throw new NotExtracted(`the archive is damaged at ${file.name}: ${error.message}`)
       length += data.length
@@ -36,7 +36,7 @@ export const unzip = (
   archive.register(UnzipInflate)
   archive.register(UnzipPassThrough)
   try {
-    // In pieces, so that a bomb is noticed before it has unpacked.
+    // In pieces, so that a bomb is noticed before it is unpacked.
     for (let at = 0; at < bytes.length; at += 65_536)
       archive.push(bytes.subarray(at, at + 65_536), at + 65_536 >= bytes.length)
   } catch (error) {

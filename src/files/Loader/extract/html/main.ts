@@ -1,7 +1,7 @@
 import type { DefaultTreeAdapterTypes as Tree } from "parse5"
 import { attribute, descendants, type Element, find, isElement, textOf } from "./tree.ts"
 
-/** What a reader of the page does not read. */
+/** Elements that are not part of the text. */
 const silent = new Set(
   "script style noscript template svg math canvas object embed iframe audio video map head title link meta base select button input textarea dialog".split(
     " "
@@ -10,22 +10,22 @@ const silent = new Set(
 const aroundTags = new Set(["nav", "footer", "aside", "menu"])
 const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog"])
 
-/** Words of a class or id that name what stands around the content. */
+/** Words in a class or id that mark what surrounds the content. */
 const aroundWords =
   /(?:^|[\s_-])(?:nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
 
-/** Asides that belong to what is read beside them. */
+/** Asides that belong to the text beside them. */
 const notes =
   /(?:^|[\s_-])(?:foot-?notes?|endnotes?|notes?|topic|admonition|callout|warning|tip|hint|important|example)(?:$|[\s_-])/i
 
-/** Parts of a sentence: what they are called says what they look like. */
+/** Inline elements and headings: their class or id describes their look. */
 const inline = new Set(
   "a abbr b bdi bdo cite code del dfn dt em h1 h2 h3 h4 h5 h6 i ins kbd mark q s samp small span strong sub sup tt u var".split(
     " "
   )
 )
 
-/** Such a name on what holds most of the page is a name of something else. */
+/** If an element with such a name holds this share of the page, the name means something else. */
 const mostOfAPage = 0.5
 
 const classOf = (element: Element): string => attribute(element, "class") ?? ""
@@ -34,10 +34,10 @@ const name = (element: Element): string => `${classOf(element)} ${attribute(elem
 
 const slug = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase()
 
-/** Ids of more words than these are made of a heading. */
+/** Ids of more words than this are made from a heading. */
 const mostWords = 3
 
-/** The names that say what an element is for; an id made of the heading below it says what it is about. */
+/** The names that describe an element's role; an id made from the heading below describes its topic. */
 const rolesOf = (element: Element): string => {
   const id = attribute(element, "id") ?? ""
   const heading = find(element, "h1", "h2", "h3", "h4", "h5", "h6")
@@ -51,7 +51,7 @@ const isHidden = (element: Element): boolean =>
   attribute(element, "aria-hidden") === "true" ||
   /display\s*:\s*none|visibility\s*:\s*hidden/i.test(attribute(element, "style") ?? "")
 
-/** Whether the element belongs to the page and not to its content. */
+/** Whether the element belongs to the page, not to its content. */
 export const isAround = (element: Element, length: number): boolean => {
   if (silent.has(element.tagName) || isHidden(element)) return true
   if (element.tagName === "body" || element.tagName === "html" || element.tagName === "main") return false
@@ -73,10 +73,10 @@ const contentWords =
 
 const wordCount = (root: Tree.Node): number => textOf(root).split(/\s+/).length - 1
 
-/** A main part is one that holds this share of the page's words; a smaller one is a teaser. */
+/** The least share of a page's words in a main part; a smaller one is a teaser. */
 const least = 0.25
 
-/** The element that holds the page's content: what the page itself calls so, else its body. */
+/** The element with the page's content: what the page marks as main, else its body. */
 export const mainOf = (document: Tree.Document): Tree.ParentNode => {
   const body = find(document, "body") ?? document
   const all = wordCount(body)

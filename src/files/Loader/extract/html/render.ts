@@ -10,7 +10,7 @@ const blocks = new Set(
   ).split(" ")
 )
 
-/** Deeper than a person nests; what is nested deeper is written as plain text. */
+/** Deeper than people nest; anything deeper becomes plain text. */
 const deepest = 200
 
 const longestTerm = 200
@@ -21,7 +21,7 @@ interface Context {
   readonly length: number
 }
 
-/** Writes what is below as blocks. */
+/** Writes everything below as blocks. */
 export const render = (context: Context, root: Tree.ParentNode): void => {
   new Renderer(context).children(root, 0, 0)
 }
@@ -31,7 +31,7 @@ const isBlock = (node: Tree.Node): node is Element => isElement(node) && blocks.
 class Renderer {
   private inline = ""
   private line: number | undefined
-  /** Of the heading that stands above. */
+  /** The level of the last heading. */
   private level = 1
   private readonly context: Context
 
@@ -119,7 +119,7 @@ class Renderer {
     }
   }
 
-  /** A term that can be linked to is a heading of what it says: so is every function of a reference. */
+  /** A term with a link target becomes a heading, as for each function of a reference. */
   private term(term: Element): void {
     const text = inlineOf(term).trim()
     if (attribute(term, "id") === undefined || text.length > longestTerm || text === "") {
@@ -162,7 +162,7 @@ const holdsBlock = (element: Element): boolean => {
   return false
 }
 
-/** A table that lays out a page: it holds other blocks, or has one cell. */
+/** A table for layout: it contains other blocks, or has one cell. */
 const isLayout = (table: Element): boolean => {
   let cells = 0
   for (const element of descendants(table)) {
@@ -190,7 +190,7 @@ const rowsOf = (
   return rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
 }
 
-/** A heading's words, without the sign that links to it. */
+/** A heading's words, without the link to itself. */
 const headingText = (element: Element, length: number): string =>
   element.childNodes
     .map((node) =>
@@ -220,7 +220,7 @@ const isSilent = (element: Element): boolean =>
   ["script", "style", "template", "noscript", "svg"].includes(element.tagName) ||
   /(?:^|\s)headerlink(?:$|\s)/.test(attribute(element, "class") ?? "")
 
-/** The number of a note, raised and linked, which is no part of the word before it. */
+/** The number of a note, raised and linked, which is separate from the word before it. */
 const noteNumber = (element: Element): string | undefined => {
   if (element.tagName !== "sup" && element.tagName !== "a") return undefined
   const isNote =
@@ -230,7 +230,7 @@ const noteNumber = (element: Element): string | undefined => {
   return /^\[?(\d{1,3})\]?$/.exec(textOf(element).trim())?.[1]
 }
 
-/** Code keeps its backticks, an image its alternative text; everything else is its words. */
+/** Code keeps its backticks, an image its alternative text; other elements become their words. */
 const inlineOf = (root: Tree.Node): string => {
   let text = ""
   const open: Array<Tree.Node | string> = [root]

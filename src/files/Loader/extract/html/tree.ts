@@ -9,10 +9,10 @@ export const isText = (node: Tree.Node): node is Tree.TextNode => node.nodeName 
 export const attribute = (element: Element, name: string): string | undefined =>
   element.attrs.find((attr) => attr.name === name)?.value
 
-/** Line of an element's start tag in the file, from 1. */
+/** The line of an element's start tag, from 1. */
 export const lineOf = (node: Node): number | undefined => node.sourceCodeLocation?.startLine
 
-/** Every element below, in document order, without recursion: foreign markup may be nested without end. */
+/** Every element below, in document order, without recursion: foreign markup may be nested without limit. */
 export function* descendants(root: Tree.ParentNode): Generator<Element> {
   const open: Array<Tree.Node> = [...root.childNodes].reverse()
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
@@ -22,13 +22,13 @@ export function* descendants(root: Tree.ParentNode): Generator<Element> {
   }
 }
 
-/** The first element below of one of these names. */
+/** The first element below with one of these names. */
 export const find = (root: Tree.ParentNode, ...names: ReadonlyArray<string>): Element | undefined => {
   for (const element of descendants(root)) if (names.includes(element.tagName)) return element
   return undefined
 }
 
-/** All text below, as it is written. */
+/** All text below, unchanged. */
 export const textOf = (root: Tree.Node): string => {
   let text = ""
   const open: Array<Tree.Node> = [root]

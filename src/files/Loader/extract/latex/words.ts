@@ -1,4 +1,4 @@
-/** Commands that stand for characters. */
+/** Commands for characters. */
 const characters: Readonly<Record<string, string>> = {
   ldots: "…",
   dots: "…",
@@ -59,7 +59,7 @@ const characters: Readonly<Record<string, string>> = {
   ddag: "‡"
 }
 
-/** Signs that put an accent on the letter after them, as combining characters. */
+/** Commands that put an accent on the next letter, as combining characters. */
 const accents: Readonly<Record<string, string>> = {
   "'": "\u0301",
   "`": "\u0300",
@@ -82,13 +82,13 @@ const accents: Readonly<Record<string, string>> = {
 export const characterOf = (command: string): string | undefined =>
   Object.hasOwn(characters, command) ? characters[command] : undefined
 
-/** A letter with its accent, undefined where the command sets none. */
+/** A letter with its accent; undefined if the command is not an accent. */
 export const accented = (command: string, letter: string): string | undefined =>
   Object.hasOwn(accents, command)
     ? (letter.slice(0, 1) + accents[command] + letter.slice(1)).normalize("NFC")
     : undefined
 
-/** Commands that say nothing to a reader, with how many arguments in braces go with them. */
+/** Commands without text, with their number of arguments in braces. */
 const silent: Readonly<Record<string, number>> = {
   label: 1,
   index: 1,
@@ -184,7 +184,7 @@ export const raw = new Set([
   "Highlighting"
 ])
 
-/** Code that a highlighter has marked up, as it is read. */
+/** Code without a highlighter's markup. */
 export const unhighlighted = (code: string): string =>
   code
     .replace(/\\[A-Za-z]{1,30}Tok\{((?:[^{}\\]|\\.){0,1000})\}/g, "$1")
@@ -203,7 +203,7 @@ export const formulas = new Set(
 export const tables = new Set(["tabular", "tabular*", "tabularx", "tabulary", "longtable", "supertabular", "tabbing"])
 export const lists = new Set(["itemize", "enumerate", "description", "compactitem", "compactenum"])
 
-/** Quotes and dashes as they are printed. */
+/** Quotes and dashes as printed. */
 export const readable = (text: string): string =>
   text
     .replaceAll("``", "“")

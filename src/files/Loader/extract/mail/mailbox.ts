@@ -1,7 +1,7 @@
 const newline = 10
 const from_ = [0x46, 0x72, 0x6f, 0x6d, 0x20]
 
-/** The mails of a mailbox, with the line each begins on. `From ` at a line's start, after a blank line, parts them. */
+/** The mails of a mailbox, with their first lines. `From ` at the start of a line, after a blank line, separates them. */
 export function* mailsOf(bytes: Uint8Array): Generator<{ readonly line: number; readonly bytes: Uint8Array }> {
   let start = -1
   let startLine = 1

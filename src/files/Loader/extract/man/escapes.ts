@@ -1,4 +1,4 @@
-/** What roff's named characters stand for, as far as manuals use them. */
+/** Roff's named characters, as far as manuals use them. */
 const characters: Readonly<Record<string, string>> = {
   aq: "'",
   dq: '"',
@@ -69,7 +69,7 @@ const nameAt = (line: string, at: number): readonly [name: string, next: number]
   return end < 0 ? ["", line.length] : [line.slice(at + 1, end), end + 1]
 }
 
-/** A line's words: escapes for fonts, sizes and movements left out, named characters as themselves. */
+/** A line's words, without escapes for fonts, sizes and movements, and with named characters replaced. */
 export const plain = (line: string): string => {
   let text = ""
   for (let at = 0; at < line.length;) {
@@ -106,7 +106,7 @@ export const plain = (line: string): string => {
   return text
 }
 
-/** The arguments of a macro; quotes hold words together, doubled ones stand for themselves. */
+/** A macro's arguments; quotes group words, and doubled quotes stand for themselves. */
 export const argumentsOf = (line: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let at = 0
@@ -123,7 +123,7 @@ export const argumentsOf = (line: string): ReadonlyArray<string> => {
       at++
     } else {
       for (; at < line.length && line[at] !== " " && line[at] !== "\t"; at++) {
-        // An escaped space is part of the word.
+        // An escaped space belongs to the word.
         if (line[at] === "\\" && at + 1 < line.length) word += line[at++]
         word += line[at]
       }

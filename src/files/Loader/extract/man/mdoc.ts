@@ -25,12 +25,12 @@ const systems: Readonly<Record<string, string>> = {
   Ux: "UNIX"
 }
 
-/** Macros whose arguments are words as they stand. */
+/** Macros whose arguments are plain words. */
 const said = new Set(
   "Ar Cm Pa Ev Dv Va Vt Fa Ft Em Sy Li Ic Er Lk Mt An Sx No Tn Ad Cd Ms Pf Ty Nd Lb In Rv St Ap Tg".split(" ")
 )
 
-/** Whether a word of a line is a macro of mdoc that says something within a sentence. */
+/** Whether a word of a line is a macro of mdoc that forms part of a sentence. */
 export const isInline = (name: string): boolean =>
   name === "Fl" ||
   name === "Nm" ||
@@ -47,7 +47,7 @@ export const isInline = (name: string): boolean =>
 
 const punctuation = /^[.,:;)\]?!]$/
 
-/** A line of mdoc's macros as words; `name` is what `.Nm` stands for. */
+/** A line of mdoc's macros as words; `name` is the value of `.Nm`. */
 export const spoken = (words: ReadonlyArray<string>, name: string): string => {
   let text = ""
   let glue = true

@@ -5,7 +5,7 @@ import { unzip, utf8 } from "../zip.ts"
 
 const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
 
-/** Level of a heading style, by its outline level or its name; 0 is none. */
+/** Heading styles with their levels, by outline level or name; 0 is none. */
 const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, number> => {
   const levels = new Map<string, number>()
   for (const style of all(styles, "w:style")) {
@@ -21,7 +21,7 @@ const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, numb
   return levels
 }
 
-/** Styles of code, by their name. */
+/** Styles of code, by name. */
 const codeStyles = (styles: XmlElement | undefined): ReadonlySet<string> =>
   new Set(
     all(styles, "w:style")
@@ -55,7 +55,7 @@ const numbered = (numbering: XmlElement | undefined) => {
   }
 }
 
-/** Numbers notes in the order in which the text refers to them, as a reader sees them; footnotes and endnotes count apart in the file. */
+/** Numbers notes in the order of their references, as readers see them; the file numbers footnotes and endnotes separately. */
 class Notes {
   readonly ids: Array<string> = []
 
@@ -66,7 +66,7 @@ class Notes {
   }
 }
 
-/** What a run says: deleted text is not accepted text, and a field's instruction is not shown. */
+/** A run's text, without deleted text and field instructions. */
 const runText = (element: XmlElement, notes: Notes): string => {
   switch (element.name) {
     case "w:t":
@@ -96,7 +96,7 @@ const runText = (element: XmlElement, notes: Notes): string => {
   }
 }
 
-/** The notes that the text refers to, in that order. */
+/** Writes the notes that the text refers to, in that order. */
 const writeNotes = (
   writer: MarkdownWriter,
   notes: Notes,
@@ -115,7 +115,7 @@ const writeNotes = (
   })
 }
 
-/** A Word document: headings, lists, tables, footnotes, tracked changes accepted; headers and footers left out. */
+/** A Word document: headings, lists, tables, footnotes, with tracked changes accepted and without headers and footers. */
 export const docx = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) =>
     /^(?:word\/(?:document|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml$/.test(name)
@@ -130,7 +130,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const notes = new Notes()
   let inList = false
   const counters: Array<number> = []
-  /** Lines of code that stand one below the other. */
+  /** Consecutive lines of code. */
   let code: Array<string> = []
   const flushCode = (): void => {
     writer.code(code.join("\n"))
@@ -204,7 +204,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   return { text: writer.text, marks: [], ...coreOf(part("docProps/core.xml")) }
 }
 
-/** Title and author of a document of Office Open XML. */
+/** Title and author of an Office Open XML document. */
 export const coreOf = (core: XmlElement | undefined): Pick<Extracted, "title" | "metadata"> => {
   const said = (name: string) => textIn(child(core, name)).trim()
   const author = said("dc:creator")

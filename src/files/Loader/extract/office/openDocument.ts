@@ -4,7 +4,7 @@ import { type Row, writeRows } from "../rows.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
 import { unzip, utf8 } from "../zip.ts"
 
-/** Cells that a sheet says again; a whole sheet is formatted that way. */
+/** Most repetitions of a cell; whole sheets are formatted by repetition. */
 const mostRepeats = 500
 
 const skipped = new Set([
@@ -15,7 +15,7 @@ const skipped = new Set([
   "text:table-of-content"
 ])
 
-/** What a paragraph says, notes apart. */
+/** A paragraph's text without its notes. */
 const inline = (element: XmlElement, notes: Array<string>): string =>
   element.children
     .map((part) => {
@@ -70,7 +70,7 @@ const cellsOf = (row: XmlElement): ReadonlyArray<string> =>
       return Array.from({ length: Math.min(repeated, text === "" ? mostRepeats : 50) }, () => text)
     })
 
-/** Names of styles, and of those that are made from them. */
+/** The named styles, and those derived from them. */
 const stylesFrom = (content: XmlElement, ...names: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(
     all(child(content, "office:automatic-styles"), "style:style")
@@ -79,11 +79,11 @@ const stylesFrom = (content: XmlElement, ...names: ReadonlyArray<string>): Reado
       .concat(names)
   )
 
-/** What a document's styles say of its paragraphs and lists. */
+/** What a document's styles define for its paragraphs and lists. */
 interface Styles {
   readonly code: ReadonlySet<string>
   readonly title: ReadonlySet<string>
-  /** Styles and levels of lists whose items are numbered, as `L1/2`, with their first number. */
+  /** Styles and levels of numbered lists, as `L1/2`, with their first number. */
   readonly numbered: ReadonlyMap<string, number>
 }
 
@@ -159,11 +159,11 @@ class Reader {
     }
   }
 
-  /** The number that the next item of a level has, for lists that go on with one before them. */
+  /** The next number on each level, for lists that continue an earlier one. */
   private readonly counts: Array<number> = []
 
   private list(list: XmlElement, lists: number, outer?: string): void {
-    // A list within a list has its style, unless it names one.
+    // A nested list has the outer style unless it names one.
     const style = list.attributes["text:style-name"] ?? outer
     const from = this.styles.numbered.get(`${style}/${lists + 1}`)
     const goesOn = list.attributes["text:continue-numbering"] === "true" || "text:continue-list" in list.attributes
@@ -231,7 +231,7 @@ const writeSheets = (writer: MarkdownWriter, sheets: XmlElement): void => {
 const columnName = (column: number): string =>
   column < 26 ? String.fromCharCode(65 + column) : columnName(Math.floor(column / 26) - 1) + columnName(column % 26)
 
-/** Text, presentation or spreadsheet in OpenDocument; changes are taken as accepted. */
+/** A text, presentation or spreadsheet in OpenDocument, with changes accepted. */
 export const openDocument = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) => /^(?:content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/.test(name))
   if (utf8(files.get("META-INF/manifest.xml")).includes("encryption-data"))

@@ -49,7 +49,7 @@ const writeTree = (writer: MarkdownWriter, tree: XmlElement | undefined): void =
   }
 }
 
-/** A PowerPoint file: slides in their order, each under its title, with its notes. */
+/** A PowerPoint file: slides in order, each under its title, with its notes. */
 export const pptx = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) => wanted.test(name) && /\.(?:xml|rels)$/.test(name))
   const part = (name: string) => (files.has(name) ? xml(utf8(files.get(name))) : undefined)

@@ -1,6 +1,6 @@
 import { all, type XmlElement } from "../xml.ts"
 
-/** Where a part's relations lead within the archive, by their id; what leads outside is left out. */
+/** The targets of a part's relations within the archive, by id; targets outside it are left out. */
 export const relations = (
   part: XmlElement | undefined,
   folder: string
@@ -14,7 +14,7 @@ export const relations = (
       ])
   )
 
-/** A path within the archive, from a folder of it. */
+/** Resolves a path within the archive against a folder. */
 export const resolve = (folder: string, target: string): string => {
   const parts = target.startsWith("/") ? [] : folder.split("/").filter((part) => part !== "")
   for (const part of target.split("/")) {

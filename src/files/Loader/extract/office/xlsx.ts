@@ -11,10 +11,10 @@ const wanted =
 
 const day = 86_400_000
 
-/** Number formats that Excel numbers itself and that show a date or a time. */
+/** Excel's built-in number formats that show a date or a time. */
 const builtinDates = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45, 46, 47, 50, 57])
 
-/** Whether a format's code shows a date: it has its letters outside quotes, brackets and escapes. */
+/** Whether a format's code shows a date: it has date letters outside quotes, brackets and escapes. */
 const showsDate = (code: string): boolean => {
   if (/general/i.test(code)) return false
   for (let at = 0; at < code.length; at++) {
@@ -29,7 +29,7 @@ const showsDate = (code: string): boolean => {
   return false
 }
 
-/** Which cell styles show dates, by their index. */
+/** Whether each cell style, by index, shows dates. */
 const dateStyles = (styles: XmlElement | undefined): ReadonlyArray<boolean> => {
   const codes = new Map(
     all(child(styles, "numFmts"), "numFmt").map(({ attributes }) => [
@@ -53,7 +53,7 @@ export const isoDate = (serial: number, from1904: boolean): string => {
   return date.getTime() % day === 0 ? text.slice(0, 10) : text.slice(0, 19)
 }
 
-/** A column's place from its letters, from 0. */
+/** A column's index, from 0, by its letters. */
 const columnOf = (address: string): number => {
   let column = 0
   for (const char of /^[A-Z]{1,3}/.exec(address)?.[0] ?? "A") column = column * 26 + char.charCodeAt(0) - 64

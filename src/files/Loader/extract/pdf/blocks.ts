@@ -3,24 +3,24 @@ import { headingAt, type Style } from "./headings.ts"
 import { joinLines } from "./joinLines.ts"
 import type { Line } from "./line.ts"
 
-/** Ends a paragraph: a gap, an indent, a bullet, another size. */
+/** A line distance above this factor ends a paragraph, as do an indent, a bullet and another size. */
 const gapFactor = 1.55
 
 /** A line that ends this share of the column before its edge is the last of its paragraph. */
 const shortBy = 0.2
 
-/** The same where nothing else tells that a paragraph ends: items whose bullets are drawn, verses, addresses. */
+/** The same if nothing else ends a paragraph: items whose bullets are drawn, verses, addresses. */
 const farShort = 0.35
 
 const bullet = /^(?:[•▪◦‣∙·●○■□–—*]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+(?=\S)/
 
-/** A bullet alone, that stands apart from its words. */
+/** A bullet alone, apart from its words. */
 const lone = /^(?:[•▪◦‣∙·●○■□–—*-]|\(?\d{1,2}[.)]|\(?[a-z][.)])$/
 
 /** Widest gap between a bullet and its words, in font sizes. */
 const bulletGap = 3
 
-/** Bullets and their words as one line each, where a line has nothing else. */
+/** Joins each bullet that is alone with its words. */
 const withBullets = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   const joined: Array<Line> = []
   for (let at = 0; at < lines.length; at++) {
@@ -40,7 +40,7 @@ const withBullets = (lines: ReadonlyArray<Line>): ReadonlyArray<Line> => {
   return joined
 }
 
-/** How a bullet is written: a number as it is, a letter with its words. */
+/** How a bullet is written: a number unchanged, a letter with its words. */
 const itemOf = (text: string): readonly [marker: string, words: string] => {
   const [sign = ""] = bullet.exec(text) ?? []
   const number = /^\(?(\d{1,2})[.)]/.exec(sign)?.[1]
@@ -48,7 +48,7 @@ const itemOf = (text: string): readonly [marker: string, words: string] => {
   return ["-", /^\(?[a-z]/.test(sign) ? text : text.slice(sign.length)]
 }
 
-/** Rows of a table: neighbours of one baseline, at least two such rows, one below the other. */
+/** Rows of a table: neighbours on one baseline, at least two such rows, one below the other. */
 const tableFrom = (
   lines: ReadonlyArray<Line>,
   at: number
@@ -67,7 +67,7 @@ const tableFrom = (
   return { rows, end }
 }
 
-/** Where the columns of a table are: their cells begin at one place, or, centred, stand one above the other. */
+/** The columns of a table: their cells begin at the same place, or are centred above each other. */
 const columnsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<number> => {
   const columns: Array<{ x: number; right: number; rows: Set<number> }> = []
   const cells = rows.flatMap((row, at) => row.map((line) => ({ ...line, at })))
@@ -82,7 +82,7 @@ const columnsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<numb
   return columns.map(({ x }) => x)
 }
 
-/** Cells of each row in the table's columns. */
+/** The cells of each row, by the table's columns. */
 const cellsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<ReadonlyArray<string>> => {
   const lefts = columnsOf(rows)
   return rows.map((row) => {
@@ -98,7 +98,7 @@ const cellsOf = (rows: ReadonlyArray<ReadonlyArray<Line>>): ReadonlyArray<Readon
   })
 }
 
-/** Lines of one font width from here on, at least two. */
+/** Lines in a monospaced font from here on, at least two. */
 const codeFrom = (lines: ReadonlyArray<Line>, at: number): ReadonlyArray<Line> => {
   let end = at
   while (
@@ -110,7 +110,7 @@ const codeFrom = (lines: ReadonlyArray<Line>, at: number): ReadonlyArray<Line> =
   return end - at < 2 ? [] : lines.slice(at, end)
 }
 
-/** Indented as it stands on the page. */
+/** Indented as on the page. */
 const codeText = (lines: ReadonlyArray<Line>): string => {
   const left = lines.reduce((least, { x }) => Math.min(least, x), Infinity)
   let text = ""
@@ -125,16 +125,16 @@ const codeText = (lines: ReadonlyArray<Line>): string => {
   return text
 }
 
-/** How a column ends. */
+/** The state at a column's end. */
 export interface Column {
-  /** In the middle of a sentence. */
+  /** It ends in the middle of a sentence. */
   readonly isOpen: boolean
 }
 
 /** Begins in the middle of a sentence. */
 const goesOn = /^\p{Ll}/u
 
-/** Writes the lines of a column, going on with the sentence that the column before it leaves open, as paragraphs, items, headings and tables. */
+/** Writes a column as paragraphs, items, headings and tables, continuing a sentence that the last column left open. */
 export const writeColumn = (
   writer: MarkdownWriter,
   given: ReadonlyArray<Line>,
@@ -171,7 +171,7 @@ export const writeColumn = (
   const left = lines.reduce((least, { x }) => Math.min(least, x), Infinity)
   const right = lines.reduce((most, line) => Math.max(most, line.right), 0)
   let itemX = 0
-  /** Where the bullets of the list that is open stand, from the outermost. */
+  /** Positions of the bullets of the open list, outermost first. */
   let bullets: Array<number> = []
   const depthOf = (x: number): number => {
     bullets = bullets.filter((other) => other < x - 2)
@@ -216,11 +216,11 @@ export const writeColumn = (
       line.y < last.y - last.size ||
       bullet.test(line.text) ||
       line.mono !== last.mono ||
-      // What follows a short line and does not hang below the item's words is no part of it.
+      // A line after a short line that is not indented like the item's words does not belong to the item.
       (item && last.right < right - (right - left) * shortBy && line.x < itemX + line.size * 0.5) ||
-      // A line far from the edge is a paragraph's last, unless it goes on in the midst of a sentence.
+      // A line far from the edge ends its paragraph, unless the next one begins in the middle of a sentence.
       (last.right < right - (right - left) * farShort && !goesOn.test(line.text)) ||
-      // Back to the margin after what was set in.
+      // Back to the margin after an indented part.
       (line.x < last.x - line.size * 0.8 && (item || count > 1)) ||
       (!item && line.x > left + line.size * 0.8 && last.x <= left + line.size * 0.5) ||
       Math.abs(line.size - last.size) > 1.5

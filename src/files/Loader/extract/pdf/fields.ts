@@ -1,6 +1,6 @@
 import type { Item } from "./line.ts"
 
-/** What pdf.js says of an annotation, as far as it is a field of a form. */
+/** The parts of a pdf.js annotation that describe a form field. */
 interface Annotation {
   readonly subtype?: string
   readonly fieldType?: string
@@ -32,7 +32,7 @@ const said = ({
   return values.filter((value) => typeof value === "string" && value.trim() !== "").join(", ")
 }
 
-/** What a form's fields were filled with, as runs where the fields are: they are no part of the page's own text. */
+/** The values of a form's fields, as runs at the fields' places: they are not part of the page's own text. */
 export const fieldItems = (
   annotations: ReadonlyArray<Annotation>,
   place: (x: number, y: number) => readonly [x: number, y: number]
@@ -42,7 +42,7 @@ export const fieldItems = (
     if (subtype !== "Widget" || hidden === true || rect?.length !== 4) return []
     const [left = 0, low = 0, right = 0, high = 0] = rect
     const height = Math.abs(high - low)
-    // Beyond one line's height a field has several, of which the first stands at its top.
+    // A field higher than one line has several, and the first is at its top.
     const size = Math.min(height * 0.75, 12)
     const [x, y] = place(Math.min(left, right), Math.max(low, high) - Math.min(height, 16) * 0.75)
     return said(annotation)

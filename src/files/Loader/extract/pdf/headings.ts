@@ -3,23 +3,23 @@ import type { Line } from "./line.ts"
 
 /** What is known of the whole document before its pages are written. */
 export interface Style {
-  /** Sizes larger than its text that headings have, with their level. */
+  /** Heading sizes larger than the text's, with their levels. */
   readonly sizes: ReadonlyMap<number, number>
   /** Level of bold lines that begin with a number. */
   readonly numbered: number
-  /** Level of a title of the outline, by page and title. */
+  /** Level of an outline title, by page and title. */
   readonly outline: ReadonlyMap<string, number>
 }
 
 export const outlineKey = (page: number, title: string): string =>
   `${page}/${title.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase()}`
 
-/** Sizes are told apart by half a point. */
+/** Sizes differ if they are half a point apart. */
 const rounded = (size: number): number => Math.round(size * 2) / 2
 
 const sectionNumber = /^(?:(?:chapter|appendix|part|section)\s+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3}){0,5}[.:]?\s+(?=\S)/i
 
-/** The level that the outline gives a line; its titles may lack the number that stands before them on the page. */
+/** A line's level in the outline, whose titles may lack the number that the page shows. */
 const outlined = (outline: Style["outline"], page: number, text: string): number | undefined =>
   outline.size === 0
     ? undefined
@@ -29,7 +29,7 @@ const listed = /^[•▪◦‣∙·●○■□–—*|]|…|(?:\. ?){4}/
 
 const longest = 200
 
-/** Whether a line may be a heading at all: no entry of a list, none of a table of contents. */
+/** Whether a line can be a heading: not a list item or an entry of a table of contents. */
 const mayHead = ({ text }: Line): boolean => text.length <= longest && /\p{L}{2}/u.test(text) && !listed.test(text)
 
 const alone = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,4}\.|Chapter \d+|Abstract|References)(?:\s|$)/
@@ -41,7 +41,7 @@ const levelOf = (style: Style, page: number, line: Line): number | undefined => 
   return line.bold && alone.test(line.text) && line.text.length < 100 ? style.numbered : undefined
 }
 
-/** The heading that a line begins, with the next one where they are one heading. */
+/** The heading that begins at a line, with the next line if both form one heading. */
 export const headingAt = (
   style: Style,
   page: number,
@@ -62,17 +62,17 @@ export const headingAt = (
   return goesOn ? { level, text: joinLines(line.text, next.text), lines: 2 } : { level, text: line.text, lines: 1 }
 }
 
-/** Characters of each size. */
+/** Number of characters of each size. */
 const charactersBySize = (lines: ReadonlyArray<Line>): ReadonlyMap<number, number> => {
   const counts = new Map<number, number>()
   for (const { size, text } of lines) counts.set(rounded(size), (counts.get(rounded(size)) ?? 0) + text.length)
   return counts
 }
 
-/** Of all a document's characters, headings of one size have less than this. */
+/** Headings of one size have less than this share of a document's characters. */
 const rare = 0.2
 
-/** Levels of sizes: as the outline has them where it names lines of that size, else by their order. */
+/** Levels of sizes: from the outline if it names lines of that size, else by their order. */
 export const styleOf = (pages: ReadonlyArray<ReadonlyArray<Line>>, outline: ReadonlyMap<string, number>): Style => {
   const counts = charactersBySize(pages.flat())
   const body = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 10
@@ -93,7 +93,7 @@ export const styleOf = (pages: ReadonlyArray<ReadonlyArray<Line>>, outline: Read
   let deepest = 0
   for (const size of found) {
     const levels = (votes.get(size) ?? []).sort((a, b) => a - b)
-    // What is smaller is not higher up.
+    // A smaller size has no higher level.
     deepest = levels.length > 0 ? levels[levels.length >> 1]! : Math.min(6, deepest + 1)
     sizes.set(size, deepest)
   }

@@ -1,4 +1,4 @@
-/** Joins a word that is parted at a line's end; a hyphen before a capital or a digit is the word's own. */
+/** Joins a word split at a line's end; a hyphen before a capital or a digit belongs to the word. */
 export const joinLines = (text: string, next: string): string => {
   if (/\p{Ll}-$/u.test(text) && /^\p{Ll}/u.test(next)) return text.slice(0, -1) + next
   if (/[\u00ad]$/u.test(text)) return text.slice(0, -1) + next

@@ -1,14 +1,14 @@
 import { type Item, isBlank, type Line, lineOf } from "./line.ts"
 
-/** A gap wider than this many font sizes parts columns or cells. */
+/** A gap wider than this, in font sizes, separates columns or cells. */
 const wideGap = 1.3
 
 type Strip = readonly [from: number, to: number]
 
-/** Runs that may cross a strip between columns, of all the page's. */
+/** The largest share of a page's runs that may cross a strip between columns. */
 const crossingRuns = 0.06
 
-/** Strips from top to bottom that hardly any run of text crosses, as narrow as TeX's gutters, which words' gaps match. */
+/** Vertical strips that hardly any run crosses, as narrow as TeX's gutters, which are no wider than gaps between words. */
 const stripsOf = (items: ReadonlyArray<Item>): ReadonlyArray<Strip> => {
   const runs = items.filter(({ text }) => text.trim() !== "")
   if (runs.length < 24) return []
@@ -25,11 +25,11 @@ const stripsOf = (items: ReadonlyArray<Item>): ReadonlyArray<Strip> => {
   return strips.filter(([from, to]) => to - from >= narrowestGutter - 1)
 }
 
-/** Runs on one baseline become lines; a wide gap ends one, and so does the gutter between two columns. */
+/** Joins runs on one baseline to lines; a wide gap ends a line, and so does the gutter between two columns. */
 export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
   const lines = linesWithin(items, [])
   const gutters = guttersOf(lines)
-  // Where large type stands beside a column's line, the gutter is no wide gap.
+  // Beside large type, the gutter is not a wide gap.
   if (gutters.length > 0) return linesWithin(items, gutters)
   const strips = stripsOf(items)
   if (strips.length === 0) return lines
@@ -42,7 +42,7 @@ const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): 
   const rows: Array<Array<Item>> = []
   for (const item of sorted) {
     const row = rows.at(-1)
-    // Superscripts and signs of another font stand a little off the baseline.
+    // Superscripts and characters of another font are slightly off the baseline.
     if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
     else rows.push([item])
   }
@@ -52,13 +52,13 @@ const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): 
   return whole.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat()))
 }
 
-/** A sign smaller than this share of its line's letters, which stands no further above their baseline than the other, is raised. */
+/** A character below this share of its line's size is raised, if it is no further above the baseline than `above`. */
 const raised = { size: 0.8, above: 0.6 }
 
-/** Letters and digits of a note or a power, few of them. */
+/** The few letters and digits of a note or a power. */
 const mark = /^[\p{L}\p{N}*\u2020\u2021,()+-]{1,5}$/u
 
-/** A note's number is set apart from the word that it follows, or the note that it begins; a power is not. */
+/** A note's number is separated from the word before it, or from the note that it begins; a power is not. */
 const noteAt = (sign: Item, host: Item): string => {
   const number = sign.text.trim()
   const begins = sign.x < host.x
@@ -67,7 +67,7 @@ const noteAt = (sign: Item, host: Item): string => {
   return begins ? `[${number}] ` : `[${number}]`
 }
 
-/** Rows in which what is raised above a word stands beside it; fonts raise it further than a baseline may vary. */
+/** Puts raised characters into the rows of their words; fonts raise them further than a baseline may vary. */
 const withRaised = (rows: ReadonlyArray<Array<Item>>): ReadonlyArray<Array<Item>> => {
   const merged: Array<Array<Item>> = []
   rows.forEach((row, i) => {
@@ -93,7 +93,7 @@ const withRaised = (rows: ReadonlyArray<Array<Item>>): ReadonlyArray<Array<Item>
   return merged
 }
 
-/** A gap wider than this many font sizes parts cells, where the row above or below has one that ends at the same place. */
+/** A gap wider than this, in font sizes, separates cells if a neighbouring row has a gap that ends at the same place. */
 const cellGap = 0.7
 
 /** The same between ideographs, which are written without spaces. */
@@ -104,10 +104,10 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
 const leastGap = (before: Item, after: Item): number =>
   Math.max(before.size, after.size) * (unspaced.test(before.text) && unspaced.test(after.text) ? unspacedGap : cellGap)
 
-/** How far from each other cells of one column may begin, in points. */
+/** Largest distance between the starts of one column's cells, in points. */
 const aligned = 1
 
-/** Where runs begin that stand a cell's gap apart from what is before them. */
+/** Where runs begin after a gap that could separate cells. */
 const gapStarts = (row: ReadonlyArray<Item>): ReadonlyArray<number> => {
   const starts: Array<number> = []
   let last: Item | undefined
@@ -153,16 +153,16 @@ const split = (
   return lines.filter(({ text }) => text.trim() !== "")
 }
 
-/** A gutter is at least this wide, in points. */
+/** Least width of a gutter, in points. */
 const narrowestGutter = 7
 
-/** Lines that may cross a gutter, of all beside it: titles, figures and tables over the whole width. */
+/** Largest share of the lines beside a gutter that may cross it: titles, figures and tables over the whole width. */
 const crossing = 0.25
 
-/** A column's lines fill it; the cells of a table do not. */
+/** A column's lines fill at least this share of it; a table's cells do not. */
 const filled = 0.55
 
-/** The gutters between columns: x from and to, in order. At most two. */
+/** The gutters between columns, as x from and to, in order; at most two. */
 export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [from: number, to: number]> => {
   if (lines.length < 12) return []
   const left = Math.min(...lines.map(({ x }) => x))
@@ -173,7 +173,7 @@ export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [f
     const crossed = lines.filter((line) => line.x < x && line.right > x).length
     const last = candidates.at(-1)
     if (crossed > lines.length * crossing) continue
-    // A page's number may stand in the midst of a gutter.
+    // A page number may stand within a gutter.
     if (last !== undefined && last.to + step >= x && Math.abs(last.crossed - crossed) <= 1) last.to = x
     else candidates.push({ from: x, to: x, crossed })
   }
@@ -190,7 +190,7 @@ export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [f
   return chosen.sort((a, b) => a[0] - b[0])
 }
 
-/** Whether each column between the gutters has lines enough, and lines that fill it. */
+/** Whether each column between the gutters has enough lines, and lines that fill it. */
 const areColumns = (
   lines: ReadonlyArray<Line>,
   gutters: ReadonlyArray<readonly [number, number]>,
@@ -208,7 +208,7 @@ const areColumns = (
   return true
 }
 
-/** Lines in the order they are read: a line over several columns ends what stands above it. */
+/** Lines in reading order: a line across several columns ends what is above it. */
 export const readingOrder = (lines: ReadonlyArray<Line>): ReadonlyArray<ReadonlyArray<Line>> => {
   const gutters = guttersOf(lines)
   const byHeight = (a: Line, b: Line) => a.y - b.y || a.x - b.x

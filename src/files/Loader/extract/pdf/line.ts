@@ -1,19 +1,19 @@
 import { rightToLeft } from "./spaces.ts"
 
-/** A run of text on a page, in points, y from the top down. */
+/** A run of text on a page, in points, with y from the top down. */
 export interface Item {
   readonly text: string
   readonly x: number
   readonly y: number
   readonly width: number
-  /** Of its font. */
+  /** Font size. */
   readonly size: number
   readonly bold: boolean
-  /** Of a font whose letters are all as wide: code. */
+  /** Whether the font is monospaced, as for code. */
   readonly mono: boolean
 }
 
-/** Runs of one baseline that stand close together. */
+/** Runs on one baseline that are close together. */
 export interface Line {
   readonly text: string
   readonly x: number
@@ -21,27 +21,27 @@ export interface Line {
   readonly right: number
   readonly size: number
   readonly bold: boolean
-  /** Of a font whose letters are all as wide: code. */
+  /** Whether the font is monospaced, as for code. */
   readonly mono: boolean
 }
 
 export const isBlank = ({ text }: Item): boolean => text.trim() === ""
 
-/** Signs that stand for letters in one of their forms: ligatures, Arabic joined, the radicals some fonts have for ideographs. */
+/** Presentation forms of letters: ligatures, joined Arabic, the radicals that some fonts have for ideographs. */
 const forms = /[\ufb00-\ufb4f\u2e80-\u2fdf\ufb50-\ufdff\ufe70-\ufefc]/g
 
-/** Letters for their forms, and one sign for the dots that lead to a page number. */
+/** Replaces these forms by letters, and the dots that lead to a page number by one character. */
 const legible = (text: string): string =>
   text.replace(forms, (form) => form.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
 
-/** As runs are read: from the right where most are of a script that is, but words of other scripts among them from the left. */
+/** Runs in reading order: from the right if most are in such a script, but words of other scripts within from the left. */
 const asRead = (run: ReadonlyArray<Item>): ReadonlyArray<Item> => {
   const length = (items: ReadonlyArray<Item>) => items.reduce((sum, { text }) => sum + text.trim().length, 0)
   if (length(run.filter(({ text }) => rightToLeft.test(text))) * 2 <= length(run)) return run
   const read: Array<Item> = []
   let other: Array<Item> = []
   const flush = () => {
-    // The spaces at its left are between it and what is read next.
+    // The spaces at its left precede what is read next.
     const first = other.findIndex((item) => !isBlank(item))
     read.push(...other.slice(first), ...other.slice(0, first).reverse())
     other = []
@@ -58,11 +58,11 @@ const asRead = (run: ReadonlyArray<Item>): ReadonlyArray<Item> => {
   return read
 }
 
-/** Ideographs and syllables are all as wide in any font. */
+/** Ideographs and syllables, which are monospaced in any font. */
 const wideScript =
   /^[\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u2e80-\u303f\uff00-\uffef]+$/u
 
-/** A line of runs that stand in order from the left. */
+/** A line of runs ordered from the left. */
 export const lineOf = (run: ReadonlyArray<Item>): Line => {
   let text = ""
   let before: Item | undefined

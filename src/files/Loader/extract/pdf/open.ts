@@ -27,7 +27,7 @@ interface RawItem {
 
 const said = (value: unknown): string | undefined => {
   const text = typeof value === "string" ? value.replace(/\s+/g, " ").trim() : ""
-  // Names that programs write for want of a title.
+  // Programs write these names for want of a title.
   return text === "" ||
     /^(?:untitled|microsoft word - .*|.*\.(?:docx?|tex|dvi|indd|qxd|ps|fm)|\(?anonymous\)?)$/i.test(text)
     ? undefined
@@ -37,10 +37,10 @@ const said = (value: unknown): string | undefined => {
 type Outline = ReadonlyArray<{ readonly title: string; readonly dest: unknown; readonly items: Outline }>
 
 /* oxlint-disable no-await-in-loop -- pages are read one after the other, so that one is in memory at a time */
-/** Reads all pages' runs of text with their places. */
+/** Reads the runs of text on all pages, with their places. */
 export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
   const { getDocumentProxy } = await import("unpdf")
-  // The library takes the bytes over.
+  // The library takes ownership of the bytes.
   const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch((error: Error) => {
     if (error.name === "PasswordException") throw new NotExtracted("it is encrypted: save it without a password")
     throw new NotExtracted(`no sound PDF: ${error.message}`)
@@ -57,7 +57,7 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     const items = (content.items as unknown as ReadonlyArray<RawItem>).flatMap((raw): ReadonlyArray<Item> => {
       if (typeof raw.str !== "string" || raw.str === "") return []
       const [a, b, c, d, e, f] = multiply(transform, raw.transform)
-      // Text on its side is a stamp or an axis.
+      // Rotated text is a stamp or an axis.
       if (Math.abs(b!) > Math.abs(a!) * 0.1 && Math.abs(a!) < Math.abs(b!) * 10) return []
       const { bold, mono, tex } = fonts.get(raw.fontName)!
       const size = Math.hypot(c!, d!)
@@ -81,17 +81,17 @@ type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>
 type Page = Awaited<ReturnType<Document["getPage"]>>
 
 interface Font extends Pick<Item, "bold" | "mono"> {
-  /** A text font of TeX, in its first encoding. */
+  /** Whether it is a TeX text font in its original encoding. */
   readonly tex: boolean
 }
 
 const monospaced = /mono|nimbusmon|courier|consol|typewriter|inconsolata|menlo|(?:cm|ec|sf|lm)tt|txtt|code/i
 
-/** Dashes have the places of ASCII's braces in these fonts, and not all programs tell. */
+/** These fonts have dashes in place of ASCII's braces, and not all programs declare that. */
 const texFont = /^(?:[A-Z]{6}\+)?CM(?:R|BX|B|TI|SL|SS|SSBX|SSI|CSC)\d{1,3}$/
 const texText = (text: string): string => text.replaceAll("|", "—").replaceAll("{", "–")
 
-/** Fonts are known by name only once a page's operators were read. */
+/** Font names are known only after a page's operators were read. */
 const learnFonts = async (
   page: Page,
   { items, styles }: Awaited<ReturnType<Page["getTextContent"]>>,
@@ -106,17 +106,17 @@ const learnFonts = async (
       : ""
     fonts.set(id, {
       bold: /bold|black|heavy|demi|cmbx|cmssbx|sfbx|ecbx/i.test(name),
-      // A font without a name may hold few letters, which are as wide by chance.
+      // A font without a name may have only a few letters, which have the same width by chance.
       mono: (name !== "" && styles[id]?.fontFamily === "monospace") || monospaced.test(name),
       tex: texFont.test(name)
     })
   }
 }
 
-/** A page of more signs is none that people read; each of its words would be looked for in all of them. */
+/** A page with more characters is not one that people read; each of its words would be searched in all of them. */
 const mostDrawn = 50_000
 
-/** Words as the page parts them; only what is read from the right needs a second look. */
+/** Words as the page separates them; only right-to-left text needs this check. */
 const spacesOf = async (
   page: Page,
   { items }: Awaited<ReturnType<Page["getTextContent"]>>

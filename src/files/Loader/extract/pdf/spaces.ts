@@ -1,7 +1,7 @@
-/** Scripts that are read from the right. */
+/** Scripts written from right to left. */
 export const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 
-/** A sign as a page's operators draw it. */
+/** A character as a page's operators draw it. */
 interface Glyph {
   readonly unicode: string
   readonly isSpace: boolean
@@ -10,7 +10,7 @@ interface Glyph {
 const isGlyph = (drawn: unknown): drawn is Glyph =>
   typeof drawn === "object" && drawn !== null && typeof (drawn as Glyph).unicode === "string"
 
-/** What a page draws, from the right, its spaces as they are written in the file. */
+/** The right-to-left text that a page draws, with the spaces that the file contains. */
 export const drawnFromRight = (operands: Iterable<unknown>): string => {
   const signs: Array<string> = []
   for (const operand of operands) {
@@ -22,8 +22,8 @@ export const drawnFromRight = (operands: Iterable<unknown>): string => {
 }
 
 /**
- * Takes out the spaces that pdf.js finds in the kerning of letters that do not join: those that the page itself does not
- * draw, where it draws its spaces.
+ * Removes the spaces that pdf.js infers from the kerning of letters that do not join, if the page draws its own spaces and
+ * not these.
  */
 export const withoutFoundSpaces = (text: string, drawn: string): string => {
   const words = text.split(" ")
