@@ -1,4 +1,4 @@
-/** What the program is made of, by package, largest first. */
+/** The program's size by package, largest first. */
 export const analyze = (metafile) => {
   const [program] = Object.values(metafile.outputs)
   const byPackage = new Map()

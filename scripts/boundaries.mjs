@@ -1,11 +1,11 @@
-// Who may import whom. `npm run check` writes this table into .oxlintrc.json, where the linter holds every file to it;
+// Which files may import which. `npm run check` writes this table into .oxlintrc.json, and the linter enforces it;
 // test/house.test.ts tries each line.
 import { readFileSync, writeFileSync } from "node:fs"
 import { posix } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const words = ["model/", "text/"]
-/** What may be named for their errors. */
+/** Ports that others may import for their errors. */
 const ports = [
   "Embedder.ts",
   "Embedders.ts",
@@ -16,15 +16,15 @@ const ports = [
   "version.ts"
 ].concat("files/Loader.ts")
 const useCases = ["*.ts", "!App.ts", "!bin.ts", "!index.ts", "!client.ts"]
-/** What may be asked of the rooms: their services, not what these are made of. */
+/** What others may import of the rooms: their services, not their parts. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
 const doors = [...useCases, ...rooms, "api/", ...words]
 const database = "@effect/|better-sqlite3|sqlite-vec"
 const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-sqlite3|sqlite-vec|ollama"
 
 /**
- * A place: a folder with all below it, the files of a folder (`*.ts`), or a file. What is imported from within the same
- * folder is nobody's business. The last line that fits a file counts.
+ * A place is a folder with everything below it, the files of a folder (`*.ts`), or a file. Imports within a folder are
+ * always allowed. If several lines match a file, the last wins.
  */
 const table = [
   { places: ["model/", "text/"], may: [...words, "effect/"], only: true },
@@ -45,10 +45,10 @@ const table = [
     { places: [`${name}/`], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors }
   ]),
 
-  // Engines know nothing of where their bytes are kept.
+  // Engines do not know where their bytes are stored.
   { places: ["codes/", "postings/"], may: ["runtime/", ...words], not: database },
 
-  // How hits are ranked, whatever store they come from.
+  // Ranking of hits from any store.
   { places: ["ranking/"], may: [...words], not: database },
 
   // Implementations.
@@ -78,7 +78,7 @@ const table = [
   { places: ["vendors/"], may: ["Config.ts", "model/"] },
   { places: ["runtime/"], may: [], not: vendors },
 
-  // Rooms of use cases, each with its ports and what implements them.
+  // Rooms of use cases, each with its ports and their implementations.
   { places: ["files/"], may: [...useCases, "runtime/", ...words], not: vendors },
   { places: ["files/Loader/"], may: ["files/Loader.ts", "Config.ts", "runtime/", ...words] },
   { places: ["files/FileEvents/"], may: ["files/FileEvents.ts", ...words] },
@@ -94,7 +94,7 @@ const table = [
   { places: ["cli/index.ts"], may: [...doors, "App.ts"] }
 ]
 
-/** Folders in folders in a room at most. */
+/** Most levels of folders in a room. */
 const deepest = 3
 
 const relative = (from, to) => {
@@ -102,7 +102,7 @@ const relative = (from, to) => {
   return `${path.startsWith(".") ? path : `./${path}`}${to.endsWith("/") ? "/**" : ""}`
 }
 
-/** In a group the last pattern that fits wins, and one with ! silences the line's other groups too: hence one group. */
+/** One group, since the last matching pattern in a group wins, and a pattern with ! silences the line's other groups too. */
 const override = (files, folder, up, { may, not, only, place }) => {
   const from = posix.join(folder, ...Array.from({ length: up }, () => "x"))
   const outside =
@@ -149,7 +149,7 @@ const overrides = table.flatMap(({ places, ...line }) =>
 const file = fileURLToPath(new URL("../.oxlintrc.json", import.meta.url))
 const [begin, end] = ["    // Written by scripts/boundaries.mjs, from its table.\n", "    // End of what is written.\n"]
 
-/** The linter's configuration with the table in it. */
+/** The linter's configuration including the table. */
 export const configuration = () => {
   const text = readFileSync(file, "utf8")
   const lines = overrides.map((line) => `    ${JSON.stringify(line)}`).join(",\n")

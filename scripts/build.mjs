@@ -12,11 +12,11 @@ const root = fileURLToPath(new URL("..", import.meta.url))
 process.chdir(root)
 await buildKernels()
 
-// Built beside the old one and put in its place at the end: what runs goes on, and a build that fails breaks nothing.
+// Built beside the old output and swapped in at the end: running programs continue, and a failed build breaks nothing.
 const outdir = mkdtempSync(`${root}node_modules/.dist-`)
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
 
-/** What the library has in it of other packages, too: the stems of a few languages, of a package with all. */
+/** Code of other packages that the library contains: the stemmers of a few languages, from a package with all. */
 const within = {
   name: "within",
   setup: ({ onResolve }) =>
@@ -34,7 +34,7 @@ const common = {
   format: "esm",
   platform: "node",
   target: "node20",
-  // Else a literal with one in it becomes a call of RegExp each time that it is met.
+  // Otherwise esbuild turns a literal with such a feature into a call of RegExp each time it is reached.
   supported: { "regexp-unicode-property-escapes": true, "regexp-lookbehind-assertions": true },
   legalComments: "none",
   logLevel: "warning"
@@ -43,7 +43,7 @@ const common = {
 const url = 'require("node:url").pathToFileURL(__filename).href'
 
 const [{ metafile }] = await Promise.all([
-  // The program is one script, a function of what a CommonJS module is given; the addons of SQLite cannot be in it.
+  // The program is one script, wrapped like a CommonJS module; SQLite's addons cannot be inside it.
   build({
     ...common,
     entryPoints: [{ in: "src/bin.ts", out: "program" }],
@@ -52,7 +52,7 @@ const [{ metafile }] = await Promise.all([
     format: "cjs",
     minify: true,
     external: addons,
-    // What node would take is a module that requires its parts by names the bundler cannot see.
+    // Node would choose a module that requires its parts by names that the bundler cannot see.
     alias: { "jsonc-parser": "./node_modules/jsonc-parser/lib/esm/main.js" },
     define: { "import.meta.url": "__url" },
     banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
@@ -74,7 +74,7 @@ const [{ metafile }] = await Promise.all([
       js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);'
     }
   }),
-  // The library shares effect with the program that imports it: tags and fibers of two copies do not meet.
+  // The library shares effect with the program that imports it: tags and fibers of two copies are incompatible.
   build({ ...common, entryPoints: ["src/index.ts", "src/client.ts"], packages: "external", plugins: [within] })
 ])
 const script = `${outdir}/program.cjs`

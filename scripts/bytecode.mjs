@@ -9,7 +9,7 @@ import vm from "node:vm"
 const here = fileURLToPath(import.meta.url)
 const target = "BYTECODE_FILE"
 
-/** In a program that was started by `writeBytecode`: leaves the bytecode of what it ran when it ends. */
+/** In a program started by `writeBytecode`: writes the bytecode of the code that ran, at exit. */
 const record = (file) => {
   vm.Script = class extends vm.Script {
     constructor(...args) {
@@ -32,7 +32,7 @@ const session = [
   rpc(3, "tools/call", { name: "search", arguments: { query: "documents" } })
 ]
 
-/** Runs the built program as its users will, so that V8 compiles what they need, and keeps what it made of it. */
+/** Runs the built program like a user, so that V8 compiles what users need, and keeps the bytecode. */
 export const writeBytecode = (folder) => {
   const file = join(folder, "program.bytecode")
   const work = mkdtempSync(join(tmpdir(), "clew-build-"))

@@ -6,8 +6,8 @@ const namespace = "commonjs"
 const isIdentifier = (name) => /^[A-Za-z_$][\w$]*$/.test(name) && !["default", "__esModule"].includes(name)
 
 /**
- * Gives `import("package")` the names that Node gives it: with code splitting, esbuild leaves a CommonJS package nothing
- * but its default export.
+ * Gives `import("package")` the names that Node gives it. With code splitting, esbuild leaves a CommonJS package only its
+ * default export.
  */
 export const commonjs = {
   name: "commonjs",
@@ -30,7 +30,7 @@ export const commonjs = {
   }
 }
 
-/** As Node tells them apart: by the extension, else by the nearest package.json. */
+/** As Node decides: by the extension, else by the nearest package.json. */
 const isCommonJs = (file) => {
   if (extname(file) !== ".js") return extname(file) === ".cjs"
   let folder = dirname(file)

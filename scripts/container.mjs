@@ -1,9 +1,9 @@
-// Runs the Dockerfile's steps where there is no container engine: each stage in a bare Debian root of its own, under
-// chroot. Then tries both doors there, as the image's user, on a read-only root file system.
+// Runs the Dockerfile's steps without a container engine: each stage in its own bare Debian root, under chroot. Then
+// tests the CLI, MCP and HTTP there, as the image's user, on a read-only root file system.
 //
 //   sudo node scripts/container.mjs [FOLDER]
 //
-// Needs Debian's debootstrap. The mirror is the one this system uses.
+// Needs Debian's debootstrap. The mirror is the one that this system uses.
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ const say = (text) => console.log(`\n== ${text}`)
 
 if (process.getuid() !== 0) throw new Error("chroot needs root: run it with sudo")
 
-/** Deletes a folder, unless something is mounted at or below it, which would be emptied as well. */
+/** Deletes a folder, unless something is mounted at or below it, whose files would be deleted too. */
 const remove = (path) => {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n")
   if (mounts.some((line) => `${line.split(" ")[4]}/`.startsWith(`${path}/`))) {
@@ -28,7 +28,7 @@ const remove = (path) => {
 }
 
 if (process.env.CLEW_CONTAINER_INSIDE === undefined) {
-  // All mounting happens in a mount namespace of a child process, and is gone when that ends, however it ends.
+  // All mounts are in the mount namespace of a child process, and disappear when it ends.
   const { status } = spawnSync(
     "unshare",
     ["--mount", "--propagation", "private", process.execPath, fileURLToPath(import.meta.url), folder],
@@ -38,7 +38,7 @@ if (process.env.CLEW_CONTAINER_INSIDE === undefined) {
   process.exit(status ?? 1)
 }
 
-/** A Debian root with this system's Node 20 at the place where the official image has it. */
+/** A Debian root with this system's Node 20 in the same place as in the official image. */
 const base = join(folder, "base")
 const debian = () => {
   if (existsSync(join(base, "usr/bin/node"))) return
@@ -60,7 +60,7 @@ const debian = () => {
   run("chroot", [base, "useradd", "--uid", "1000", "--user-group", "--create-home", "node"])
 }
 
-/** How this system reaches the package registries: names, certificates, npm's own settings. */
+/** This system's access to the package registries: names, certificates, npm's settings. */
 const network = (root) => {
   for (const file of ["/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt"]) {
     if (existsSync(file)) cpSync(realpathSync(file), join(root, file))
@@ -73,7 +73,7 @@ const network = (root) => {
   if (existsSync(npmrc)) cpSync(npmrc, join(root, "root/.npmrc"))
 }
 
-/** One instruction a line, with lines that end in a backslash joined. */
+/** One instruction a line; lines that end in a backslash are joined. */
 const steps = readFileSync(join(project, "Dockerfile"), "utf8")
   .replaceAll(/\\\n\s*/g, " ")
   .split("\n")
@@ -133,7 +133,7 @@ const perform = async (instruction, text) => {
       const [, name = "image"] = / AS (\S+)/i.exec(text) ?? []
       const root = join(folder, name)
       remove(root)
-      // With the device files that debootstrap has made there: this system's own are not lent.
+      // With the device files that debootstrap made there, not this system's.
       run("cp", ["-a", base, root])
       network(root)
       run("mount", ["-t", "proc", "proc", join(root, "proc")])
@@ -181,7 +181,7 @@ const check = (what, holds) => {
   if (!holds) process.exitCode = 1
 }
 
-/** The image's root read-only, and a folder of this system as its volume. */
+/** Mounts the image's root read-only, with a folder of this system as its volume. */
 const container = () => {
   const data = join(folder, "data")
   remove(data)

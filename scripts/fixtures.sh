@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes test/fixtures/documents anew with the programs that write such files: pandoc, LibreOffice, groff, ghostscript.
+# Regenerates test/fixtures/documents with the programs that write such files: pandoc, LibreOffice, groff, ghostscript.
 # On Debian: apt-get install pandoc libreoffice-calc-nogui libreoffice-impress-nogui libreoffice-writer-nogui groff ghostscript
 set -euo pipefail
 cd "$(dirname "$0")/../test/fixtures/documents"
@@ -30,13 +30,13 @@ done
 work=$(mktemp -d)
 pdflatex -interaction=batchmode -output-directory "$work" sources/form.tex
 cp "$work/form.pdf" .
-# Formulas are worked out as the table is read; days and times come as such.
+# Formulas are calculated when the table is loaded; days and times are written as such.
 for format in xlsx ods; do
   soffice --headless --infilter='CSV:44,34,76,1,1/1/2/5/3/1/4/1/5/1/6/5,0,false,true,false,false,false,-1,true' \
     --convert-to "$format" sources/accounts.csv
 done
 ebook-convert guide.docx calibre.epub --no-default-epub-cover
-# A scan: a page as a picture and nothing else.
+# A scan: a page that is only a picture.
 pdftoppm -r 50 -gray -jpeg -singlefile guide.pdf "$work/scan"
 cat > "$work/scan.tex" <<'TEX'
 \documentclass{article}\usepackage{graphicx}\pagestyle{empty}

@@ -3,13 +3,13 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** The engines' kernels; what else ends so is part of one of them. */
+/** The engines' kernels; other files with the same ending belong to one of them. */
 const kernels = ["codes/scan", "postings/kernel"].map((name) =>
   fileURLToPath(new URL(`../src/${name}.as.ts`, import.meta.url))
 )
 const suffix = ".as.ts"
 
-/** What the compiled modules have in common: SIMD, a memory that threads share and the importer makes, no runtime. */
+/** Options of all kernels: SIMD, a shared memory that the importer creates, no runtime. */
 const options = ["-O3", "--runtime", "stub", "--importMemory", "--sharedMemory", "--maximumMemory", "65536"].concat(
   ["simd", "threads", "bulk-memory"].flatMap((feature) => ["--enable", feature]),
   ["--noExportMemory", "--use", "abort="]

@@ -16,29 +16,29 @@ const bytecode = () => {
   }
 }
 
-/** Each WebAssembly memory takes 10 GB of addresses, unless Node is told to check bounds by itself, which is slower. */
+/** Each WebAssembly memory reserves 10 GB of addresses, unless Node checks bounds in software, which is slower. */
 const boundsChecked = "--disable-wasm-trap-handler"
 
-/** What this process may take, as Linux says. */
+/** This process's limits, as Linux reports them. */
 const limits = () => {
   try {
     return readFileSync("/proc/self/limits", "latin1")
   } catch (error) {
-    // Not even this could be opened.
+    // Not even this file could be opened.
     return error.code === "EMFILE" ? "Max open files 0" : ""
   }
 }
 
-/** Whether somebody limits the addresses that a process may take (ulimit -v). */
+/** Whether the address space of this process is limited (ulimit -v). */
 const isTight = (limits) => {
   const [, limit] = /^Max address space +(\S+)/m.exec(limits) ?? []
   return limit !== undefined && limit !== "unlimited"
 }
 
-/** Files that the program has open at once, with Node's own. */
+/** Files that the program opens at once, including Node's own. */
 const openFiles = 40
 
-/** How many it may open, where that is too few (ulimit -n): what fails then would say anything but that. */
+/** The limit of open files, if it is too low (ulimit -n): later errors would not name it. */
 const tooFew = (limits) => {
   const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? []
   return limit !== undefined && Number(limit) < openFiles ? limit : undefined
@@ -47,7 +47,7 @@ const tooFew = (limits) => {
 const isTold = () =>
   process.execArgv.includes(boundsChecked) || (process.env.NODE_OPTIONS ?? "").includes(boundsChecked)
 
-/** Runs the program in another process, which ends this one with its own code. */
+/** Runs the program in another process, and exits with its code. */
 const relaunch = async () => {
   const { spawn } = await import("node:child_process")
   const { constants } = await import("node:os")
@@ -55,13 +55,13 @@ const relaunch = async () => {
     stdio: "inherit"
   })
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
-  // A terminal sends this one to both.
+  // A terminal sends SIGINT to both processes.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"))
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 
-// Compiling takes half of a start. V8 takes the bytecode of the build if that was made by the same Node, and compiles anew otherwise.
-// The script is ASCII alone (scripts/ascii.mjs), so this reads it as it was written, a byte a character.
+// Compiling takes half of the startup time. V8 accepts the build's bytecode if the same Node version made it, else it
+// compiles. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
 const run = () => {
   const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
   program.runInThisContext()(createRequire(filename), filename)

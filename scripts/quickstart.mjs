@@ -8,13 +8,13 @@ const folder = ".clew"
 const db = `${folder}/quickstart.db`
 rmSync(folder, { recursive: true, force: true })
 
-/** Shows a command as it would be typed, runs it, and ends with it where it fails. */
+/** Prints a command as a user would type it, runs it, and exits if it fails. */
 const clew = (...args) => {
   const shown = args.map((arg) => (/[^\w./-]/.test(arg) ? `"${arg}"` : arg)).join(" ")
   console.log(`\n$ clew ${shown}`)
   const { status } = spawnSync(process.execPath, ["dist/bin.js", ...args, "--db", db], {
     stdio: "inherit",
-    // What it needs is in the package: no server is looked for.
+    // The package contains everything needed: do not look for a server.
     env: { ...process.env, CLEW_EMBEDDING_BACKEND: "builtin" }
   })
   if (status !== 0) process.exit(status ?? 1)

@@ -1,5 +1,5 @@
-// Makes the example in README.md anew: runs the commands that stand there, and puts what they print below them.
-//   node scripts/readme.mjs [--check]   after `npm run build`; --check only says whether the page is up to date
+// Regenerates the example in README.md: runs its commands and writes their output below them.
+//   node scripts/readme.mjs [--check]   after `npm run build`; --check only reports whether the page is up to date
 import { spawnSync } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,14 +9,14 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const page = join(root, "README.md")
 
-/** What differs between machines and runs, or changes with every page of docs: times, counts, places, scores. */
+/** Masks what differs between machines and runs, or changes with the docs: times, counts, places, scores. */
 const steady = (text) =>
   text
     .replace(/^Indexed .*$/gm, (line) => line.replace(/[\d.,]+ ?[KM]?B?/g, "…"))
     .replace(/^Skipped: .*\n/gm, "")
     .replace(/:\d+ {2}[01]\.\d{3}(?: {2}relevance [01]\.\d\d)?$/gm, ":…")
 
-/** The page's example with what its commands print now. */
+/** The page's example with the current output of its commands. */
 const made = () => {
   const home = mkdtempSync(join(tmpdir(), "clew-readme-"))
   try {

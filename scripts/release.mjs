@@ -1,5 +1,5 @@
-// Packs what npm would publish, installs it in an empty prefix as a user does, and runs the quickstart from it.
-// Prints what the installation takes, and the heaviest packages; fails over 150 MB.
+// Packs what npm would publish, installs it in an empty prefix like a user, and runs the quickstart from it. Prints the
+// size of the installation and its heaviest packages; fails over 150 MB.
 //
 //   node scripts/release.mjs [--keep]
 import { execFileSync } from "node:child_process"
@@ -26,7 +26,7 @@ const bytesOf = (path) => {
 }
 const megabytes = (bytes) => Number((bytes / 1024 / 1024).toFixed(1))
 
-/** The packages of a node_modules, those of a scope each on their own. */
+/** The packages of a node_modules; those in a scope count separately. */
 const packagesOf = (modules) =>
   readdirSync(modules)
     .filter((name) => !name.startsWith("."))

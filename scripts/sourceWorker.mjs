@@ -1,5 +1,5 @@
 // For development and tests. Node 20 does not apply tsx in worker threads, and tsx would take seconds for all of their
-// modules: so the worker is bundled when it starts, much as it is for production.
+// modules, so the worker is bundled at its start, much as in production.
 import { buildSync } from "esbuild"
 import { createHash } from "node:crypto"
 import { mkdirSync, renameSync, writeFileSync } from "node:fs"
@@ -23,7 +23,7 @@ const {
   },
   logLevel: "warning"
 })
-// Where what it imports is found; a name of its own until it is whole, since others start at the same time.
+// A folder from which its imports resolve; under a temporary name until complete, since others start at the same time.
 const folder = `${root}/node_modules/.cache/clew`
 const file = `${folder}/worker-${createHash("sha256").update(text).digest("hex").slice(0, 16)}.mjs`
 mkdirSync(folder, { recursive: true })

@@ -7,7 +7,7 @@ import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
 import { parse, type Tokenizer as Loaded } from "../text/tokenizer/tokenizer.ts"
 
-/** Where the packaged tokenizer stands, for another thread to read it. */
+/** The packaged tokenizer's file, for another thread to read. */
 export const packagedTokenizerFile = `${packagedModelFolder}tokenizer.json`
 
 const read = Effect.gen(function* () {
@@ -24,10 +24,10 @@ const read = Effect.gen(function* () {
   )
 })
 
-// One for the process: the file does not change, and whoever counts warms the cache for whoever embeds.
+// One for the process: the file does not change, and counting tokens warms the cache for embedding.
 const loaded = SynchronizedRef.unsafeMake(Option.none<Loaded>())
 
-/** The packaged model's tokenizer: read at its first use, and once; a failure is tried again. */
+/** The packaged model's tokenizer, read once, at its first use; after a failure the next use retries. */
 export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> =
   // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
   Effect.uninterruptible(
@@ -39,10 +39,10 @@ export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> =
     )
   )
 
-/** The tokenizer by which passages and budgets are measured, whatever the embedder. */
+/** The tokenizer that measures passages and budgets, whatever the embedder. */
 export class Tokenizer extends Effect.Service<Tokenizer>()("clew/Tokenizer", {
   succeed: {
-    /** Once it is there, its functions are synchronous; they need no `this`. */
+    /** Its functions are synchronous and need no `this`. */
     load: packagedTokenizer
   }
 }) {}

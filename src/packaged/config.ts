@@ -1,4 +1,4 @@
 import { inPackage } from "../runtime/packaged.ts"
 
-/** The reference of every key. */
+/** The reference for every key. */
 export const packagedConfig: string = inPackage("config.toml")

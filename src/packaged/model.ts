@@ -1,9 +1,9 @@
 import { inAssets } from "../runtime/packaged.ts"
 
-/** The name of the model in the package. */
+/** The packaged model's name. */
 export const packagedModel = "clew-static-en-v1"
 
-/** The width of its vectors, so that its identity is known before it is read. */
+/** The dimensions of its vectors, so that its identity is known before it is loaded. */
 export const packagedDimensions = 256
 
 /** Its folder. */

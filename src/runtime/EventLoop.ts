@@ -1,24 +1,24 @@
 import * as Effect from "effect/Effect"
 
-/** Lets the event loop turn once; Effect.yieldNow lets other fibers run, but no timer, socket or signal. */
+/** Lets the event loop turn once. Effect.yieldNow lets other fibers run, but no timers, sockets or signals. */
 export const nextTurn: Effect.Effect<void> = Effect.async<void>((resume) => {
   const waiting = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(waiting))
 })
 
-/** Where an effect that may not be interrupted elsewhere may be. */
+/** A point at which an uninterruptible effect may be interrupted. */
 export const mayEnd: Effect.Effect<void> = Effect.interruptible(Effect.void)
 
-/** The same within what may not be interrupted, such as a transaction: here it may be. */
+/** Lets the event loop turn, and may be interrupted there, even in an uninterruptible region such as a transaction. */
 export const nextTurnOrEnd: Effect.Effect<void> = Effect.zipRight(nextTurn, mayEnd)
 
-/** Milliseconds to compute before the event loop may turn. */
+/** Milliseconds to compute before letting the event loop turn. */
 export const turnMs = 5
 
-/** Work that yields wherever others may have their turn. */
+/** Work that yields wherever it can pause. */
 export type Steps<A> = Generator<undefined, A>
 
-/** What steps come to, without a pause. */
+/** Runs the steps without a pause. */
 export const atOnce = <A>(steps: Steps<A>): A => {
   for (;;) {
     const { done, value } = steps.next()
@@ -26,7 +26,7 @@ export const atOnce = <A>(steps: Steps<A>): A => {
   }
 }
 
-/** What steps come to, while the event loop turns. */
+/** Runs the steps while the event loop turns. */
 export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const steps = make()
@@ -37,11 +37,11 @@ export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
         if (done === true) return Effect.succeed(value)
       } while (performance.now() < until)
       return Effect.flatMap(nextTurn, go)
-    }
+  }
     return go()
   })
 
-/** Between two writes of one job: real time, in which another process that waits for the lock tries again and gets it. */
+/** A pause between two writes of one job, in real time, in which another process that waits for the lock gets it. */
 export const letOthersWrite: Effect.Effect<void> = Effect.async<void>((resume) => {
   const timer = setTimeout(() => resume(Effect.void), 30)
   return Effect.sync(() => clearTimeout(timer))

@@ -1,15 +1,15 @@
 import * as Effect from "effect/Effect"
 
-/** Runs an effect when its turn has come. */
+/** Runs an effect in its turn. */
 export type Turn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** Two kinds of turns at the same thing. */
+/** Two priorities for the same resource. */
 export interface Turns {
-  /** Before all of the other kind that wait. */
+  /** Before all waiting patient ones. */
   readonly urgent: Turn
-  /** Where more than one may run at once, one place is kept free of this kind. */
+  /** If several may run at once, one place stays free of these. */
   readonly patient: Turn
-  /** How many wait or run. */
+  /** How many are waiting or running. */
   readonly size: () => number
 }
 
@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * So many at once, of each kind in the order of asking; who waits can be interrupted. Unlike a semaphore's permit, a
- * turn cannot be lost to an interruption: who has it stands in a set, not in the outcome of having waited.
+ * Runs up to `atOnce` effects at once, first come, first served within each priority; waiting can be interrupted. Unlike a
+ * semaphore's permit, a turn cannot be lost to an interruption: its holder is in a set, not in the result of a wait.
  */
 export const makeTurns = (atOnce: number): Turns => {
   const kinds = {
@@ -69,5 +69,5 @@ export const makeTurns = (atOnce: number): Turns => {
   }
 }
 
-/** One after the other. */
+/** One at a time. */
 export const make = (): Turn => makeTurns(1).urgent

@@ -3,13 +3,13 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import type { EventEmitter } from "node:events"
 
-/** Requests under way, by what the log calls them. */
+/** Current requests, by their names in the log. */
 const underWay = new Map<object, string>()
 
-/** At most so many are named. */
+/** Most requests named. */
 const most = 10
 
-/** Keeps a request's name for as long as it is under way. */
+/** Records a request's name while it runs. */
 export const named = <A, E, R>(name: string, request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     const key = {}
@@ -27,8 +27,8 @@ const suspects = (): string => {
 }
 
 /**
- * Logs errors and rejections that nothing handles, with the requests under way, and lets the process go on: one broken
- * connection must not end what serves all others.
+ * Logs unhandled errors and rejections with the current requests, and keeps the process running: one broken connection
+ * must not end the others.
  */
 export const logUnhandled = (emitter: EventEmitter = process): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {

@@ -7,7 +7,7 @@ import * as Tracer from "effect/Tracer"
 
 const wanted = new WeakMap<Tracer.Tracer, ReadonlySet<string>>()
 
-/** A tracer that makes something of spans of these names alone, so that others need cost nothing. */
+/** A tracer that uses only spans of these names, so that others need not cost anything. */
 export const ofNames = (tracer: Tracer.Tracer, names: Iterable<string>): Tracer.Tracer => {
   wanted.set(tracer, new Set(names))
   return tracer
@@ -18,17 +18,17 @@ const native = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
 const none: ReadonlySet<string> = new Set()
 
-/** The names of the spans that a tracer makes anything of; undefined: of all. */
+/** The names of the spans that a tracer uses; undefined means all. */
 export const namesOf = (tracer: Tracer.Tracer): ReadonlySet<string> | undefined =>
   tracer === native ? none : wanted.get(tracer)
 
-/** What `namesOf` says of the tracer in force. */
+/** `namesOf` the current tracer. */
 export const namesWanted: Effect.Effect<ReadonlySet<string> | undefined> = Effect.flatMap(
   FiberRef.get(FiberRef.currentTracerEnabled),
   (isEnabled) => (isEnabled ? Effect.map(Effect.tracer, namesOf) : Effect.succeed(none))
 )
 
-/** The effect with none of the services around it but the span: each span begun copies all that are there. */
+/** Runs the effect with no service but the span in its context, since each new span copies the whole context. */
 export const lean = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.mapInputContext(effect, (around: Context.Context<never>) =>
     Option.match(Context.getOption(around, Tracer.ParentSpan), {
@@ -40,7 +40,7 @@ export const lean = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 const nothing: ReadonlyMap<string, unknown> = new Map()
 const status: Tracer.SpanStatus = { _tag: "Started", startTime: 0n }
 
-/** A span that nobody collects; its name is for the traces of errors. */
+/** A span that nobody collects; its name is for error traces. */
 export class IdleSpan implements Tracer.Span {
   readonly _tag = "Span"
   readonly spanId = "idle"

@@ -3,10 +3,7 @@ import type * as Scope from "effect/Scope"
 import { Worker, type WorkerOptions } from "node:worker_threads"
 import * as Turn from "./Turn.ts"
 
-/**
- * Starts a worker thread. `source` is its entry below `src`, `built` what the build makes of it, beside this file's
- * bundle.
- */
+/** Starts a worker thread. `source` is its entry below `src`, `built` its bundle beside this file's. */
 export const startWorker = (
   { built, source }: { readonly source: string; readonly built: string },
   workerData: object = {},
@@ -24,17 +21,17 @@ export const startWorker = (
 const nobody = () => {}
 
 /**
- * Has a worker do one job after the other. It is started for the first and ends with the scope, keeps the process alive
- * only while it works, and answers each job under the number that the job came with. Who stops waiting ends it: it may be
+ * Gives a worker one job at a time. The worker starts with the first job and ends with the scope, keeps the process alive
+ * only while it works, and answers each job under the job's number. Interrupting the wait terminates it, since it may be
  * in a loop.
  */
 export const oneByOne = <Job extends object, Answer extends object>(options: {
   readonly spawn: () => Worker
-  /** The answer of a worker that broke off: by an error, or with an exit code. */
+  /** The answer if the worker ended: by an error, or with an exit code. */
   readonly broken: (why: Error | number) => Answer
-  /** Whether the worker is ended after the job: an idle thread never gives back the memory that it took. */
+  /** Whether to end the worker after the job: an idle thread never frees its memory. */
   readonly isSpent?: (job: Job) => boolean
-  /** Bounds the work on a job, once its turn has come. */
+  /** Limits the time for a job, from the start of its turn. */
   readonly within?: (answer: Effect.Effect<Answer>) => Effect.Effect<Answer>
 }): Effect.Effect<(job: Job) => Effect.Effect<Answer>, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -72,7 +69,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
         settle = (answer) => {
           worker.unref()
           if (isSpent(job) && running === worker) end()
-          // It would hold the job.
+          // It would keep the job in memory.
           settle = nobody
           resume(Effect.succeed(answer))
         }

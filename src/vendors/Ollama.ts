@@ -9,23 +9,23 @@ import { waitOf } from "./again.ts"
 
 export type Client = Ollama
 
-/** Where an Ollama is, and what it wants with every request. */
+/** An Ollama's address, and the headers for every request. */
 export interface OllamaServer {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Ollama takes seconds as a number only. */
+/** Ollama accepts seconds only as a number. */
 export const toKeepAlive = (text: string): string | number => (/^-?\d+$/.test(text) ? Number(text) : text)
 
-/** Ollama did not answer as it should; the reason says what to do. */
+/** Ollama did not answer correctly; the reason says what to do. */
 export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError", {
   reason: Schema.String,
-  /** HTTP status; none where no answer came. */
+  /** HTTP status; undefined without a response. */
   status: Schema.optional(Schema.Number),
   /** Nothing listens at the address: there is no Ollama. */
   absent: Schema.optional(Schema.Boolean),
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   waitMs: Schema.optional(Schema.Number)
 }) {
   override get message() {
@@ -34,7 +34,7 @@ export class OllamaError extends Schema.TaggedError<OllamaError>()("OllamaError"
 
   /** The same request may succeed later. */
   get retryable(): boolean {
-    // What a model cannot do is answered with 500 too.
+    // Ollama also answers 500 if the model lacks a feature.
     if (this.reason.includes("does not support")) return false
     return this.status === undefined || this.status === 429 || this.status >= 500
   }
@@ -45,7 +45,7 @@ const codeOf = (error: unknown): unknown => {
   return cause?.code ?? (error as { readonly code?: unknown }).code
 }
 
-/** What an exception of the client means, and what to do about it. */
+/** Explains an exception of the client, with advice. */
 export const toOllamaError =
   (url: string, model?: string) =>
   (error: unknown): OllamaError => {
@@ -92,7 +92,7 @@ const refuse = async (response: Response): Promise<never> => {
   })
 }
 
-/** A line of a chat, as far as it matters here. */
+/** The parts of a chat's line that matter here. */
 const ChatLine = Schema.parseJson(
   Schema.Struct({
     message: Schema.optional(Schema.Struct({ content: Schema.optional(Schema.String) })),
@@ -103,7 +103,7 @@ const ChatLine = Schema.parseJson(
 
 const isChatLine = (line: string): boolean => Either.isRight(Schema.decodeEither(ChatLine)(line))
 
-/** A chat, a line each fragment. The client would pass over a line that is none, and the answer have a gap. */
+/** A chat, one fragment a line. The client would skip an invalid line and leave a gap in the answer. */
 const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
@@ -122,19 +122,19 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
         open = lines.pop() ?? ""
         pass(lines, out)
       },
-      // A line without an end was cut, unless it is whole.
+      // A line without an end was cut, unless it is complete.
       flush: (out) => pass([open + decoder.decode()], out)
     })
   )
 }
 
-/** A connection that was kept open may have been closed at its other end just now; it says so when it is used. */
+/** Whether a kept-open connection was closed at the other end, which shows only when it is used. */
 const wasStale = (error: unknown): boolean => {
   const code = codeOf(error)
   return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
 }
 
-/** A client for one call: leaving the scope closes its connection, whatever it waits for. */
+/** A client for one call: closing the scope closes its connection, whatever it waits for. */
 export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Ollama, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { Ollama } = yield* Effect.promise(() => import("ollama"))
@@ -144,19 +144,19 @@ export const client = ({ headers: given, url }: OllamaServer): Effect.Effect<Oll
     )
     const request: typeof fetch = async (input, init) => {
       const signals = init?.signal ? [init.signal, controller.signal] : [controller.signal]
-      // A connection for each call: of those kept open, several may have been closed at the other end when they are used.
+      // One connection per call: of those kept open, several may have been closed at the other end by the time they are used.
       const headers = { ...(init?.headers as Record<string, string> | undefined), ...given, connection: "close" }
       const ask = () => fetch(input, { ...init, headers, signal: AbortSignal.any(signals) })
-      // Nothing has been answered yet, so that the same can be asked once more.
+      // Nothing was answered yet, so the request can be repeated.
       const response = await ask().catch((error: unknown) => (wasStale(error) ? ask() : Promise.reject(error)))
       if (!response.ok) return refuse(response)
-      // Only streams come with a signal, and only chats are streamed.
+      // Only streams have a signal, and only chats are streamed.
       return init?.signal && response.body !== null ? new Response(checked(response.body)) : response
     }
     return new Ollama({ host: url, fetch: request })
   })
 
-/** Runs one call, whose answer must be what the schema's title says. */
+/** Makes one call; the answer must match the schema, whose title appears in errors. */
 export const call = <A, I>(
   server: OllamaServer,
   model: string | undefined,

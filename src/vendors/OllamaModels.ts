@@ -8,15 +8,15 @@ const Models = Schema.Struct({
   title: "list of models"
 })
 
-/** A colon before the last slash is a port's. */
+/** A colon before the last slash precedes a port. */
 const withTag = (name: string) => (name.lastIndexOf(":") > name.lastIndexOf("/") ? name : `${name}:latest`)
 
-/** What the first call loads, which is no part of the time that a server takes. */
+/** Modules that the first call loads, so that loading does not count as the server's time. */
 const loaded = Effect.promise(async () => {
   await Promise.all([import("ollama"), fetch("data:,")])
 })
 
-/** Fails with the reason where no Ollama answers there in time, in milliseconds, or where it does not have the model. */
+/** Fails with the reason if no Ollama answers within `within` milliseconds, or if it does not have the model. */
 const find = (server: OllamaServer, model: string, within: number) =>
   Effect.zipRight(
     loaded,
@@ -30,13 +30,13 @@ const find = (server: OllamaServer, model: string, within: number) =>
     )
   )
 
-/** Whether an error says that there is no Ollama, or none with the model; not that it was slow or failed. */
+/** Whether there is no Ollama, or none with the model; a slow or failing one does not count. */
 export const isAbsence = ({ absent, reason }: OllamaError): boolean =>
   absent === true || reason.includes("get it with `ollama pull")
 
 /**
- * Fails with the reason where no Ollama answers there within 300 ms, or has no such model. One that was silent gets a
- * second chance, of a second, since a busy machine is.
+ * Fails with the reason if no Ollama answers within 300 ms, or if it does not have the model. A silent one gets a second
+ * try of one second, since the machine may be busy.
  */
 export const choose = (server: OllamaServer, model: string): Effect.Effect<void, OllamaError> =>
   find(server, model, 300).pipe(
@@ -48,7 +48,7 @@ export const choose = (server: OllamaServer, model: string): Effect.Effect<void,
     Effect.asVoid
   )
 
-/** The digest of the weights that the model's name stands for; none where it is not told within a second. */
+/** The digest of the weights behind a model's name; undefined if not reported within a second. */
 export const digestOf = (server: OllamaServer, model: string): Effect.Effect<string | undefined> =>
   call(server, undefined, Models, (ollama) => ollama.list()).pipe(
     Effect.map(({ models }) => models.find(({ name }) => name === withTag(model))?.digest || undefined),
@@ -58,11 +58,11 @@ export const digestOf = (server: OllamaServer, model: string): Effect.Effect<str
 
 /** What is known of a model's window, in tokens. */
 export interface Windows {
-  /** The longest that the model can have. */
+  /** The longest window that the model supports. */
   readonly longest?: number | undefined
-  /** What the model's own file gives it where a request asks for none. */
+  /** The window from the model's own file, used if a request names none. */
   readonly own?: number | undefined
-  /** What it is loaded with now, whoever asked for that. */
+  /** The window with which it is currently loaded. */
   readonly loaded?: number | undefined
 }
 
@@ -75,7 +75,7 @@ const Running = Schema.Struct({
   models: Schema.Array(Schema.Struct({ name: Schema.String, context_length: Schema.optional(Schema.Number) }))
 }).annotations({ title: "list of running models" })
 
-/** What Ollama says of a model's window; empty where it does not say within a second. */
+/** What Ollama reports of a model's window; empty if it does not answer within a second. */
 export const windowsOf = (server: OllamaServer, model: string): Effect.Effect<Windows> => {
   const shown = call(server, model, Shown, (ollama) => ollama.show({ model })).pipe(
     Effect.map(({ model_info: info = {}, parameters = "" }): Windows => {

@@ -9,14 +9,14 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { waitOf } from "./again.ts"
 
-/** An OpenAI-compatible server did not answer as it should; the reason says what to do. */
+/** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
   reason: Schema.String,
   /** The same request may succeed later. */
   retryable: Schema.Boolean,
-  /** HTTP status; none where no answer came. */
+  /** HTTP status; undefined without a response. */
   status: Schema.optional(Schema.Number),
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   waitMs: Schema.optional(Schema.Number)
 }) {
   override get message() {
@@ -27,13 +27,13 @@ export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError"
 export interface OpenAiServer {
   readonly url: string
   readonly apiKey: Option.Option<Redacted.Redacted>
-  /** The environment variable that the key comes from. */
+  /** The environment variable with the API key. */
   readonly keyVariable: string
-  /** Sent with every request, over what would be sent. */
+  /** Sent with every request; they replace default headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The address of a path below a base, which is taken as it is given; only one without any path gets `/v1`. */
+/** The address of a path below a base address; only a base without a path gets `/v1`. */
 export const endpoint = (url: string, path: string): string => {
   const { origin, pathname, search } = new URL(url)
   const base = pathname.replace(/(?<!\/)\/+$/, "")
@@ -87,7 +87,7 @@ interface Failed {
   readonly message?: string
 }
 
-/** A connection that was kept open may have been closed at its other end just now; it says so when it is used. */
+/** Whether a kept-open connection was closed at the other end, which shows only when it is used. */
 const wasStale = ({ cause }: HttpClientError.HttpClientError): boolean => {
   const code = (cause as Failed | undefined)?.cause?.code
   return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
@@ -111,7 +111,7 @@ export const post = Effect.fn("OpenAi.post")(function* (server: OpenAiServer, pa
     HttpClientRequest.setHeaders(server.headers ?? {})
   )
   const response = yield* http.execute(request).pipe(
-    // Nothing has been answered yet, so that the same can be asked once more.
+    // Nothing was answered yet, so the request can be repeated.
     Effect.retry({ times: 1, while: wasStale }),
     Effect.mapError(unreachable(server.url))
   )

@@ -2,19 +2,19 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
-/** An error of a server's that may be over later. */
+/** A server's error that may be temporary. */
 export interface Passing {
   readonly retryable: boolean
-  /** How long the server asks to be left alone, in milliseconds. */
+  /** The server's Retry-After, in milliseconds. */
   readonly waitMs?: number | undefined
-  /** HTTP status; none where no answer came. */
+  /** HTTP status; undefined without a response. */
   readonly status?: number | undefined
 }
 
-/** Whether a server says that it is asked too often, or that it is full. */
+/** Whether the server is overloaded or limits the rate. */
 export const isBusy = ({ status }: Passing): boolean => status === 429 || status === 503
 
-/** What `Retry-After` says: seconds or a date, or milliseconds in a header of its own. */
+/** `Retry-After` in milliseconds, from seconds or a date, or from a header in milliseconds. */
 export const waitOf = (header: (name: string) => string | null | undefined, now: number): number | undefined => {
   const exact = header("retry-after-ms")?.trim() ?? ""
   if (/^\d{1,9}(?:\.\d{1,9})?$/.test(exact)) return Math.ceil(Number(exact))
@@ -25,15 +25,15 @@ export const waitOf = (header: (name: string) => string | null | undefined, now:
 }
 
 export interface Patience {
-  /** So many more attempts. */
+  /** Most further attempts. */
   readonly times: (error: Passing) => number
-  /** Before the second one, in milliseconds; longer each time, at random moments, so that callers do not come back all at once. */
+  /** Pause before the second attempt, in milliseconds; it grows each time, with jitter so that callers do not return together. */
   readonly firstMs: number
-  /** Who is asked to wait for longer gives up, in milliseconds. */
+  /** Longest accepted pause, in milliseconds; if the server asks for more, the request fails. */
   readonly longestMs: number
 }
 
-/** Tries again what may succeed later, no sooner than the server asks for. */
+/** Retries what may succeed later, no sooner than the server asks. */
 export const again =
   ({ firstMs, longestMs, times }: Patience) =>
   <A, E extends Passing, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {

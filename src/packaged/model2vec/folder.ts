@@ -18,8 +18,8 @@ const decodeConfig = Schema.decodeUnknownEither(
 )
 
 /**
- * A whole file by a read or two in another thread, while this one makes the tokenizer: readFile would come back to this
- * thread for every half megabyte.
+ * Reads a whole file in one or two reads in another thread, while this one builds the tokenizer: readFile would return to
+ * this thread for every half megabyte.
  */
 const readWhole = async (file: string): Promise<Buffer> => {
   const handle = await fs.open(file)
@@ -49,7 +49,7 @@ const read = (file: string) =>
     catch: (error) => new EmbedderUnavailable({ reason: unreadable(file, error as NodeJS.ErrnoException) })
   })
 
-/** Fails with what is wrong in which file. */
+/** Fails with the file and its problem. */
 const inFile = <A>(file: string, result: Either.Either<A, string>): Either.Either<A, EmbedderUnavailable> =>
   Either.mapLeft(result, (reason) => new EmbedderUnavailable({ reason: `${file}: ${reason}` }))
 
@@ -79,14 +79,14 @@ const load = Effect.fn("model2vec.load")(function* (
   return { model: yield* inFile(weightsPath, model), weights }
 })
 
-/** The model in a folder whose tokenizer is at hand. */
+/** The model in a folder, with the given tokenizer. */
 export const openWith = (folder: string, tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>) =>
   Effect.map(load(folder, tokenizer), ({ model }) => model)
 
 /**
  * The model in a folder of Model2Vec's layout, and the first 8 hex digits of SHA-256 over model.safetensors and
- * tokenizer.json, which decide every vector's direction. config.json must be sound, but vectors are normalised whatever
- * it says, since they are compared by their angle.
+ * tokenizer.json, which determine every vector's direction. config.json must be valid, but vectors are always normalised,
+ * since they are compared by angle.
  */
 export const open = Effect.fn("model2vec.open")(function* (folder: string) {
   const tokenizerPath = path.join(folder, tokenizerFile)

@@ -1,6 +1,6 @@
 import type { Tensor } from "./safetensors.ts"
 
-/** The value of each of the 65,536 bit patterns of a 16-bit float with so many bits of exponent and of fraction. */
+/** The values of all 65,536 bit patterns of a 16-bit float with this many bits of exponent and fraction. */
 const halves = (exponentBits: number, fractionBits: number): Float32Array => {
   const bias = 2 ** (exponentBits - 1) - 1
   const special = 2 ** exponentBits - 1
@@ -13,7 +13,7 @@ const halves = (exponentBits: number, fractionBits: number): Float32Array => {
   })
 }
 
-/** Numbers as they lie in the file; with a table, what they stand for is found there. */
+/** Numbers as in the file; with a table, they are indexes into it. */
 export interface Numbers {
   readonly values: Int8Array | Uint16Array | Float32Array | Float64Array
   readonly table: Float32Array | undefined
@@ -21,7 +21,7 @@ export interface Numbers {
 
 export const floatTypes = "F32, F16, BF16, F64"
 
-/** A tensor of real numbers without converting it; undefined for any other element type. */
+/** A tensor of real numbers, unconverted; undefined for any other element type. */
 export const numbersOf = ({ bytes: { buffer, byteLength, byteOffset }, dtype }: Tensor): Numbers | undefined => {
   switch (dtype) {
     case "I8":
@@ -39,7 +39,7 @@ export const numbersOf = ({ bytes: { buffer, byteLength, byteOffset }, dtype }: 
   }
 }
 
-/** The place of the first value that is NaN or infinite, -1 when there is none. */
+/** The index of the first NaN or infinite value, -1 without one. */
 export const firstNotFinite = ({ table, values }: Numbers): number => {
   if (values instanceof Int8Array) return -1
   for (let i = 0; i < values.length; i++) {
@@ -49,7 +49,7 @@ export const firstNotFinite = ({ table, values }: Numbers): number => {
   return -1
 }
 
-/** Token ids to rows; undefined for a tensor that does not hold integers. */
+/** Token ids to rows; undefined if the tensor does not contain integers. */
 export const integersOf = ({ bytes: { buffer, byteLength, byteOffset }, dtype }: Tensor): Int32Array | undefined => {
   if (dtype === "I32") return new Int32Array(buffer, byteOffset, byteLength / 4)
   if (dtype !== "I64") return undefined

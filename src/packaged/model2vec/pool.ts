@@ -1,6 +1,6 @@
 import type { Numbers } from "./numbers.ts"
 
-/** Tokens to pool: where each one's row starts in the matrix, and what it weighs. */
+/** Tokens to pool: the start of each one's row in the matrix, and its weight. */
 export interface Rows {
   count: number
   readonly offsets: Int32Array
@@ -8,8 +8,8 @@ export interface Rows {
 }
 
 /*
- * All kernels keep some dimensions in registers while the tokens go by, which is faster than adding row after row. They
- * are apart because each must see one kind of array only to be compiled well.
+ * All kernels keep some dimensions in registers while they go through the tokens, which is faster than adding row after
+ * row. They are separate functions since V8 compiles each well only if it sees one kind of array.
  */
 
 const poolBytes = (matrix: Int32Array, { count, offsets, weights }: Rows, sums: Float64Array): void => {
@@ -73,7 +73,7 @@ const poolTable = (
   }
 }
 
-/** The function that sets sums[d] = Σ weights[t] · matrix[offsets[t] + d] over the tokens t, for each dimension d. */
+/** Returns a function that sets sums[d] = Σ weights[t] · matrix[offsets[t] + d] over the tokens t, for each dimension d. */
 export const pooling = (matrix: Numbers, dimensions: number): ((rows: Rows, sums: Float64Array) => void) => {
   const { table, values } = matrix
   if (table !== undefined) return (rows, sums) => poolTable(values, table, rows, sums)

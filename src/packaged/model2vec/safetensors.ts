@@ -43,8 +43,8 @@ const aligned = (bytes: Uint8Array, width: number): Uint8Array =>
   bytes.byteOffset % width === 0 ? bytes : new Uint8Array(bytes)
 
 /**
- * The tensors of a safetensors file by name, as views of its bytes: the header's length as u64, the header as JSON, then
- * the tensors. Left: what is wrong with the file.
+ * The tensors of a safetensors file by name, as views of its bytes. The file is the header's length as u64, the header as
+ * JSON, then the tensors. Left: the file's problem.
  */
 export const parse = (file: Uint8Array): Either.Either<ReadonlyMap<string, Tensor>, string> => {
   const truncated = (needed: number) =>

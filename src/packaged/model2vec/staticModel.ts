@@ -9,12 +9,12 @@ import { describe, type Tensor } from "./safetensors.ts"
 export interface StaticModel {
   readonly dimensions: number
   /**
-   * Σ weight · row over the text's known tokens, L2-normalised (the mean of model2vec points the same way), but for
-   * those of punctuation and symbols alone, which say nothing. Undefined when no token is left, or the tokens cancel
-   * out. Nothing is truncated, whatever max_length says. With `memory` it stands at its beginning.
+   * Σ weight · row over the text's known tokens, L2-normalised (model2vec's mean has the same direction). Tokens of
+   * punctuation and symbols are left out. Undefined if no token is left, or if they cancel out. Never truncates, whatever
+   * max_length is. With `memory`, the vector is written at its beginning.
    */
   readonly embed: (text: string, memory?: Float32Array) => Float32Array | undefined
-  /** The share of a text's letters and digits that stand in words with a known token, 0 to 1; 1 where it has none. */
+  /** The share of a text's letters and digits in words with a known token, 0 to 1; 1 for a text without any. */
   readonly knownShare: (text: string) => number
 }
 
@@ -75,11 +75,11 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
   })
 }
 
-/** A word, or a letter of a script that writes no spaces between words. */
+/** A word, or a letter of a script without spaces between words. */
 const words =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}])[\p{L}\p{M}\p{N}])+/gu
 
-/** Left: what is wrong with the tensors. */
+/** Left: the tensors' problem. */
 export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>): Either.Either<StaticModel, string> =>
   Either.map(partsOf(tensors, tokenizer.vocabularySize), ({ dimensions, mapping, matrix, weights }) => {
     const pool = pooling(matrix, dimensions)
@@ -89,7 +89,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
     const speaks = Uint8Array.from({ length: tokenizer.vocabularySize }, (_, id) => (tokenizer.isWordless(id) ? 0 : 1))
     let rows: Rows = { count: 0, offsets: new Int32Array(1024), weights: new Float64Array(1024) }
 
-    /** Each token once, weighed by how often it comes: half of a passage's tokens come again. */
+    /** Each token once, weighted by its count: half of a passage's tokens are repetitions. */
     const gather = () => {
       if (rows.offsets.length < tokens.length) {
         rows = { count: 0, offsets: new Int32Array(tokens.ids.length), weights: new Float64Array(tokens.ids.length) }
