@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 
-/** What a right answer says, as patterns that all hold; null: these documents do not say it. */
+/** Patterns that a correct answer matches; null if these documents do not contain it. */
 interface Question {
   readonly set: string
   readonly question: string
@@ -25,7 +25,7 @@ const clew = (db: string, ...args: ReadonlyArray<string>): string => {
       stdio: ["ignore", "pipe", "ignore"]
     })
   } catch (error) {
-    // Where nothing is found, the program says so, and ends with 3.
+    // If nothing is found, the program says so and exits with 3.
     const { status, stdout } = error as { readonly status?: unknown; readonly stdout?: unknown }
     if (status === 3) return String(stdout)
     throw error
@@ -38,8 +38,8 @@ const holds = (answer: string, pattern: string): boolean =>
 const isNone = (answer: string): boolean => /^(?:No language model is at hand|Nothing in the index)/.test(answer)
 
 /**
- * Asks documentation sets without a model, and counts the answers that say what a right one has to say:
- * `npm run bench -- answers [--all] [--questions FILE] clew=docs git=FOLDER vue=FOLDER`. A set that is not given is not asked.
+ * Asks documentation sets without a model, and counts the answers that contain what a correct one must:
+ * `npm run bench -- answers [--all] [--questions FILE] clew=docs git=FOLDER vue=FOLDER`. Sets without a folder are skipped.
  */
 const run = (args: ReadonlyArray<string>): void => {
   const at = args.indexOf("--questions")

@@ -25,7 +25,7 @@ interface Seen {
   readonly tokens: ReadonlyArray<string>
 }
 
-/** One question over a connection of its own, its events read by a parser that is not ours. */
+/** Asks one question over a new connection; an independent parser reads its events. */
 const ask = (port: number, query: string): Promise<Seen> =>
   new Promise((resolve, reject) => {
     const names: Array<string> = []
@@ -65,17 +65,17 @@ const listening = (server: ChildProcess): Promise<number> =>
     server.on("exit", () => reject(new Error(said)))
   })
 
-/** Resident megabytes of a process, by Linux's own account. */
+/** Resident megabytes of a process, as Linux reports them. */
 const resident = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024
 
-/** Milliseconds of CPU that a process has used, in Linux's ticks of ten. */
+/** CPU milliseconds of a process, in Linux's ticks of ten. */
 const cpu = (pid: number): number => {
   const [user = "0", system = "0"] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ").slice(11, 13)
   return 10 * (Number(user) + Number(system))
 }
 
-/** The built server with a fast fake model behind it: time to the first source, then many streams at once. */
+/** The built server with a fast fake model: time to the first source, then many streams at once. */
 const main = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), "clew-bench-ask-"))
   const answer = Array.from({ length: size.tokens }, (_, n) => `${n} `)

@@ -36,7 +36,7 @@ const prose = (bytes: number, seed: number) => {
 const million = 1_000_000
 const wrongDocument = '{"content":1,"metadata":1,"doc_id":1}'
 
-/** Bodies that once froze the server or ended it, and the largest that it takes. */
+/** Bodies that once froze or ended the server, and the largest that it accepts. */
 const bodies: ReadonlyArray<readonly [name: string, path: string, make: () => string]> = [
   ["1,000,000 documents", "/index", () => `{"documents":[${repeated('{"c":1}', million)}]}`],
   ["4,000,000 documents", "/index", () => `{"documents":[${repeated('{"c":1}', 4 * million)}]}`],
@@ -79,7 +79,7 @@ const send = (path: string, body: Buffer) =>
     sent.end(body)
   })
 
-/** Asks for /health all the while, in a thread of its own: this one is busy with sending. Gives the slowest, and ends. */
+/** Polls /health from a separate thread, since this one is busy sending. Returns the slowest time when it ends. */
 const polling = () => {
   const asks = new Worker(
     `const { parentPort, workerData } = require("node:worker_threads")

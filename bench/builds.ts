@@ -1,4 +1,4 @@
-// The same questions to several built programs in turn, so that what else the machine does meets all of them alike.
+// Asks several built programs the same questions in turn, so that other load on the machine affects all alike.
 import * as Schema from "effect/Schema"
 import { type ChildProcess, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -78,14 +78,14 @@ const serve = async (program: string): Promise<Server> => {
   return { program, child, ask }
 }
 
-/** Milliseconds that a process's threads have had of the processor; of those that are there, and on Linux. */
+/** CPU milliseconds of a process's current threads; Linux only. */
 const cpuOf = ({ child: { pid } }: Server): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
     const [used = "0"] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")
     return sum + Number(used) / 1e6
   }, 0)
 
-/** What two programs should agree on, whatever they call it. */
+/** The part of an answer on which two programs should agree. */
 const Answer = Schema.parseJson(Schema.Struct({ results: Schema.Array(Schema.Unknown) }))
 
 const servers: Array<Server> = []
@@ -102,7 +102,7 @@ try {
           const server = servers[n]!
           const [used, from] = [cpuOf(server), performance.now()]
           const answer = await server.ask({ query, top_k: 10, ...modes[mode] })
-          // The first round warms caches and compilers.
+          // The first round warms up caches and compilers.
           if (round > 0) figures[n]!.times.push(performance.now() - from)
           if (round > 0) figures[n]!.cpu.push(cpuOf(server) - used)
           answers.add(JSON.stringify(Schema.decodeSync(Answer)(answer).results))

@@ -20,7 +20,7 @@ const formats: ReadonlyArray<readonly [Format, RegExp]> = [
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** Every document of a file, or of the files below a folder; the lines of JSON Lines are documents of their own. */
+/** Every document of a file, or of the files below a folder; each line of JSON Lines is a document. */
 const samples = (path: string): ReadonlyArray<Sample> => {
   if (statSync(path).isDirectory())
     return readdirSync(path, { withFileTypes: true })
@@ -42,7 +42,7 @@ const rounds = 5
 
 const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** Milliseconds of CPU, the median of some rounds after a first one. */
+/** CPU milliseconds: the median of some rounds after a warm-up. */
 const time = (work: () => void): number => {
   const times = Array.from({ length: rounds + 1 }, () => {
     const started = process.cpuUsage()
@@ -53,7 +53,7 @@ const time = (work: () => void): number => {
   return median(times.slice(1))
 }
 
-/** Speed of the chunker by format, with the packaged tokenizer and with a counter that costs nothing. */
+/** The chunker's speed by format, with the packaged tokenizer and with a counter that costs nothing. */
 export const main = async (paths: ReadonlyArray<string>): Promise<void> => {
   const { count } = await Effect.runPromise(packagedTokenizer)
   const counters = [

@@ -33,8 +33,8 @@ const share = (values: ReadonlyArray<number>, least: number): number =>
   values.filter((value) => value >= least).length / values.length
 
 /**
- * Claims held against the abstracts that were judged to bear on them, against the five others that are nearest, and
- * against five at random: which support tells them apart, and at what threshold.
+ * Compares claims with the abstracts judged relevant to them, with the five nearest others, and with five random ones:
+ * which support separates them, and at what threshold.
  */
 const main = async (folder: string): Promise<void> => {
   const documents = lines(join(folder, "corpus.jsonl")).map((line) => JSON.parse(line) as Record<string, string>)

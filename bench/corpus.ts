@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-/** Real text of a data set in BEIR layout. */
+/** Real text from a data set in BEIR layout. */
 export interface Corpus {
   readonly documents: ReadonlyArray<{ readonly id: string; readonly title: string; readonly text: string }>
-  /** Its own questions, over and over again. */
+  /** Its own queries, repeated cyclically. */
   readonly query: (n: number) => string
-  /** Text that is in no document: `words` words and the rest of a sentence, of sentences drawn from all over the corpus. */
+  /** A text that is in no document: at least `words` words, in whole sentences from all over the corpus. */
   readonly fresh: (words: number) => string
 }
 
@@ -16,7 +16,7 @@ const linesOf = (file: string): ReadonlyArray<any> =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line))
 
-/** The corpus in the file, and the queries beside it. The same draws at each run. */
+/** The corpus in the file, and the queries beside it. Draws are the same in each run. */
 export const readCorpus = (file: string): Corpus => {
   const documents = linesOf(file).map(({ _id, text, title = "" }) => ({ id: _id, title, text }))
   const beside = join(dirname(file), "queries.jsonl")

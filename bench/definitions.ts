@@ -6,7 +6,7 @@ import type { Passage } from "../src/model/Passage.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { chunk } from "../src/text/chunk.ts"
 
-/** As much of tree-sitter as is used here. */
+/** The parts of tree-sitter used here. */
 interface Node {
   readonly type: string
   readonly startIndex: number
@@ -22,10 +22,10 @@ interface Definition {
 
 const size = 192
 
-/** Questions of one language. */
+/** Most questions per language. */
 const mostQuestions = 100
 
-/** Kinds of node that define a name, by language. */
+/** Kinds of nodes that define a name, by language. */
 const kinds: Readonly<Record<string, RegExp>> = {
   py: /^(?:function|class)_definition$/,
   go: /^(?:function|method)_declaration$|^type_spec$/,
@@ -45,7 +45,7 @@ const grammars: Readonly<Record<string, string>> = {
 
 const comment = /comment|decorator|attribute_item|annotation/
 
-/** Kinds that hold others of the same program's outline: functions' own functions are their own matter. */
+/** Kinds whose inner definitions do not belong to the program's outline, such as functions within functions. */
 const isFunction = (type: string): boolean => /function|method|constructor|arguments/.test(type)
 
 const definitionsIn = (text: string, root: Node, language: string): ReadonlyArray<Definition> => {
@@ -74,7 +74,7 @@ interface Item {
   readonly node: Node
 }
 
-/** A splitter on the syntax tree: definitions with their comments, small neighbours merged, large ones by their members. */
+/** Splits by the syntax tree: definitions with their comments, small neighbours merged, large ones by their members. */
 const bySyntax = (text: string, root: Node, language: string, count: (text: string) => number) => {
   const passages: Array<Pick<Passage, "text" | "heading" | "start" | "end">> = []
   const add = (start: number, end: number, heading: ReadonlyArray<string>) => {
@@ -107,7 +107,7 @@ const bySyntax = (text: string, root: Node, language: string, count: (text: stri
         continue
       }
       const children = node.namedChildren
-      // What is exported or declared stands a level or two down.
+      // Exported and declared definitions are a level or two down.
       const inner = /^(?:export|lexical)/.test(node.type) ? children.flatMap(({ namedChildren }) => namedChildren) : []
       const defines = [node, ...children, ...inner].find(({ type }) => kinds[language]!.test(type))
       const name = defines?.childForFieldName("name")
@@ -156,7 +156,7 @@ const bySyntax = (text: string, root: Node, language: string, count: (text: stri
   return passages
 }
 
-/** A function's own words on itself: taken out of the text, they are what is asked. */
+/** A function's own documentation, which is removed from the text and used as the question. */
 const docs: Readonly<Record<string, RegExp>> = {
   py: /^[ \t]*(?:"""|''')((?:[^"'\\]|["'](?!["']{2})){20,1500}?)(?:"""|''')[ \t]*\n/gm,
   go: /^(?:\/\/[^\n]*\n)+(?=func )/gm,
@@ -243,7 +243,7 @@ const run = async (args: ReadonlyArray<string>): Promise<void> => {
         )
       }
       for (const [i, { at, words }] of asked.entries()) {
-        // A doc string stands in its function, whose head is before it; every other comment before it.
+        // A doc string is inside its function, after its head; every other comment is before it.
         const place = language === "py" ? at - 2 : text.slice(at).search(/\S/) + at
         const [one, other] = [lines, syntax].map((passages) =>
           passages.findIndex(({ end, start }) => start <= place && place < end)
@@ -273,8 +273,9 @@ const run = async (args: ReadonlyArray<string>): Promise<void> => {
 }
 
 /**
- * Today's splitter of code beside one on tree-sitter's trees: `npm run bench -- definitions FOLDER MODULES OUT`. FOLDER has
- * folders py, go, java, ts, js and rs of sources; in MODULES `npm install @vscode/tree-sitter-wasm` was run; OUT becomes two
- * datasets for `clew benchmark`, whose questions are the first sentences of functions' comments, taken out of the sources.
+ * The code splitter beside one based on tree-sitter's trees: `npm run bench -- definitions FOLDER MODULES OUT`. FOLDER has
+ * folders py, go, java, ts, js and rs of sources; MODULES is where `npm install @vscode/tree-sitter-wasm` ran; OUT becomes
+ * two datasets for `clew benchmark`, whose questions are the first sentences of functions' comments, removed from the
+ * sources.
  */
 await run(process.argv.slice(2))

@@ -26,7 +26,7 @@ const wordsOf = (path: string): ReadonlyArray<string> => {
 const passageWords = 100
 const leastPassages = 10_000
 
-/** Passages of a hundred words; a small corpus is read from the start again, at another word each time. */
+/** Passages of a hundred words; a small corpus is repeated from its start, at a different offset each time. */
 const passagesOf = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
   const passages: Array<string> = []
   for (let turn = 0; turn < passageWords && (turn === 0 || passages.length < leastPassages); turn++) {
@@ -41,7 +41,7 @@ const rounds = 5
 
 const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** A second of wall time and of CPU, the median of some rounds after a first one: how many pieces of work go into it. */
+/** Pieces of work per second of wall time and of CPU time, as the median of some rounds after a warm-up. */
 const rates = async (pieces: number, work: () => Promise<void> | void) => {
   const wall: Array<number> = []
   const cpu: Array<number> = []
@@ -57,7 +57,7 @@ const rates = async (pieces: number, work: () => Promise<void> | void) => {
   return { "a second": rate(wall), "a second of CPU": rate(cpu) }
 }
 
-/** Milliseconds from nothing to the first vector, in this process. */
+/** Milliseconds until the first vector in a fresh process, this one. */
 const timeLoad = async (): Promise<number> => {
   const { embedQuery } = Effect.runSync(make())
   const began = performance.now()
@@ -65,7 +65,7 @@ const timeLoad = async (): Promise<number> => {
   return performance.now() - began
 }
 
-/** Speed of the packaged model and of its tokenizer on one core, and how long it takes to load in a fresh process. */
+/** Speed of the packaged model and its tokenizer on one core, and loading time in a fresh process. */
 export const main = async (paths: ReadonlyArray<string>): Promise<void> => {
   const loads = Array.from({ length: 9 }, () =>
     Number(execFileSync(process.execPath, [...process.execArgv, self, loadOnce], { encoding: "utf8" }))

@@ -8,11 +8,11 @@ import { program, temporaryFolder } from "./program.ts"
 import { serveHttp } from "./storms.ts"
 
 /**
- * Of a command's operations each so-manyth fails; of the server's each. The four ways to fail begin one after the other,
- * so that with a stride of four each operation fails in one of them.
+ * Every how many operations of a command one fails; of the server's, each fails. The four ways to fail start one operation
+ * apart, so that with a stride of four each operation fails in one of them.
  */
 const stride = Number(process.argv[2] ?? 5)
-/** What is tried: serve, index, delete, compact; all unless some are named. */
+/** What to test: serve, index, delete, compact; default all. */
 const parts = process.argv.slice(3)
 const isTried = (part: string) => parts.length === 0 || parts.includes(part)
 const bin = program()
@@ -63,7 +63,7 @@ for (let n = 0; n < 9; n += 3) {
 }
 cpSync(index, before, { recursive: true })
 
-/** What a command leaves of an index: each document with its text, read from a copy, so that the index stays as it is. */
+/** Each document in an index with its text, read from a copy, so that the index is not touched. */
 const documents = () => {
   const copy = join(folder, "copy")
   rmSync(copy, { recursive: true, force: true })

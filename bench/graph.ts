@@ -10,8 +10,8 @@ import { CollectionName } from "../src/model/Collection.ts"
 import { readCorpus } from "./corpus.ts"
 import { corpusNamed, median, program, temporaryFolder } from "./program.ts"
 
-// What the graph costs: `npm run bench -- graph CORPUS [PASSAGES] [ROUNDS]`. A corpus smaller than that is written over and
-// over, its names each time with another ending, so that a name stays as rare as it is in the corpus.
+// What the graph costs: `npm run bench -- graph CORPUS [PASSAGES] [ROUNDS]`. A smaller corpus is repeated, each time with
+// another ending on its names, so that a name stays as rare as in the corpus.
 
 const corpus = readCorpus(corpusNamed("graph"))
 const passages = Number(process.argv[3] ?? 10_000)
@@ -35,7 +35,7 @@ let copies = 0
 for (; documents < passages; copies++) {
   for (const { id, text, title } of corpus.documents) {
     if (documents >= passages) break
-    // A title is one name: all its words belong to the copy.
+    // A title is one name: all its words get the copy's ending.
     const own = renamed(`a ${title}`, copies).slice(2)
     writeSync(out, `${JSON.stringify({ _id: `${copies}-${id}`, title: own, text: renamed(text, copies) })}\n`)
     documents++
@@ -47,7 +47,7 @@ const told =
   "data:text/javascript,process.on('exit',()=>{const{user,system}=process.cpuUsage();" +
   "process.stderr.write(`told ${(user+system)/1e6} ${process.resourceUsage().maxRSS/1000}`)})"
 
-/** Runs the program, and gives its processor's seconds, its wall time and its peak of memory in MB. */
+/** Runs the program; returns its CPU seconds, wall time and peak memory in MB. */
 const measured = (args: ReadonlyArray<string>, graph: boolean) => {
   const started = performance.now()
   const { status, stderr } = spawnSync(process.execPath, ["--import", told, clew, ...args], {
@@ -94,7 +94,7 @@ const bench = Effect.gen(function* () {
   const milliseconds = new Map(uses.map((use) => [use, new Array<number>()]))
   let led = 0
   for (const [at, query] of questions.entries()) {
-    // In turns, and the first round for the caches alone.
+    // In turn; the first round only warms the caches.
     for (const round of [0, 1, 2]) {
       for (const graph of uses) {
         const started = performance.now()

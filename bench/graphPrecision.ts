@@ -1,9 +1,9 @@
 import Database from "better-sqlite3"
 import { mentionsOf } from "../src/text/graph/extract.ts"
 
-// Draws mentions and other relations of the graph to be judged by hand, a line of tab-separated values each, with the words
-// around: `npm run bench -- graphPrecision SEED NAME INDEX [NAME INDEX...]`, a hundred of both from each index. What was
-// judged stands in graph/precision.tsv.
+// Draws mentions and other relations of the graph to judge by hand, one per line as tab-separated values with the words
+// around it: `npm run bench -- graphPrecision SEED NAME INDEX [NAME INDEX...]`, a hundred of both from each index. The
+// judgements are in graph/precision.tsv.
 
 const [seed = "1", ...sets] = process.argv.slice(2)
 const each = 100

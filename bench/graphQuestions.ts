@@ -13,7 +13,7 @@ import { whole } from "../src/Store.ts"
 import { temporaryFolder } from "./program.ts"
 
 // Thirty questions over this project's documentation and undici's (MIT, installed with the development dependencies), each
-// answered by two documents: `npm run bench -- graphQuestions`. Read, and not tuned to.
+// answered by two documents: `npm run bench -- graphQuestions`. Nothing is tuned to them.
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 const folders = { clew: join(root, "docs"), undici: join(root, "node_modules/undici/docs/docs") }

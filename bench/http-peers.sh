@@ -1,9 +1,9 @@
 #!/bin/sh
-# What others make of the HTTP server: redocly and spectral lint its OpenAPI document, openapi-typescript makes a client
-# of it that is type checked and used, promtool reads its metrics (where it is installed), and a browser tries /docs
-# (where there is a chromium).
+# Tests the HTTP server with other programs: redocly and spectral lint its OpenAPI document, openapi-typescript generates
+# a client from it that is type-checked and used, promtool reads its metrics (if installed), and a browser tries /docs (if
+# chromium is installed).
 #   sh bench/http-peers.sh
-# Wants `npm run build`; installs the peers into a folder of its own.
+# Needs `npm run build`; installs the peers into a separate folder.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)

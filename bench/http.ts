@@ -1,4 +1,4 @@
-// What the HTTP server costs. Wants `npm run build`; each figure is from one run.
+// What the HTTP server costs. Needs `npm run build`; each figure is from one run.
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -25,7 +25,7 @@ const documents = corpus.documents.map(({ id, text, title }) => ({
   metadata: { source: id, ...(title === "" ? {} : { title }) }
 }))
 let made = 0
-/** Documents that are not in the corpus, of its sentences. */
+/** Documents that are not in the corpus, made of its sentences. */
 const batch = (size: number, words: number) =>
   Array.from({ length: size }, () => ({ content: corpus.fresh(words), metadata: { source: `fresh/${made++}` } }))
 
@@ -61,7 +61,7 @@ interface Figures {
   readonly longest: number
 }
 
-/** Prints a line of figures, with the goal beside it where there is one. */
+/** Prints a line of figures, with the goal if there is one. */
 const report = (name: string, times: ReadonlyArray<number>, seconds?: number, goal?: string): Figures => {
   const figures = {
     perSecond: seconds === undefined ? Number.NaN : times.length / seconds,
@@ -77,7 +77,7 @@ const report = (name: string, times: ReadonlyArray<number>, seconds?: number, go
   return figures
 }
 
-/** As many at once as there are connections, for some seconds. */
+/** Keeps every connection busy with one request at a time, for some seconds. */
 const load = async (
   name: string,
   seconds: number,
@@ -157,8 +157,8 @@ const bare = async (): Promise<Figures> => {
 const every = 5
 
 /**
- * Asks at fixed times until it is stopped, whether or not the answers before have come, and times each from when it was
- * due: a stall delays all that were due meanwhile, and shows in each of them.
+ * Sends requests at fixed times until it is stopped, whether or not earlier answers have come, and times each from when it
+ * was due: a stall delays all requests due meanwhile, and shows in each of them.
  */
 const atFixedTimes = (one: (via: Http.Agent) => Promise<unknown>): (() => Promise<ReadonlyArray<number>>) => {
   const via = new Http.Agent({ keepAlive: true })
@@ -181,7 +181,7 @@ const atFixedTimes = (one: (via: Http.Agent) => Promise<unknown>): (() => Promis
   }
 }
 
-/** How long /health and queries take while a batch is indexed, several times over. */
+/** How long /health and queries take while a batch is indexed, several times. */
 const whileIndexing = async (name: string, port: number, rounds: number, body: () => object): Promise<void> => {
   const own = new Http.Agent({ keepAlive: true, maxSockets: 1 })
   const timed = async (into: Array<number>): Promise<void> => {
@@ -218,7 +218,7 @@ const whileIndexing = async (name: string, port: number, rounds: number, body: (
 
 type Documents = ReadonlyArray<{ readonly content: string; readonly metadata: object }>
 
-/** Indexes what `part` gives for each part, until it gives nothing. */
+/** Indexes the result of `part` for each part, until it is empty. */
 const fill = async (port: number, part: (n: number) => Documents): Promise<number> => {
   const started = performance.now()
   for (let n = 0, some = part(0); some.length > 0; some = part(++n)) await ask(port, "/index", { documents: some })

@@ -11,7 +11,7 @@ const clew = program()
 const folder = temporaryFolder()
 const decode = Schema.decodeUnknownSync(Schema.parseJson(IndexReport))
 
-// The peak is the child's own: its parent cannot ask for it, so it says it itself when it ends.
+// Only the child can read its own peak, so it prints it at exit.
 const peak = "data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS))"
 
 const rates: Array<number> = []

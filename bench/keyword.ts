@@ -60,7 +60,7 @@ export const index = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, rows
     batch.push(row)
     if (batch.length < batchRows) continue
     yield* put
-    // As the background does: steps take turns with puts.
+    // As in the background: steps alternate with puts.
     yield* step
     yield* step
   }
@@ -72,7 +72,7 @@ export const index = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, rows
 export const ask = (sql: SqlClient.SqlClient, query: string) =>
   transaction(sql, "BEGIN")(keyword.search(sql, [collection], query, { depth, mask: undefined, also: [] }))
 
-/** How many queries have the same best ten as FTS5, but for ties. */
+/** How many queries have the same top ten as FTS5, apart from ties. */
 const compare = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { queries, rows }: Collection) {
   const reference = fts5(rows)
   let same = 0
@@ -99,7 +99,7 @@ const random = (seed: number) => () => {
   return seed / 2 ** 32
 }
 
-/** Passages of about 120 words from sentences of real texts, four under a title. */
+/** Passages of about 120 words from sentences of real texts, four under each title. */
 export function* resample(rows: ReadonlyArray<keyword.KeywordRow>, count: number): Generator<keyword.KeywordRow> {
   const next = random(1)
   const pick = <A>(from: ReadonlyArray<A>): A => from[Math.floor(next() * from.length)]!
@@ -166,7 +166,7 @@ const measure = Effect.fnUntraced(function* (collections: ReadonlyArray<Collecti
   }
 })
 
-/** Holds the keyword leg against FTS5 on collections in BEIR layout, then times it at sizes. */
+/** Compares the keyword leg with FTS5 on collections in BEIR layout, then times it at several sizes. */
 export const main = (folders: ReadonlyArray<string>, sizes: ReadonlyArray<number>) =>
   Effect.gen(function* () {
     const collections = folders.map(read)

@@ -1,4 +1,4 @@
-// What a library would do in place of Clew's own tokenizer and Markdown reader: agreement and time.
+// Compares Clew's own tokenizer and Markdown reader with libraries that do the same: agreement and time.
 // npm install --no-save @huggingface/tokenizers micromark mdast-util-from-markdown mdast-util-gfm micromark-extension-gfm
 import * as Effect from "effect/Effect"
 import { readdirSync, readFileSync, statSync } from "node:fs"
@@ -12,7 +12,7 @@ if (folders.length === 0) {
   process.exit(2)
 }
 
-/** Imported by a name that the compiler does not follow: they are no dependencies. */
+/** Imported by a name that the compiler does not follow, since they are not dependencies. */
 const load = async (name: string): Promise<any> => {
   try {
     return await import(name)
@@ -34,7 +34,7 @@ const markdownIn = (path: string): ReadonlyArray<string> =>
 const texts = folders.flatMap(markdownIn)
 const megabytes = texts.reduce((sum, text) => sum + text.length, 0) / 1e6
 
-/** Seconds of CPU, the least of three. */
+/** CPU seconds, the least of three. */
 const cpu = (work: () => void): number =>
   Math.min(
     ...[1, 2, 3].map(() => {

@@ -5,7 +5,7 @@ import { extname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Kind } from "../src/files/Loader/extract/kinds.ts"
 
-/** How a format is read here, and by the peer that most people have; pandoc's name of the format where it is pandoc. */
+/** Our reader of a format, and the usual peer: pdftotext, or pandoc's name of the format. */
 const formats: Readonly<Record<string, { readonly kind: Kind; readonly peer?: string }>> = {
   pdf: { kind: "pdf", peer: "pdftotext" },
   html: { kind: "html", peer: "html" },
@@ -27,11 +27,11 @@ const formats: Readonly<Record<string, { readonly kind: Kind; readonly peer?: st
 
 interface Cost {
   /** Of the processor, in ms: a busy machine changes little. */
-  readonly cpu: number
+  /** CPU time in ms, which a busy machine changes little. */
   readonly megabytes: number
 }
 
-/** Time of the processor and most memory of a program, as GNU's time tells them. */
+/** A program's CPU time and peak memory, from GNU time. */
 const cost = (command: string, args: ReadonlyArray<string>, scratch: string): Cost | undefined => {
   const told = join(scratch, "time")
   const { status } = spawnSync("/usr/bin/time", ["-f", "%U %S %M", "-o", told, command, ...args], { stdio: "ignore" })
@@ -39,7 +39,7 @@ const cost = (command: string, args: ReadonlyArray<string>, scratch: string): Co
   return status === 0 ? { cpu: (user! + system!) * 1000, megabytes: most! / 1024 } : undefined
 }
 
-/** Reads the files of one kind in this process, as the worker does; called anew for each format. */
+/** Reads the files of one kind in this process, as the worker does; started anew for each format. */
 const readAll = async (kind: Kind, files: ReadonlyArray<string>): Promise<void> => {
   const { extract } = await import("../src/files/Loader/extract/extract.ts")
   const isText = !["pdf", "docx", "openDocument", "pptx", "xlsx", "epub", "mail"].includes(kind)
@@ -53,9 +53,9 @@ const readAll = async (kind: Kind, files: ReadonlyArray<string>): Promise<void> 
 const self = fileURLToPath(import.meta.url)
 
 /**
- * What it costs to take the text out, by format, beside one peer: `npm run bench -- loaders FOLDER`. All files of a format
- * in the folder are read, over and over up to 2 MB; the time of a program that reads the first one alone is taken off, but
- * not from the peer's, which is started for each file. Needs GNU's time, and of pdftotext (poppler-utils) and pandoc what is to be compared.
+ * The cost of extracting text by format, compared with one peer: `npm run bench -- loaders FOLDER`. Reads all files of a
+ * format in the folder, repeatedly up to 2 MB, and subtracts the time of a program that reads only the first one; the
+ * peer's start for each file is not subtracted. Needs GNU time, and pdftotext (poppler-utils) and pandoc to compare with.
  */
 const run = async (args: ReadonlyArray<string>): Promise<void> => {
   if (args[0] === "--read") return readAll(args[1] as Kind, JSON.parse(readFileSync(args[2]!, "utf8")))
@@ -75,7 +75,7 @@ const run = async (args: ReadonlyArray<string>): Promise<void> => {
       if (files.length === 0) continue
       const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
       const times = Math.min(200, Math.ceil(2e6 / bytes))
-      // Once for its library and its first file, then all of them: the difference is what a file more costs.
+      // First the library and one file, then all files: the difference is the cost of the others.
       const one = ours(kind, files.slice(0, 1))
       const more = ours(kind, Array.from({ length: times }, () => files).flat())
       if (one === undefined || more === undefined) continue

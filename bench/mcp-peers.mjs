@@ -1,6 +1,6 @@
-// Checks `clew mcp` with clients that nobody here wrote: the inspector's CLI, the Python SDK and the TypeScript SDK.
+// Checks `clew mcp` with independent clients: the inspector's CLI, the Python SDK and the TypeScript SDK.
 // By hand, after `npm run build`: node bench/mcp-peers.mjs [inspector|python|typescript]...
-// The first two are fetched from their registries into a temporary folder; the third is the SDK in node_modules.
+// The first two are installed from their registries into a temporary folder; the third is the SDK in node_modules.
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -48,7 +48,7 @@ const inspector = () => {
     execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", home, name], {
       stdio: "inherit"
     })
-  // Published alone, it still looks for its version in the repository it was built in.
+  // The published package still looks for its version in the repository in which it was built.
   writeFileSync(
     join(home, "node_modules", "@modelcontextprotocol", "package.json"),
     JSON.stringify({ name: "inspector", version: "0.0.0" })
@@ -188,7 +188,7 @@ const typescript = async () => {
   cancelled.abort("enough")
   check("typescript", "cancel", (await pending) instanceof Error)
   await client.close()
-  // An answer that was on its way when the request was cancelled.
+  // An answer that was already on its way when the request was cancelled.
   const unexpected = faults.filter((fault) => !fault.includes("unknown message ID"))
   check("typescript", "no faults", unexpected.length === 0, unexpected)
 }

@@ -1,4 +1,4 @@
-"""The Python SDK's client against `clew mcp`; started by mcp-peers.mjs. Prints a line of JSON for each check."""
+"""The Python SDK's client against `clew mcp`; started by mcp-peers.mjs. Prints one line of JSON for each check."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ async def main():
         async def on_progress(progress, total, message):
             steps.append(progress)
 
-        # The session holds structured content against the tool's output schema.
+        # The session checks structured content against the tool's output schema.
         indexed = await session.call_tool("index_documents", {"documents": documents}, progress_callback=on_progress)
         check("call_tool index_documents", of(indexed, "structured_content")["unchanged"] == 2, indexed)
         check("progress", steps and steps[-1] == 2, steps)

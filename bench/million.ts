@@ -10,7 +10,7 @@ import { Result } from "./million/result.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-/** In this order: the first makes what is true. The largest sizes that take each a reasonable time. */
+/** In this order: the first computes the truth. The largest sizes that each handles in reasonable time. */
 const methods: ReadonlyArray<readonly [name: string, most: number]> = [
   ["brute", Infinity],
   ["clew", Infinity],
@@ -30,7 +30,7 @@ const { positionals, values } = parseArgs({
     fresh: { type: "boolean", default: false }
   }
 })
-/** A corpus is a folder, or the corpus.jsonl in it, as the other benches take it. */
+/** A corpus is a folder, or the corpus.jsonl in it, as for the other benches. */
 const corpora = positionals.map((given) => resolve(given.endsWith(".jsonl") ? dirname(given) : given))
 const missing = corpora.find(
   (folder) => !existsSync(join(folder, "corpus.jsonl")) || !existsSync(join(folder, "queries.jsonl"))
@@ -74,7 +74,7 @@ const perform = (task: Task): Result | undefined => {
 }
 
 if (values.fresh) {
-  // What stands for an index is the file that says how long it took to build.
+  // Deletes the files that record how long an index took to build, so that it counts as missing.
   for (const file of readdirSync(work).filter((name) => sizes.some((size) => name.includes(`-${size}.`)))) {
     rmSync(join(work, file), { force: true })
   }

@@ -45,16 +45,16 @@ const inYaml = (file: string, text: string): ReadonlyArray<Leaf> => {
   return leaves
 }
 
-/** Numbers that look random and are the same each time. */
+/** Random-looking numbers, the same in each run. */
 const random = (seed: number) => () => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
   return seed / 2 ** 32
 }
 
 /**
- * Asks for settings by the keys that lead to them: `npm run bench -- paths FOLDER [PROGRAM]`. Of the JSON and YAML files
- * in the folder, 200 values at least three keys deep whose last three keys stand in no other place; a hit is a passage
- * of the file that holds the value's line. PROGRAM is another build's `dist/bin.js`.
+ * Searches settings by their keys: `npm run bench -- paths FOLDER [PROGRAM]`. Takes 200 values from the folder's JSON and
+ * YAML files, at least three keys deep, whose last three keys occur nowhere else. A hit is a passage of the file that
+ * contains the value's line. PROGRAM is another build's `dist/bin.js`.
  */
 const run = (args: ReadonlyArray<string>): void => {
   const folder = resolve(args[0] ?? ".")

@@ -32,7 +32,7 @@ const queries = [
 
 const large = { collection: CollectionName.make("large"), docId: DocumentId.make("large"), bytes: 20_000_000 }
 
-/** Indexes the corpus, and one large document apart; gives the queries as the store is asked them. */
+/** Indexes the corpus, and separately one large document; returns the queries as requests to the store. */
 const prepare = Effect.gen(function* () {
   const files = yield* FileIndexer
   const embedders = yield* Embedders
@@ -76,15 +76,15 @@ const prepare = Effect.gen(function* () {
 
 const ms = (value: number): string => `${value.toFixed(value < 1 ? 3 : 1)} ms`
 
-/** How long timers were late while it ran: what else wanted the thread had to wait as long. */
+/** How late timers were during an effect: other work on the thread waited as long. */
 const lag = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const delay = monitorEventLoopDelay({ resolution })
     delay.enable()
-    // Its first turn is what it counts from.
+    // It counts from its first turn.
     yield* Effect.sleep("20 millis")
     const result = yield* effect
-    // So that a turn that has just ended is counted.
+    // So that a turn that has just ended counts.
     yield* Effect.sleep("20 millis")
     delay.disable()
     const late = (nanoseconds: number) => ms(Math.max(0, nanoseconds / 1e6 - resolution))
@@ -100,11 +100,11 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>, into: Array<number>) =>
 const figures = (times: ReadonlyArray<number>) =>
   `p50 ${ms(percentile(times, 0.5))}  p99 ${ms(percentile(times, 0.99))}`
 
-/** Queries one after another, then many at once. */
+/** Queries one at a time, then many at once. */
 const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
   Effect.gen(function* () {
     const store = yield* whole
-    // As long as all threads need to start, which they do when they are wanted.
+    // Long enough for all threads to start, which they do on demand.
     const warm = performance.now() + seconds * 1000
     yield* Effect.repeat(
       Effect.forEach(requests.slice(0, atOnce), store.rank, { concurrency: atOnce, discard: true }),
@@ -128,7 +128,7 @@ const load = (name: string, requests: ReadonlyArray<RankRequest>) =>
     )
     const rate = together.length / seconds
     const used = process.cpuUsage(before)
-    // Where others want the cores too, it is this that tells what the threads could not have.
+    // If other processes want the cores, this shows what the threads could not use.
     const cores = (used.user + used.system) / 1e6 / seconds
     console.log(
       `${name}\n  one at a time  ${figures(alone)}\n  ${atOnce} at once      ${figures(together)}  ${rate.toFixed(0)}/s, ${cores.toFixed(2)} cores used\n  ${late}`
@@ -150,7 +150,7 @@ const trivial = Effect.gen(function* () {
   }
 })
 
-/** Short reads beside a long one. */
+/** Short reads during a long one. */
 const beside = (requests: ReadonlyArray<RankRequest>) =>
   Effect.gen(function* () {
     const store = yield* whole

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** The built program; built now where it is not there. */
+/** The built program; builds it if it is missing. */
 export const program = (): string => {
   const root = fileURLToPath(new URL("..", import.meta.url))
   const built = join(root, "dist", "bin.js")
@@ -13,7 +13,7 @@ export const program = (): string => {
   return built
 }
 
-/** Runs Node and gives its wall time in milliseconds; what it prints comes back as text. */
+/** Runs Node; returns its wall time in milliseconds, and its output as text. */
 export const run = (args: ReadonlyArray<string>): { readonly ms: number; readonly stdout: string } => {
   const started = performance.now()
   const { status, stderr, stdout } = spawnSync(process.execPath, args, {
@@ -28,7 +28,7 @@ export const run = (args: ReadonlyArray<string>): { readonly ms: number; readonl
 export const median = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-/** The corpus named, or an end with how to name one. */
+/** The corpus named on the command line; exits with the usage if there is none. */
 export const corpusNamed = (bench: string): string => {
   const corpus = process.argv[2]
   if (corpus !== undefined && existsSync(corpus)) return corpus
@@ -36,7 +36,7 @@ export const corpusNamed = (bench: string): string => {
   return process.exit(2)
 }
 
-/** A folder that is gone at the end. */
+/** A folder that is deleted at exit. */
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "clew-bench-"))
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }))

@@ -1,4 +1,4 @@
-// Writes the figures of docs/quality.md: those of `clew benchmark` on the collections given.
+// Writes the figures of docs/quality.md: the results of `clew benchmark` on the given collections.
 import * as Schema from "effect/Schema"
 import { readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"

@@ -1,4 +1,4 @@
-// How well relevance is told of collections that it was not fitted on: each is left out in turn, and the others fit it anew.
+// How good relevance is on collections that it was not fitted on: each is left out in turn, and fitted on the others.
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
@@ -22,7 +22,7 @@ if (folders.length < 3) {
 
 const [ownQuestions, foreignQuestions, ownBest, foreignBest] = [60, 20, 5, 3]
 
-/** A passage found for a question: what relevance is told by, and whether it answers. */
+/** A passage found for a question: the features of relevance, and whether it answers. */
 interface Sample {
   readonly home: string
   readonly own: boolean
@@ -41,7 +41,7 @@ const logistic = (x: number) => 1 / (1 + Math.exp(-x))
 const told = (coefficients: ReadonlyArray<number>, kind: Kind, sample: Sample) =>
   logistic(inputs(kind, sample).reduce((sum, value, at) => sum + value * coefficients[at]!, 0))
 
-/** Each collection weighs the same, and in each the questions of its own as much as those of others. */
+/** Each collection has the same weight, and within one its own questions weigh as much as those of others. */
 const weightOf = (samples: ReadonlyArray<Sample>) => {
   const counts = new Map<string, number>()
   const key = ({ home, own }: Sample) => `${home} ${own}`
@@ -49,7 +49,7 @@ const weightOf = (samples: ReadonlyArray<Sample>) => {
   return (sample: Sample) => 1 / counts.get(key(sample))!
 }
 
-/** Logistic regression by gradient descent, whose loss has one minimum. */
+/** Logistic regression by gradient descent; its loss has one minimum. */
 const fit = (samples: ReadonlyArray<Sample>, kind: Kind): ReadonlyArray<number> => {
   const weight = weightOf(samples)
   const total = samples.reduce((sum, sample) => sum + weight(sample), 0)

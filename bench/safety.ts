@@ -11,7 +11,7 @@ const parts = 15
 const copy = join(temporaryFolder(), "copy.db")
 const written = () => Number(/wchar: (\d+)/.exec(readFileSync("/proc/self/io", "latin1"))![1])
 
-/** Deletes all documents of a copy, with their passages and vectors, in so many transactions. */
+/** Deletes all documents of a copy, with their passages and vectors, in several transactions. */
 const emptied = (secure: "ON" | "OFF") => {
   copyFileSync(index, copy)
   const db = new Database(copy)

@@ -20,7 +20,7 @@ const percentile = (values: ReadonlyArray<number>, at: number): string =>
 
 const spread = (values: ReadonlyArray<number>) => ({ p50: percentile(values, 0.5), p99: percentile(values, 0.99) })
 
-/** The store's own tables with nothing but vectors, put in as an indexing run would; microseconds a row by hundredths. */
+/** The store's tables with only vectors, inserted as an indexing run would; returns microseconds a row by hundredths. */
 const fill = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file: string, width: number, count: number) {
   yield* sql.unsafe(
     `INSERT INTO collections (id, name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
@@ -46,7 +46,7 @@ const fill = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file: string
   )
 })
 
-/** Ids of each query's `depth` nearest by brute force over the file, best first. */
+/** Ids of each query's `depth` nearest, by brute force over the file, best first. */
 const truth = (
   file: string,
   queries: ReadonlyArray<Float32Array>,
@@ -79,7 +79,7 @@ const truth = (
   return ids
 }
 
-/** Every `1 / share`-th passage by chance. */
+/** About every `1 / share`-th passage, at random. */
 const maskOf = (count: number, share: number): Mask => {
   const bits = new Uint32Array((count >>> 5) + 1)
   let chosen = 0
@@ -168,7 +168,7 @@ const measure = Effect.fnUntraced(function* (folder: string, scratch: string, co
   }
   for (const share of [0.5, 0.1, 0.01, 0.009, 0.003]) {
     const mask = maskOf(count, share)
-    // Of few the exact order is known soon; of many it is not asked for.
+    // The exact order is quick to compute for a few passages; for many it is skipped.
     const fully = mask.count > 20_000 ? [] : yield* Effect.forEach(queries, leg(mask, "auto", true))
     const expected = fully.map((found) => found.map(({ id }) => id))
     yield* each(`leg, filter that leaves ${mask.count}`, leg(mask, "auto"), (results) =>
@@ -178,7 +178,7 @@ const measure = Effect.fnUntraced(function* (folder: string, scratch: string, co
   console.table(rows)
 }, Effect.scoped)
 
-/** The vector leg beside brute force: latency, recall, loading, and what putting in costs. */
+/** The vector leg compared with brute force: latency, recall, loading, and the cost of inserting. */
 export const main = async (folder: string, scratch: string, counts: ReadonlyArray<number>): Promise<void> => {
   mkdirSync(scratch, { recursive: true })
   for (const count of counts) await Effect.runPromise(measure(folder, scratch, count))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Property tests of a running server against its own OpenAPI document, with schemathesis from PyPI:
 #   sh bench/schemathesis.sh [examples for each operation and phase]
-# Wants `npm run build` and Python 3; installs into a folder of its own.
+# Needs `npm run build` and Python 3; installs into a separate folder.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)

@@ -32,8 +32,8 @@ const isRight = (folder: string, { metadata }: Result, right: string): boolean =
 }
 
 /**
- * Asks the shelf thirty questions whose right page is known: `npm run bench -- shelf FOLDER [INDEX]`, where
- * `bench/shelf/make.sh FOLDER` has made the folder; an index made before is asked again.
+ * Asks a shelf thirty questions whose right pages are known: `npm run bench -- shelf FOLDER [INDEX]`. `bench/shelf/make.sh
+ * FOLDER` makes the folder; with INDEX, an existing index is used again.
  */
 const run = (args: ReadonlyArray<string>): void => {
   const folder = resolve(args[0] ?? "shelf")

@@ -16,7 +16,7 @@ const env = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^MALLOC_|^GLIBC_TUNABLES$/.test(name)))
 }
 
-/** Documents that there are about: those written and those deleted are drawn from so many ids. */
+/** The number of ids from which written and deleted documents are drawn. */
 const ids = 5000
 const words =
   "tide harbour ebb moon current pilot chart sound buoy channel wharf mooring anchor sail keel rope river bank".split(
@@ -47,7 +47,7 @@ const unique = (documents: ReadonlyArray<ReturnType<typeof put>>) => [
 ]
 const query = () => ({ query: `${word()} ${word()} ${word()}`, top_k: 5, hybrid: random(2) === 0 })
 
-/** What a client does, each as often as it stands here. */
+/** A client's actions, with their relative frequencies. */
 const kinds: ReadonlyArray<readonly [times: number, run: () => Promise<string>]> = [
   [10, () => send("POST", "/query", query())],
   [3, () => send("POST", "/query", { ...query(), filter: { year: { gte: 2000 + random(20) } } })],
@@ -63,7 +63,7 @@ const choices = kinds.flatMap(([times, run]) => Array.from({ length: times }, ()
 
 const megabyte = 1024 * 1024
 
-/** Anonymous memory by where it stands: the main heap, glibc's arenas (at multiples of 64 MiB), and the rest. */
+/** Anonymous memory by place: the main heap, glibc's arenas (at multiples of 64 MiB), and the rest. */
 const mappings = () => {
   const sum = { heap: 0, arenas: 0, other: 0, arenaCount: 0 }
   let kind: "heap" | "arenas" | "other" = "other"
@@ -86,7 +86,7 @@ const status = (name: string): number =>
 const metric = (metrics: string, name: string): number =>
   Number(new RegExp(`^${name} (\\S+)`, "m").exec(metrics)?.[1] ?? 0)
 
-/** Of a line by least squares, in MB an hour. */
+/** The slope of a least-squares line, in MB an hour. */
 const slope = (points: ReadonlyArray<readonly [seconds: number, megabytes: number]>): number => {
   const mean = (at: 0 | 1) => points.reduce((sum, point) => sum + point[at], 0) / points.length
   const [x, y] = [mean(0), mean(1)]

@@ -9,7 +9,7 @@ const clew = program()
 const db = join(temporaryFolder(), "index.db")
 run([clew, "index", corpus, "--quiet", "--db", db])
 
-/** Milliseconds until a server on standard input and output has answered `initialize`. */
+/** Milliseconds until a server on standard input and output answers `initialize`. */
 const initialize = (args: ReadonlyArray<string>): Promise<number> =>
   new Promise((resolve, reject) => {
     const started = performance.now()
@@ -35,7 +35,7 @@ const commands: ReadonlyArray<readonly [name: string, time: () => Promise<number
   ["clew mcp, initialize", () => initialize([clew, "mcp", "--db", db])]
 ]
 
-// In turn, so that a busy moment of the machine falls on all of them.
+// In turn, so that a busy moment of the machine affects all of them.
 const times = commands.map((): Array<number> => [])
 for (let round = 0; round < rounds; round++) {
   for (const [index, [, time]] of commands.entries()) times[index]?.push(await time())

@@ -3,13 +3,13 @@ import * as Http from "node:http"
 import { createInterface } from "node:readline"
 import { WebSocket } from "ws"
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const atOnce = 16
 
-/** Up to so many milliseconds until a client goes away. */
+/** Most milliseconds until a client disconnects. */
 const latest = 20
 
-/** Runs a number of times, a few at once. */
+/** Runs it a number of times, a few at once. */
 const many = async (times: number, run: (n: number) => Promise<void>): Promise<void> => {
   let next = 0
   await Promise.all(
@@ -21,7 +21,7 @@ const many = async (times: number, run: (n: number) => Promise<void>): Promise<v
 
 const moment = (n: number) => new Promise((resolve) => setTimeout(resolve, (n * 7) % (latest + 1)))
 
-/** Asks POST /query, and goes away. */
+/** Sends POST /query and disconnects. */
 export const overHttp = (url: string, times: number): Promise<void> => {
   const agent = new Http.Agent({ keepAlive: false, maxSockets: atOnce })
   return many(
@@ -42,7 +42,7 @@ export const overHttp = (url: string, times: number): Promise<void> => {
   )
 }
 
-/** Asks over a socket, and cuts the connection. */
+/** Sends a search over a WebSocket and cuts the connection. */
 export const overSockets = (url: string, times: number): Promise<void> =>
   many(
     times,
@@ -58,7 +58,7 @@ export const overSockets = (url: string, times: number): Promise<void> =>
       })
   )
 
-/** A call over MCP, by its method; how the server is told that one is no longer wanted. */
+/** An MCP client: calls by method, and cancels them. */
 export const mcpClient = (command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"], env })
   const waiting = new Map<number, (answer: string) => void>()
@@ -87,7 +87,7 @@ export const mcpClient = (command: string, args: ReadonlyArray<string>, env: Nod
       send({ method: "notifications/initialized" })
     },
     search,
-    /** Asks, and cancels what was asked. */
+    /** Sends searches and cancels them. */
     storm: (times: number) =>
       many(times, async (n) => {
         const { id } = search(`cancelled ${n % 50}`)
@@ -103,7 +103,7 @@ export const mcpClient = (command: string, args: ReadonlyArray<string>, env: Nod
   }
 }
 
-/** Starts `clew serve` at a free port. */
+/** Starts `clew serve` on a free port. */
 export const serveHttp = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => {
   const child = spawn(process.execPath, [...args, "--port", "0"], { stdio: ["ignore", "ignore", "pipe"], env })
   const url = new Promise<string>((resolve, reject) => {
@@ -123,7 +123,7 @@ export const serveHttp = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) =
   return { url, end, pid: child.pid }
 }
 
-/** What POST /query, /stats and /ready answer within 30 s, each with its time; what failed says so. */
+/** The answers of POST /query, /stats and /ready within 30 s, each with its time, or the failure. */
 export const probe = (url: string): Promise<ReadonlyArray<{ readonly ok: boolean; readonly said: string }>> => {
   const signal = AbortSignal.timeout(30_000)
   const began = performance.now()

@@ -24,7 +24,7 @@ const time = (work: () => void): { readonly cold: number; readonly warm: number 
   return { cold: times[0] ?? 0, warm: median(times.slice(1)) }
 }
 
-/** Speed of index terms and highlighting over the passages of a BEIR corpus file. */
+/** Speed of index terms and highlighting on the passages of a BEIR corpus file. */
 export const main = (corpus: string): void => {
   const passages = readFileSync(corpus, "utf8")
     .split("\n")

@@ -27,7 +27,7 @@ const random = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 
-/** Passages of some four sentences of one document, and one or two of any other: the texts of a folder re-sampled. */
+/** Resampled passages: about four sentences of one document, and one or two of another. */
 const passages = function* (folder: string, count: number) {
   const documents = linesOf(folder, "corpus.jsonl")
     .map(({ text, title }) => [title ?? "", ...text.split(/(?<=[.?!])\s+/)].filter((sentence) => sentence !== ""))
@@ -42,7 +42,7 @@ const passages = function* (folder: string, count: number) {
   }
 }
 
-/** Vectors of `count` re-sampled passages and of the queries, by the packaged model; kept in a file beside for the next run. */
+/** Vectors by the packaged model for `count` resampled passages and the queries, cached in a file for the next run. */
 export const vectorsOf = async (folder: string, scratch: string, count: number) => {
   const { embedPassages } = Effect.runSync(make())
   const embed = (texts: ReadonlyArray<string>) =>

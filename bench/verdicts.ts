@@ -18,7 +18,7 @@ type Source = { readonly source: string; readonly text: string } & Readonly<
 
 const holds = new Set<string>(["true", "paraphrase", "translated"])
 
-/** The verdicts on claims about real passages that are labelled by hand: a table, and the precision of an alarm. */
+/** The verdicts on claims about real passages, labelled by hand: a table, and the precision of an alarm. */
 const main = async (file: string | undefined): Promise<void> => {
   const path = file ?? new URL("claims/claims.json", import.meta.url)
   const sources = JSON.parse(readFileSync(path, "utf8")) as ReadonlyArray<Source>

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { median, program, temporaryFolder } from "./program.ts"
 
-/** Files followed, seconds of idling, and seconds of edits, one a second, while memory is looked at. */
+/** Files to follow, seconds of idling, and seconds of edits, one a second, during which memory is measured. */
 const [files = 10_000, idle = 60, editing = 0] = process.argv.slice(2).map(Number)
 const words = "river mountain tide bread oven valley glacier lava moon sea dough crust stone wind harbour".split(" ")
 
@@ -19,7 +19,7 @@ for (let n = 0; n < files; n++) {
   )
 }
 
-/** Peers that are installed, each in a process: how long until it stands, with how much memory, and what an event takes. */
+/** Installed peers, each in a separate process: time until it is ready, its memory, and the delay of an event. */
 const peers: Readonly<Record<string, string>> = {
   "fs.watch, a folder each": `
     const at = (folder) => { fs.watch(folder, (_, name) => heard(name)); for (const e of fs.readdirSync(folder, { withFileTypes: true })) if (e.isDirectory()) at(folder + "/" + e.name) }
@@ -92,7 +92,7 @@ const figures = () => {
 
 await until(async () => (await watched())?.last_scan_at !== undefined, 200)
 console.log(`indexed ${files} files in ${(await watched()).last_scan_ms} ms`)
-// What was written within two seconds is read again once.
+// Files written less than two seconds ago are read once more.
 await sleep(3000)
 
 const saves: Array<number> = []
@@ -124,7 +124,7 @@ await until(() => finds(word), 100)
 console.log(
   `${seconds * 1000} appends to 500 files in ${(writing / 1000).toFixed(1)} s: the last is found after ${(performance.now() - began - writing).toFixed(0)} ms`
 )
-// What was said meanwhile, but for each request.
+// The log meanwhile, without its line for each request.
 for (const line of log.slice(before).split("\n"))
   if (line !== "" && !line.includes("POST /query")) console.log(`  ${line}`)
 

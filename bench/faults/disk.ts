@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, writeFileSync, writeSync } from "node:fs
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** How a disk fails: at one operation or at all from there on, and with what. */
+/** How a disk fails: once or from one operation on, and with which error. */
 export interface Failing {
   readonly error: "EIO" | "ENOSPC"
   readonly lasting: boolean
@@ -15,7 +15,7 @@ export const failings: ReadonlyArray<Failing> = (["EIO", "ENOSPC"] as const).fla
 
 const numbers = { EIO: 5, ENOSPC: 28 }
 
-/** A disk below a program that can be told to fail; undefined where there is no C compiler, or the system is not Linux. */
+/** A disk below a program that can be made to fail; undefined without a C compiler, or not on Linux. */
 export const failingDisk = (folder: string, prefix: string) => {
   if (process.platform !== "linux") return undefined
   const library = join(folder, "faults.so")
@@ -29,9 +29,9 @@ export const failingDisk = (folder: string, prefix: string) => {
   }
   return {
     env: { LD_PRELOAD: library, FAULTS: control, FAULTS_PATH: prefix },
-    /** The operation from now on that fails, counted from 1. */
+    /** Sets the operation, counted from now and from 1, that fails. */
     arm: (at: number, { error, lasting }: Failing) => set(at, 0, numbers[error], lasting ? 1 : 0, 0),
-    /** From here on the disk is well; how many operations there were, and how many of them failed. */
+    /** Stops failing; returns how many operations there were, and how many failed. */
     disarm: () => {
       set(0)
       const found = Buffer.alloc(20)

@@ -5,26 +5,26 @@ interface Answer {
   readonly body: Record<string, any>
 }
 
-/** What a client does, what it expects of the document then, and what it did before. */
+/** A client's action, with the document's expected state after it and before it. */
 interface Deed {
   readonly name: string
   readonly prepare: (id: string) => Promise<unknown>
   readonly act: (id: string) => Promise<Answer>
-  /** The document's content before and after; undefined: there is none. */
+  /** The document's content before and after; undefined if there is none. */
   readonly before: (id: string) => string | undefined
   readonly after: (id: string) => string | undefined
 }
 
-/** Words of a document that no other has; its old ones and its new ones. */
+/** A document's text, with words that no other document has, for its old and its new content. */
 const text = (id: string, word: string) =>
   Array.from({ length: 12 }, (_, line) => `${word}${id} stands in line ${line} of what is kept here.`).join("\n\n")
 
-/** Asks a server that never should be silent for so long. */
+/** The server should never be silent for longer, in milliseconds. */
 const patience = 30_000
 
 /**
- * Lets operation after operation of a served index fail while a client writes to it, until a deed needs no further one:
- * no crash, no hang, no plausible lie, nothing lost that was acknowledged. Gives what went wrong, a sentence each.
+ * Lets one operation after another of a served index fail while a client writes to it, until an action needs no further
+ * one. Returns what went wrong, one sentence each: crashes, hangs, plausible lies, lost acknowledged writes.
  */
 export const serveFailing = async (
   url: string,

@@ -1,6 +1,6 @@
 /*
- * Lets one write, sync or truncation of an index's files fail as a failing disk lets it. Loaded with LD_PRELOAD; what
- * fails, and when, stands in memory that is shared with whoever runs the trial (FAULTS names the file).
+ * Makes one write, sync or truncation of an index's files fail, as on a failing disk. Loaded with LD_PRELOAD; what fails,
+ * and when, is in memory shared with the process that runs the trial (FAULTS names the file).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 struct control {
-  /* The operation that fails, counted from 1; 0: none. */
+  /* The operation that fails, counted from 1; 0 for none. */
   _Atomic int32_t at;
   /* Operations since the count was last set to 0. */
   _Atomic int32_t count;
   _Atomic int32_t error;
-  /* Whether all that follow fail too. */
+  /* Whether all later operations fail too. */
   _Atomic int32_t lasting;
   /* How many have failed. */
   _Atomic int32_t failed;
@@ -42,7 +42,7 @@ __attribute__((constructor)) static void begin(void) {
   if (at != MAP_FAILED) control = at;
 }
 
-/* Whether this operation on one of the index's files is to fail. */
+/* Whether this operation on one of the index's files should fail. */
 static int fails(int fd) {
   if (control == NULL || atomic_load(&control->at) == 0) return 0;
   char link[64], path[4096];

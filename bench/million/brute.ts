@@ -2,7 +2,7 @@ import { type Data, passageAt, type Share, shares, type Task, topK } from "./dat
 import type { Result, Truth } from "./result.ts"
 import { measure } from "./timing.ts"
 
-/** The places of the best, best first. */
+/** The indexes of the best, best first. */
 const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyArray<number> => {
   const kept: Array<number> = []
   let least = -Infinity
@@ -36,7 +36,7 @@ const dots = (rows: Float32Array, query: Float32Array, scores: Float32Array): vo
   }
 }
 
-/** Every vector, in JavaScript; what it finds is the truth that the others are held against. */
+/** Compares every vector, in JavaScript; its results are the truth for the others. */
 export const brute = async ({ queries, source, vectors }: Data, { size }: Task): Promise<Result & { truth: Truth }> => {
   const all = vectors(0, size)
   const flag = { "1 %": "one", "10 %": "ten", "50 %": "half" } as const satisfies Record<Share, string>

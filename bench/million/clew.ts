@@ -19,10 +19,10 @@ import { measure } from "./timing.ts"
 
 const batch = 500
 
-/** The rate at the start and at the end is that of this many passages, or of a tenth where there are fewer. */
+/** The first and last rates are those of this many passages, or of a tenth if there are fewer. */
 const edge = 100_000
 
-/** Longest index that is written to while it is asked: queries' latency then is promised at this size. */
+/** Largest index that is written to during queries: the promised latency is for this size. */
 const busySize = 100_000
 const busySeconds = 15
 
@@ -34,7 +34,7 @@ const open = (path: string, store: "create" | "existing" | "readonly", pooled = 
     pooled
   })
 
-/** Passages as the store is given them, each a document of its own. */
+/** Passages as the store takes them, each a document. */
 const documents = (
   { identity, source, vectors }: Data,
   first: number,
@@ -118,7 +118,7 @@ const whileIndexing = (data: Data, { size }: Task) =>
     )
     const times: Array<number> = []
     const one = (n: number) => store.rank(requestOf(data.queries[n % data.queries.length]!, {}))
-    // All threads have started once both have been at work.
+    // All threads have started once both have worked.
     yield* Effect.repeat(Effect.all([one(0), one(1)], { concurrency: 2 }), { while: () => written === 0 })
     const [started, before] = [performance.now(), written]
     for (let n = 0; performance.now() - started < busySeconds * 1000; n++) {

@@ -24,13 +24,13 @@ import { randomFrom } from "../../src/text/sampling.ts"
 
 export const topK = 10
 
-/** What a run works on. */
+/** The input of a run. */
 export interface Task {
   readonly method: string
   readonly size: number
   /** Folders in BEIR layout. */
   readonly corpora: ReadonlyArray<string>
-  /** Where everything made is kept for the next run. */
+  /** Where everything is kept for the next run. */
   readonly work: string
   readonly queries: number
 }
@@ -47,7 +47,7 @@ const lines = (file: string): ReadonlyArray<string> =>
     .split("\n")
     .filter((line) => line !== "")
 
-/** The corpora taken apart into sentences, and their queries. */
+/** The corpora split into sentences, and their queries. */
 export const readSource = ({ corpora, queries }: Task): Source => {
   const sentences: Array<string> = []
   const titles: Array<string> = []
@@ -75,7 +75,7 @@ export const readSource = ({ corpora, queries }: Task): Source => {
   return { sentences, titles, queries: drawn, hash }
 }
 
-/** The filters, by the share of the passages that they leave. */
+/** The filters, by the share of passages that they keep. */
 export const filters = {
   "1 %": { one: true },
   "10 %": { ten: true },
@@ -90,7 +90,7 @@ export interface Made {
   readonly metadata: { readonly one: boolean; readonly ten: boolean; readonly half: boolean }
 }
 
-/** Text of about 120 words: sentences of the corpora, two of which stand together there. The same for the same index. */
+/** Text of about 120 words: sentences of the corpora, two of which are adjacent there. The same for the same index. */
 export const passageAt = ({ sentences, titles }: Source, index: number): Made => {
   const random = randomFrom(Math.imul(index + 1, 0x9e3779b1))
   const below = (bound: number) => Math.floor(random() * bound)
@@ -114,13 +114,13 @@ const batch = 1000
 export interface Data {
   readonly source: Source
   readonly identity: EmbedderIdentity
-  /** The queries that have a direction, with it. */
+  /** The queries that have a direction, with their vectors. */
   readonly queries: ReadonlyArray<{ readonly text: string; readonly vector: Float32Array }>
-  /** Rows from `first` on, as wide as the embedder. */
+  /** Rows from `first` on, with the embedder's dimensions. */
   readonly vectors: (first: number, count: number) => Float32Array
 }
 
-/** Makes what is not there yet of the vectors, in a file that grows. */
+/** Computes the missing vectors, in a file that grows. */
 export const prepare = (task: Task): Effect.Effect<Data> =>
   Effect.gen(function* () {
     const source = readSource(task)
@@ -159,7 +159,7 @@ export const prepare = (task: Task): Effect.Effect<Data> =>
       queries: queries.flatMap(Option.toArray),
       vectors: (first, count) => {
         const rows = new Float32Array(count * identity.dimensions)
-        // One call reads 2 GB at most.
+        // One call reads at most 2 GB.
         const most = 1 << 20
         for (let at = 0; at < count; at += most) {
           const part = rows.subarray(at * identity.dimensions, Math.min(count, at + most) * identity.dimensions)

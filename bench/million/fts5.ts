@@ -4,7 +4,7 @@ import type { Result } from "./result.ts"
 import { measure } from "./timing.ts"
 import { built } from "./vec0.ts"
 
-/** SQLite's full-text search as most would set it up: its own stemmer, any of the query's words, its own BM25. */
+/** SQLite's full-text search as usually configured: its own stemmer, any of the query's words, its own BM25. */
 export const fts5 = async ({ queries, source }: Data, { size, work }: Task): Promise<Result> => {
   const { bytes, db, seconds } = built(join(work, `fts5-${source.hash}-${size}.db`), (db) => {
     db.exec("CREATE VIRTUAL TABLE t USING fts5 (title, text, content = '', tokenize = 'porter unicode61')")

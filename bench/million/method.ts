@@ -1,4 +1,4 @@
-// One method at one size, in a process of its own, so that its memory is its own.
+// One method at one size, in a separate process, so that its memory can be measured.
 import * as Effect from "effect/Effect"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -13,7 +13,7 @@ const decades = (from: number, to: number): ReadonlyArray<number> =>
 const label = (value: number): string =>
   value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : String(Number(value.toPrecision(1)))
 
-/** Both axes logarithmic: passages against the median in milliseconds. */
+/** Passages against the median in milliseconds, on logarithmic axes. */
 export const plot = (lines: ReadonlyArray<Line>): string => {
   const all = lines.flatMap(({ points }) => points)
   const bounds = (values: ReadonlyArray<number>) => {

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 
-/** What was measured of one way of searching. */
+/** The measurements of one way of searching. */
 export const Row = Schema.Struct({
   name: Schema.String,
   p50: Schema.Finite,
@@ -9,18 +9,18 @@ export const Row = Schema.Struct({
 })
 export type Row = typeof Row.Type
 
-/** What a method's process says at its end. */
+/** What a method's process reports at its end. */
 export const Result = Schema.Struct({
   rows: Schema.Array(Row),
   buildSeconds: Schema.NullOr(Schema.Finite),
   /** Resident memory after the queries. */
   rss: Schema.Finite,
-  /** On disk; null: it keeps nothing there. */
+  /** Bytes on disk; null if it stores nothing. */
   bytes: Schema.NullOr(Schema.Finite),
   notes: Schema.Array(Schema.String)
 })
 export type Result = typeof Result.Type
 
-/** The ten nearest passages of each query, best first, in all and under each filter. */
+/** The ten nearest passages of each query, best first, over all passages and under each filter. */
 export const Truth = Schema.Record({ key: Schema.String, value: Schema.Array(Schema.Array(Schema.Int)) })
 export type Truth = typeof Truth.Type

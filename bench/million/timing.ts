@@ -4,7 +4,7 @@ import type { Row } from "./result.ts"
 
 type Ids = ReadonlyArray<number>
 
-/** The share of the true ones among those found, a mean over the queries; null without truth. */
+/** The share of true results among those found, as a mean over the queries; null without truth. */
 const recallOf = (found: ReadonlyArray<Ids>, truth: ReadonlyArray<Ids> | undefined): number | null =>
   truth === undefined
     ? null
@@ -15,7 +15,7 @@ const recallOf = (found: ReadonlyArray<Ids>, truth: ReadonlyArray<Ids> | undefin
         })
       )
 
-/** Runs each query once, after a few that are not counted. */
+/** Runs each query once, after a few for warm-up. */
 export const measure = async <Q>(
   name: string,
   queries: ReadonlyArray<Q>,

@@ -17,7 +17,7 @@ interface Usearch {
   readonly Index: new (options: object) => Index
 }
 
-/** Not among the dependencies: whoever wants it beside the others installs it with `npm install --no-save usearch`. */
+/** Not a dependency: to compare it, run `npm install --no-save usearch`. */
 const load = async (): Promise<Usearch | undefined> => {
   const require = createRequire(join(process.cwd(), "package.json"))
   try {

@@ -6,7 +6,7 @@ import { type Data, passageAt, shares, type Task, topK } from "./data.ts"
 import type { Result, Row, Truth } from "./result.ts"
 import { measure } from "./timing.ts"
 
-/** Candidates of the bit codes that are scored again by their floats, as a multiple of the hits. */
+/** Candidates by bit codes that are rescored by their floats, as a multiple of the hits. */
 const oversample = 16
 
 const columns = { "1 %": "one", "10 %": "ten", "50 %": "half" } as const
@@ -16,7 +16,7 @@ const blob = (rows: Float32Array, row: number, width: number) =>
 
 const batch = 1000
 
-/** One of the peers' databases: made beside its place, and put there when it is whole, with how long that took. */
+/** A peer's database: built beside its place and moved there when complete, with the time that took. */
 export const built = (file: string, make: (db: Database.Database) => void) => {
   const took = `${file}.json`
   if (!existsSync(took)) {

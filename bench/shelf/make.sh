@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts together the shelf that `npm run bench -- shelf` asks: manuals as Debian 12 packages them, mailboxes and notebooks
-# of Python packages. Needs apt-get, dpkg-deb, pip and 250 MB: bench/shelf/make.sh FOLDER
+# Makes the shelf for `npm run bench -- shelf`: manuals as Debian 12 packages them, mailboxes and notebooks of Python
+# packages. Needs apt-get, dpkg-deb, pip and 250 MB: bench/shelf/make.sh FOLDER
 set -euo pipefail
 shelf=$(realpath -m "$1")
 work=$(mktemp -d)

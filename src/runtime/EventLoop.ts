@@ -37,7 +37,7 @@ export const inTurns = <A>(make: () => Steps<A>): Effect.Effect<A> =>
         if (done === true) return Effect.succeed(value)
       } while (performance.now() < until)
       return Effect.flatMap(nextTurn, go)
-  }
+    }
     return go()
   })
 
