@@ -24,7 +24,7 @@ export const make = (
 ): Effect.Effect<typeof Embedder.Service, never, HttpClient.HttpClient | Scope.Scope> =>
   Effect.flatMap(HttpClient.HttpClient, (http) => {
     const { dimensions, model, url } = options
-    const noList = `${endpoint(url, "embeddings")} sent what is no list of embeddings; check embedding.url`
+    const noList = `${endpoint(url, "embeddings")} sent something that is not a list of embeddings; check embedding.url`
     // A server whose model cannot reduce dimensions refuses the field; its vectors must still have the configured
     // width.
     let asksWidth = dimensions !== undefined

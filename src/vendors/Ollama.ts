@@ -62,7 +62,7 @@ export const toOllamaError =
       })
     }
     if (error instanceof SyntaxError) {
-      return new OllamaError({ reason: `Ollama at ${url} sent what is no JSON: ${text}`, status: 200 })
+      return new OllamaError({ reason: `Ollama at ${url} sent something that is not JSON: ${text}`, status: 200 })
     }
     const code = codeOf(error)
     if (code === "ECONNREFUSED") {
@@ -110,7 +110,7 @@ const checked = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =
   let open = ""
   const check = (line: string): string => {
     if (isChatLine(line)) return line
-    throw new OllamaError({ reason: `Ollama sent what is no answer: ${line.slice(0, 200)}`, status: 200 })
+    throw new OllamaError({ reason: `Ollama sent something that is not an answer: ${line.slice(0, 200)}`, status: 200 })
   }
   const pass = (lines: ReadonlyArray<string>, out: TransformStreamDefaultController<Uint8Array>) => {
     for (const line of lines) if (line.trim() !== "") out.enqueue(encoder.encode(`${check(line)}\n`))
@@ -173,7 +173,7 @@ export const call = <A, I>(
   ).pipe(
     Effect.flatMap((answer) =>
       Effect.mapError(decode(answer), () => {
-        const reason = `Ollama at ${url} sent what is no ${title}: ${String(JSON.stringify(answer)).slice(0, 200)}`
+        const reason = `Ollama at ${url} sent something that is not a ${title}: ${String(JSON.stringify(answer)).slice(0, 200)}`
         return new OllamaError({ reason, status: 200 })
       })
     )

@@ -56,7 +56,7 @@ const adviceOn = (status: number, { apiKey, keyVariable }: OpenAiServer): string
     case 404:
       return "; check the url and the model's name"
     case 429:
-      return "; it takes no more requests for now"
+      return "; it accepts no more requests for now"
     default:
       return ""
   }
@@ -71,7 +71,7 @@ const refused = (server: OpenAiServer, path: string, response: HttpClientRespons
       const reason = `${address} answered ${status}: ${reasonOf(body)}${adviceOn(status, server)}`
       return Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const waitMs = waitOf((name) => response.headers[name], now)
-        const asked = waitMs === undefined ? "" : `; it asks to be left alone for ${Math.ceil(waitMs / 1000)} s`
+        const asked = waitMs === undefined ? "" : `; it asks for a pause of ${Math.ceil(waitMs / 1000)} s`
         return new OpenAiError({
           reason: `${reason}${asked}`,
           retryable: status === 429 || status >= 500,

@@ -134,7 +134,7 @@ it.layer(NodeFileSystem.layer)("a model in a folder", (it) => {
       const fs = yield* FileSystem.FileSystem
       const folder = yield* writeModel({ files: { "model.safetensors": undefined } })
       const { embedQuery, identity } = yield* embedder(folder)
-      assert.include((yield* Effect.flip(identity)).reason, `${folder}/model.safetensors is not there`)
+      assert.include((yield* Effect.flip(identity)).reason, `${folder}/model.safetensors does not exist`)
       assert.include(
         (yield* Effect.flip(embedQuery("north"))).reason,
         "model.safetensors, tokenizer.json and config.json"

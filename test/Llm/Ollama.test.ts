@@ -88,7 +88,7 @@ it.scopedLive("never takes an answer that was broken off for a whole one", () =>
         "null"
       ].map((line) => ({
         fault: { rubbishAt: { fragment: 2, line } },
-        says: `what is no answer: ${line}`
+        says: `something that is not an answer: ${line}`
       }))
     ]
     for (const { fault, says } of broken) {

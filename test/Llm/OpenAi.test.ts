@@ -233,7 +233,7 @@ it.scopedLive("waits as long as a server asks, and no longer than anybody would"
     faults.retryAfter = "3600"
     const reason = yield* reasonOf(yield* about(url, {}))
     assert.include(reason, "503: Overloaded")
-    assert.include(reason, "asks to be left alone for 3600 s")
+    assert.include(reason, "asks for a pause of 3600 s")
     assert.strictEqual(asked.length, 3)
   })
 )

@@ -51,7 +51,7 @@ it.scoped("finds by itself that another folder stands at the path, and what beco
     fs.mkdirSync(root)
     fs.mkdirSync(path.join(at, "later"))
     yield* TestClock.adjust(Duration.seconds(5))
-    assert.match(yield* Fiber.join(replaced), /root is gone, or another stands in its place/)
+    assert.match(yield* Fiber.join(replaced), /root is gone or was replaced/)
     assert.match(yield* Fiber.join(grown), /later has become a folder/)
   })
 )

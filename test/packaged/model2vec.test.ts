@@ -139,18 +139,18 @@ it.effect("says which file is missing or damaged, what was found and what was ex
     const tokenizer = (content: string) => refusal({ files: { "tokenizer.json": text(content) } })
 
     for (const name of ["model.safetensors", "tokenizer.json", "config.json"]) {
-      assert.match(yield* refusal({ files: { [name]: undefined } }), new RegExp(`^${name} is not there: `))
+      assert.match(yield* refusal({ files: { [name]: undefined } }), new RegExp(`^${name} does not exist: `))
     }
-    assert.match(yield* weights(whole.subarray(0, 5)), /^model.safetensors: 5 bytes are there/)
+    assert.match(yield* weights(whole.subarray(0, 5)), /^model.safetensors: it has 5 bytes/)
     assert.match(
       yield* weights(whole.subarray(0, 20)),
-      /20 bytes are there, its header asks for \d+: the file is truncated/
+      /it has 20 bytes, but its header asks for \d+: the file is truncated/
     )
     assert.match(
       yield* weights(whole.subarray(0, whole.length - 1)),
-      new RegExp(`${whole.length - 1} bytes are there, its header asks for ${whole.length}: the file is truncated`)
+      new RegExp(`it has ${whole.length - 1} bytes, but its header asks for ${whole.length}: the file is truncated`)
     )
-    assert.match(yield* weights(text("version https://git-lfs.github.com/spec/v1")), /does not start as a safetensors/)
+    assert.match(yield* weights(text("version https://git-lfs.github.com/spec/v1")), /does not begin like a safetensors/)
     assert.match(yield* tokenizer("{"), /^tokenizer.json: /)
     assert.match(
       yield* tokenizer(JSON.stringify(wordPieceJson(compassTokens)).slice(0, -30)),
@@ -181,7 +181,7 @@ it.effect("says which tensor does not fit", () =>
     )
     assert.strictEqual(
       yield* tensors({ embeddings: embeddings([row, row, row, [1, NaN, 3], row]) }),
-      `${file}row 3 of embeddings holds no finite number`
+      `${file}row 3 of embeddings contains a number that is not finite`
     )
     assert.strictEqual(
       yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [2], values: [1, 2] } }),
@@ -189,7 +189,7 @@ it.effect("says which tensor does not fit", () =>
     )
     assert.strictEqual(
       yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [5], values: [1, 2, Infinity, 4, 5] } }),
-      `${file}weight 2 is no finite number`
+      `${file}weight 2 is not finite`
     )
     assert.strictEqual(
       yield* tensors({ embeddings: fits, mapping: { dtype: "F32", shape: [5], values: [0, 0, 0, 0, 0] } }),
@@ -197,7 +197,7 @@ it.effect("says which tensor does not fit", () =>
     )
     assert.strictEqual(
       yield* tensors({ embeddings: fits, mapping: { dtype: "I64", shape: [5], values: [0, 1, 2, 5, 0] } }),
-      `${file}mapping sends token 3 to a row that is not there: embeddings has 5 rows`
+      `${file}mapping sends token 3 to a row that does not exist: embeddings has 5 rows`
     )
     assert.include(
       yield* tensors({ embeddings: { ...fits, shape: [5, 4] } }),

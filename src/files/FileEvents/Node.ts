@@ -58,16 +58,16 @@ const isForeign = (name: string): boolean => name === ".git" || name === "node_m
 const lossOf = (error: NodeJS.ErrnoException, folder: string): FileEventsLost =>
   error.code === "ENOSPC"
     ? new FileEventsLost({
-        reason: "the system watches no more folders (the limit of inotify watches is reached)",
+        reason: "the limit of inotify watches is reached",
         advice: "Raise it: sudo sysctl fs.inotify.max_user_watches=1048576"
       })
     : error.code === "EMFILE"
       ? new FileEventsLost({
-          reason: "the system gives no more inotify instances or open files",
+          reason: "the limit of inotify instances or of open files is reached",
           advice: "Raise it: sudo sysctl fs.inotify.max_user_instances=1024, or ulimit -n"
         })
       : new FileEventsLost({
-          reason: error.code === "ENOENT" ? `${folder} is not there` : `${folder} cannot be watched: ${error.message}`
+          reason: error.code === "ENOENT" ? `${folder} does not exist` : `${folder} cannot be watched: ${error.message}`
         })
 
 /** How often to check that the watched file is still at its path: mounting a disk over it sends no event. */
@@ -85,7 +85,7 @@ const identityOf = (place: string): string | undefined => {
 
 const isFolder = (place: string): boolean => fs.statSync(place, { throwIfNoEntry: false })?.isDirectory() === true
 
-const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone, or another stands in its place` })
+const replaced = (place: string) => new FileEventsLost({ reason: `${place} is gone or was replaced` })
 
 /** Watches a folder and all folders below it, including new ones. */
 class Tree {
@@ -219,7 +219,7 @@ const watchOne = (
   if (disk !== undefined) {
     lost(
       new FileEventsLost({
-        reason: `${root} is on a network disk (${disk}), where changes made elsewhere are not told of`
+        reason: `${root} is on a network disk (${disk}), which does not report changes made elsewhere`
       })
     )
   }
@@ -245,7 +245,7 @@ export const make = (system: System = machine): FileEvents["Type"] => ({
             const changed = (place: string) => void (isOver || emit.single([place]))
             const open: Array<{ readonly check: () => void; readonly close: () => void }> = []
             const counted = counting(system, () =>
-              lost(new FileEventsLost({ reason: "more changed at once than the system tells of" }))
+              lost(new FileEventsLost({ reason: "more changed at once than the system reports" }))
             )
             for (const root of paths) if (!isOver) open.push(watchOne(root, counted, changed, lost))
             if (!isOver) emit.single([])

@@ -8,7 +8,7 @@ export const repeated = (draft: Draft): FileEvent => ({
   _tag: "Failed",
   path: draft.origin ?? "",
   line: draft.line,
-  reason: `the id of ${draft.source} stands in the file before; the first one is kept`
+  reason: `the id of ${draft.source} occurs earlier in the file; the first one is kept`
 })
 
 const ended = ({ failure, isUnreadable, isVoid, path, size }: Reading): FileEvent =>

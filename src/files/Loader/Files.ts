@@ -109,7 +109,7 @@ export const layer = ({
             return { reader: readers[index]!, documents: format.load(file) } satisfies OpenedFile
           }
         }
-        const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that is not read"
+        const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that Clew does not read"
         return yield* new Unsupported({ path: file.path, reason })
       })
       const open = (path: string) => Effect.flatMap(openFile(fs, path, maxFileBytes, options.index), read)

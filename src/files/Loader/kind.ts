@@ -64,7 +64,7 @@ const other = (mime: string | undefined): Kind =>
   mime === undefined
     ? { _tag: "Other", reason: "binary" }
     : archives.has(mime)
-      ? { _tag: "Other", mime, reason: "an archive of many files: unpack it to have them read" }
+      ? { _tag: "Other", mime, reason: "an archive of many files: unpack it first" }
       : { _tag: "Other", mime, reason: isDocument(mime) ? `${mime} is not read yet` : `binary (${mime})` }
 
 const fileType = lazily(() => import("file-type/core"))

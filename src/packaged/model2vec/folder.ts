@@ -40,7 +40,7 @@ const readWhole = async (file: string): Promise<Buffer> => {
 
 const unreadable = (file: string, error: NodeJS.ErrnoException): string =>
   error.code === "ENOENT"
-    ? `${file} is not there: a model's folder holds ${weightsFile}, ${tokenizerFile} and ${configFile}`
+    ? `${file} does not exist: a model's folder holds ${weightsFile}, ${tokenizerFile} and ${configFile}`
     : `${file} cannot be read: ${error.message}`
 
 const read = (file: string) =>

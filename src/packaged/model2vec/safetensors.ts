@@ -48,10 +48,10 @@ const aligned = (bytes: Uint8Array, width: number): Uint8Array =>
  */
 export const parse = (file: Uint8Array): Either.Either<ReadonlyMap<string, Tensor>, string> => {
   const truncated = (needed: number) =>
-    Either.left(`${file.length} bytes are there, its header asks for ${needed}: the file is truncated, copy it again`)
-  if (file.length < 8) return Either.left(`${file.length} bytes are there, a safetensors file has at least 8`)
+    Either.left(`it has ${file.length} bytes, but its header asks for ${needed}: the file is truncated, copy it again`)
+  if (file.length < 8) return Either.left(`it has ${file.length} bytes, and a safetensors file at least 8`)
   const headerLength = new DataView(file.buffer, file.byteOffset).getBigUint64(0, true)
-  if (headerLength > 100_000_000n) return Either.left("it does not start as a safetensors file does")
+  if (headerLength > 100_000_000n) return Either.left("it does not begin like a safetensors file")
   const start = 8 + Number(headerLength)
   if (start > file.length) return truncated(start)
   const header = decodeHeader(new TextDecoder().decode(file.subarray(8, start)))

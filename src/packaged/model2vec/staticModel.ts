@@ -38,7 +38,7 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
     return Either.left(`embeddings is ${describe(embeddings)}, expected ${floatTypes} or I8 [rows, dimensions]`)
   }
   const broken = firstNotFinite(matrix)
-  if (broken !== -1) return Either.left(`row ${Math.floor(broken / dimensions)} of embeddings holds no finite number`)
+  if (broken !== -1) return Either.left(`row ${Math.floor(broken / dimensions)} of embeddings contains a number that is not finite`)
 
   const map = tensors.get("mapping")
   const mapping = map === undefined ? undefined : integersOf(map)
@@ -52,7 +52,7 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
   }
   const astray = mapping?.findIndex((row) => row < 0 || row >= rows) ?? -1
   if (astray !== -1) {
-    return Either.left(`mapping sends token ${astray} to a row that is not there: embeddings has ${rows} rows`)
+    return Either.left(`mapping sends token ${astray} to a row that does not exist: embeddings has ${rows} rows`)
   }
 
   const weighting = tensors.get("weights")
@@ -64,7 +64,7 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
       )
     }
     const wrong = firstNotFinite(weights)
-    if (wrong !== -1) return Either.left(`weight ${wrong} is no finite number`)
+    if (wrong !== -1) return Either.left(`weight ${wrong} is not finite`)
   }
   const table = weights?.table
   return Either.right({

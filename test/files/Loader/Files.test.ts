@@ -40,7 +40,7 @@ describe("Loader.load", () => {
   const refused: ReadonlyArray<readonly [string, string | Uint8Array, string]> = [
     ["picture.txt", png, "binary (image/png)"],
     ["picture.jsonl", png, "binary (image/png)"],
-    ["paper.md", "%PDF-1.7\n1 0 obj\n", "no sound PDF: Invalid PDF structure."],
+    ["paper.md", "%PDF-1.7\n1 0 obj\n", "not a valid PDF: Invalid PDF structure."],
     ["letter.txt", "{\\rtf1\\ansi Hello}", "application/rtf is not read yet"],
     ["drawing.txt", svg, "binary (image/svg+xml)"],
     ["book.ipynb", '{"cells": []}', "it holds no text"],

@@ -141,7 +141,7 @@ describe("records", () => {
         ["p1", 3, "Smoke", "It & bees calm.", { tag: ["a", "b"] }],
         ["L4", 4, undefined, "Wax melts.", {}]
       ])
-      assert.match(String(found[2]), /^not valid XML: no sound XML/)
+      assert.match(String(found[2]), /^not valid XML: malformed XML/)
       assert.strictEqual(
         yield* read("/n/b.xml", "<rss><channel><item><text>a</text></item><item/></channel></rss>"),
         "left"

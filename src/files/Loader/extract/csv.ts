@@ -44,7 +44,7 @@ export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extract
       skip_empty_lines: true
     }) as never
   } catch (error) {
-    throw new NotExtracted(`no table: ${(error as Error).message}`)
+    throw new NotExtracted(`not a table: ${(error as Error).message}`)
   }
   let next = 1
   const table = records.map(({ info, record }) => {

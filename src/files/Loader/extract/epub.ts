@@ -52,7 +52,7 @@ export const epub = (bytes: Uint8Array): Extracted => {
   const container = part("META-INF/container.xml")
   const opf = container === undefined ? undefined : all(xml(container), "rootfile")[0]?.attributes["full-path"]
   const source = opf === undefined ? undefined : part(opf)
-  if (opf === undefined || source === undefined) throw new NotExtracted("no book: it has no table of its files")
+  if (opf === undefined || source === undefined) throw new NotExtracted("not a book: it has no list of its files")
   const book = xml(source)
   const folder = folderOf(opf)
   const items = all(child(book, "manifest"), "item")

@@ -19,7 +19,7 @@ export const notebook = (text: string): Extracted => {
   try {
     book = JSON.parse(text) as typeof book
   } catch (error) {
-    throw new NotExtracted(`no notebook: ${(error as Error).message}`)
+    throw new NotExtracted(`not a notebook: ${(error as Error).message}`)
   }
   // Notebooks before version 4 have their cells in worksheets.
   const sheets = Array.isArray(book?.worksheets) ? (book.worksheets as ReadonlyArray<{ readonly cells?: unknown }>) : []

@@ -49,6 +49,6 @@ export const subtitles = (text: string): Extracted => {
     if (said.length > paragraph && sentenceEnd.test(said)) flush()
   }
   flush()
-  if (cues === 0) throw new NotExtracted("no subtitles: no line gives a time")
+  if (cues === 0) throw new NotExtracted("not subtitles: no line has a time")
   return { text: writer.text, metadata: {}, marks: writer.marks }
 }

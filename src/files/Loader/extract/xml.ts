@@ -44,7 +44,7 @@ export const xml = (text: string): XmlElement => {
   if (failures.length === 0) parser.close()
   const only = root.children.find((child) => typeof child !== "string")
   if (only === undefined || failures.length > 0)
-    throw new NotExtracted(`no sound XML: ${failures[0]?.message ?? "no element"}`)
+    throw new NotExtracted(`malformed XML: ${failures[0]?.message ?? "no element"}`)
   return only
 }
 

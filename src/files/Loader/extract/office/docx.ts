@@ -122,7 +122,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   )
   const part = (name: string) => (files.has(name) ? xml(utf8(files.get(name))) : undefined)
   const document = part("word/document.xml")
-  if (document === undefined) throw new NotExtracted("no Word document: it has no text")
+  if (document === undefined) throw new NotExtracted("not a Word document: it has no text")
   const levels = headingLevels(part("word/styles.xml"))
   const isCode = codeStyles(part("word/styles.xml"))
   const isNumbered = numbered(part("word/numbering.xml"))

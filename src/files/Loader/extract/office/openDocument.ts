@@ -236,7 +236,7 @@ export const openDocument = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) => /^(?:content|meta|styles)\.xml$|^META-INF\/manifest\.xml$/.test(name))
   if (utf8(files.get("META-INF/manifest.xml")).includes("encryption-data"))
     throw new NotExtracted("it is encrypted: save it without a password")
-  if (!files.has("content.xml")) throw new NotExtracted("no OpenDocument file: it has no content")
+  if (!files.has("content.xml")) throw new NotExtracted("not an OpenDocument file: it has no content")
   const content = xml(utf8(files.get("content.xml")))
   const body = child(content, "office:body")
   const reader = new Reader(stylesOf(content, files.has("styles.xml") ? xml(utf8(files.get("styles.xml"))) : undefined))

@@ -54,7 +54,7 @@ export const pptx = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) => wanted.test(name) && /\.(?:xml|rels)$/.test(name))
   const part = (name: string) => (files.has(name) ? xml(utf8(files.get(name))) : undefined)
   const presentation = part("ppt/presentation.xml")
-  if (presentation === undefined) throw new NotExtracted("no presentation: it has no slides")
+  if (presentation === undefined) throw new NotExtracted("not a presentation: it has no slides")
   const targets = relations(part("ppt/_rels/presentation.xml.rels"), "ppt")
   const writer = new MarkdownWriter()
   for (const [index, { attributes }] of all(presentation, "p:sldId").entries()) {

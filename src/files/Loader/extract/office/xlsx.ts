@@ -70,7 +70,7 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
   const files = unzip(bytes, (name) => wanted.test(name))
   const part = (name: string) => (files.has(name) ? xml(utf8(files.get(name))) : undefined)
   const workbook = part("xl/workbook.xml")
-  if (workbook === undefined) throw new NotExtracted("no workbook: it has no sheets")
+  if (workbook === undefined) throw new NotExtracted("not a workbook: it has no sheets")
   const shared = childrenOf(part("xl/sharedStrings.xml")).map(stringOf)
   const isDate = dateStyles(part("xl/styles.xml"))
   const from1904 = /^(?:1|true)$/.test(child(workbook, "workbookPr")?.attributes["date1904"] ?? "")

@@ -43,7 +43,7 @@ export const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
   // The library takes ownership of the bytes.
   const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch((error: Error) => {
     if (error.name === "PasswordException") throw new NotExtracted("it is encrypted: save it without a password")
-    throw new NotExtracted(`no sound PDF: ${error.message}`)
+    throw new NotExtracted(`not a valid PDF: ${error.message}`)
   })
   if (document.numPages > mostPages) throw new NotExtracted(`it has more than ${mostPages} pages`)
   const fonts = new Map<string, Font>()
