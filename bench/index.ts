@@ -30,8 +30,7 @@ const benches: Readonly<Record<string, string>> = {
   bodies: "hostile and large bodies over HTTP: time to answer, worst /health meanwhile, memory",
   safety: "what overwriting deleted bytes and checking checksums cost (INDEX)",
   shelf: "thirty questions to a shelf of manuals whose right page is known (bench/shelf/make.sh makes it): hit@5",
-  loaders:
-    "extracting text from files (FOLDER), by format: MB per CPU second, memory, beside pdftotext and pandoc",
+  loaders: "extracting text from files (FOLDER), by format: MB per CPU second, memory, beside pdftotext and pandoc",
   paths: "settings in JSON and YAML asked for by their keys (FOLDER, PROGRAM): hit@1, hit@5",
   definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",

@@ -208,7 +208,10 @@ it.scopedLive("takes no answer that is none for vectors, and asks for it once", 
       "null",
       "<html>"
     ]) {
-      const reason = says === "<html>" ? "something that is not JSON" : `something that is not a list of embeddings: ${says.slice(0, 13)}`
+      const reason =
+        says === "<html>"
+          ? "something that is not JSON"
+          : `something that is not a list of embeddings: ${says.slice(0, 13)}`
       const { embedPassages, embedQuery, identity } = yield* make(url)
       faults.says = says
       const { length } = asked

@@ -72,7 +72,10 @@ it.scopedLive("tries again what may succeed later, and gives the server's own wo
     for (const body of ["<html>", "{}", '{"data":[{"index":0,"embedding":[null]}]}']) {
       faults.page = { type: "text/html", body }
       const { reason } = yield* Effect.flip(embedPassages(["a"]))
-      assert.include(reason, `${url}/v1/embeddings sent something that is not a list of embeddings; check embedding.url`)
+      assert.include(
+        reason,
+        `${url}/v1/embeddings sent something that is not a list of embeddings; check embedding.url`
+      )
     }
   })
 )

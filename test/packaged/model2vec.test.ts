@@ -150,7 +150,10 @@ it.effect("says which file is missing or damaged, what was found and what was ex
       yield* weights(whole.subarray(0, whole.length - 1)),
       new RegExp(`it has ${whole.length - 1} bytes, but its header asks for ${whole.length}: the file is truncated`)
     )
-    assert.match(yield* weights(text("version https://git-lfs.github.com/spec/v1")), /does not begin like a safetensors/)
+    assert.match(
+      yield* weights(text("version https://git-lfs.github.com/spec/v1")),
+      /does not begin like a safetensors/
+    )
     assert.match(yield* tokenizer("{"), /^tokenizer.json: /)
     assert.match(
       yield* tokenizer(JSON.stringify(wordPieceJson(compassTokens)).slice(0, -30)),

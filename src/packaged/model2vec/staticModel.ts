@@ -38,7 +38,8 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
     return Either.left(`embeddings is ${describe(embeddings)}, expected ${floatTypes} or I8 [rows, dimensions]`)
   }
   const broken = firstNotFinite(matrix)
-  if (broken !== -1) return Either.left(`row ${Math.floor(broken / dimensions)} of embeddings contains a number that is not finite`)
+  if (broken !== -1)
+    return Either.left(`row ${Math.floor(broken / dimensions)} of embeddings contains a number that is not finite`)
 
   const map = tensors.get("mapping")
   const mapping = map === undefined ? undefined : integersOf(map)
