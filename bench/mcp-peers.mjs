@@ -151,7 +151,7 @@ const typescript = async () => {
   )
   check(
     "typescript",
-    "callTool, structured content held against its schema",
+    "callTool, structured content checked against its schema",
     indexed.structuredContent.unchanged === 1,
     indexed
   )

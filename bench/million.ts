@@ -49,8 +49,8 @@ if (
     `usage: npm run bench -- million --work DIR [--sizes 10000,100000,1000000] [--queries 200] [--methods brute,clew,…]
          [--plot FILE.svg] [--fresh] CORPUS...
 
-A CORPUS is a folder in BEIR layout. What is made of them is kept in the folder DIR, for the next run to be quick;
---fresh makes it anew, but for the vectors. A million passages take about 8 GB there.`
+A CORPUS is a folder in BEIR layout. DIR keeps what is built from them, so that the next run is quick;
+--fresh rebuilds it, except the vectors. A million passages take about 8 GB there.`
   )
   process.exit(2)
 }

@@ -166,5 +166,5 @@ for (const kind of kinds) {
     const total = inside.reduce((sum, { sample }) => sum + weight(sample), 0)
     return shown(inside.reduce((sum, { sample }) => sum + (sample.answers ? weight(sample) : 0), 0) / total)
   })
-  console.log(`told of those left out, in tenths from 0 on: ${bins.join(" ")} judged to answer`)
+  console.log(`left-out passages by relevance, in tenths from 0: ${bins.join(" ")} judged to answer`)
 }
