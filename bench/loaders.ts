@@ -26,8 +26,8 @@ const formats: Readonly<Record<string, { readonly kind: Kind; readonly peer?: st
 }
 
 interface Cost {
-  /** Of the processor, in ms: a busy machine changes little. */
   /** CPU time in ms, which a busy machine changes little. */
+  readonly cpu: number
   readonly megabytes: number
 }
 
