@@ -34,6 +34,9 @@ export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
       SynchronizedRef.get(built),
       Option.match({ onSome: Effect.succeed, onNone: () => opened })
     )
-    return <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
-      Effect.flatMap(context, (services) => Effect.provide(effect, services))
+    return {
+      use: <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
+        Effect.flatMap(context, (services) => Effect.provide(effect, services)),
+      isBuilt: Effect.map(SynchronizedRef.get(built), Option.isSome)
+    }
   })

@@ -71,9 +71,11 @@ export const serve = <E>(options: {
     const stdout = takeStdout()
     yield* logUnhandled()
     const whole = yield* lazyLayer(options.engine)
+    // Once the index is open, one that was removed is an error, not an empty index.
+    const isThere = Effect.flatMap(whole.isBuilt, (isBuilt) => (isBuilt ? Effect.succeed(true) : options.exists))
     const use: Use = (effect, writes = false) =>
-      Effect.flatMap(writes ? Effect.succeed(true) : options.exists, (exists) =>
-        exists ? whole(effect) : Effect.provide(effect, options.empty)
+      Effect.flatMap(writes ? Effect.succeed(true) : isThere, (opens) =>
+        opens ? whole.use(effect) : Effect.provide(effect, options.empty)
       )
     const greeting = yield* Deferred.make<void>()
     const server = yield* make({ ...options, log, use, greeted: Deferred.succeed(greeting, undefined) })
@@ -83,7 +85,7 @@ export const serve = <E>(options: {
       () => Effect.promise(() => server.close())
     )
     if (options.beside !== undefined) {
-      const beside = Effect.catchAll(whole(options.beside), (error) =>
+      const beside = Effect.catchAll(whole.use(options.beside), (error) =>
         Effect.logError(`Not following changes: ${error instanceof Error ? error.message : String(error)}`)
       )
       yield* Effect.forkScoped(

@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { mkdirSync, readdirSync, renameSync } from "node:fs"
+import { join } from "node:path"
 import { bread, connect, connectWith, sea, temporaryFolder } from "./client.ts"
 
 describe("several servers on one index", () => {
@@ -31,5 +33,20 @@ describe("several servers on one index", () => {
     await writer.call("index_documents", { documents: [{ ...bread, content: "Bread is gone; there is rye." }] })
     assert.deepStrictEqual(await found("flour"), [])
     assert.deepStrictEqual(await found("rye"), ["notes/bread.txt"])
+  })
+
+  it("say that the index was removed under them, and go on when it is back", async () => {
+    const folder = temporaryFolder()
+    const client = await connectWith([sea], { folder })
+    const search = () => client.call("search", { query: "tides" }).catch((error: unknown) => String(error))
+    assert.strictEqual((await client.call("search", { query: "tides" })).structuredContent.results.length, 1)
+    const files = readdirSync(folder).filter((name) => name.startsWith("index.db"))
+    assert.include(files, "index.db")
+    mkdirSync(join(folder, "aside"))
+    for (const name of files) renameSync(join(folder, name), join(folder, "aside", name))
+    const told = JSON.stringify(await search())
+    assert.include(told, "was removed while it was open")
+    for (const name of files) renameSync(join(folder, "aside", name), join(folder, name))
+    assert.strictEqual((await client.call("search", { query: "tides" })).structuredContent.results.length, 1)
   })
 })
