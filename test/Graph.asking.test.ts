@@ -165,7 +165,7 @@ it.effect("says that there is no model where there is none, and asks nothing", (
     Extractive.service,
     Effect.gen(function* () {
       yield* put("a bone mill", { source: "a.md" })
-      assert.match((yield* Effect.flip(asking)).message, /^No language model is at hand/)
+      assert.match((yield* Effect.flip(asking)).message, /^No language model is available/)
     })
   )
 )

@@ -39,14 +39,16 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       )
     : []
   const { keyword } = request
-  const near =
-    keyword && request.spelling === true ? yield* stages.during("keyword", snapshot.near(asked, keyword)) : []
-  const matching = keyword
+  const { matching, near } = keyword
     ? yield* stages.during(
         "keyword",
-        snapshot.matching(asked, keyword, { depth, near, also: crosswise ? idsOf(nearest.flat()) : [] })
+        Effect.gen(function* () {
+          const near = request.spelling === true ? yield* snapshot.near(asked, keyword) : []
+          const also = crosswise ? idsOf(nearest.flat()) : []
+          return { near, matching: yield* snapshot.matching(asked, keyword, { depth, near, also }) }
+        })
       )
-    : []
+    : { matching: [], near: [] }
   const unseen = crosswise ? without(matching, nearest.flat()) : []
   const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 

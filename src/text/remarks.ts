@@ -9,7 +9,7 @@ export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): 
 export const shortfall = ({ degraded, mode }: Pick<Found, "degraded" | "mode">): string | undefined =>
   degraded === undefined || mode === "hybrid" || degraded.startsWith("reranker")
     ? degraded
-    : `answered by ${mode} search alone: ${degraded}`
+    : `answered by ${mode} search only: ${degraded}`
 
 /** A sentence for people: how a query with quotes, `-word` or `field:value` was read. */
 export const asRead = ({ readAs }: Pick<Found, "readAs">): string | undefined => {

@@ -112,11 +112,11 @@ const store = ({ faults = {}, gate, reached, writing }: Given) => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
       return faults.store === undefined ? use : new StoreUnavailable({ reason: faults.store })
     })
-  const waits: Readonly<Record<string, Deferred.Deferred<void> | undefined>> = { rank: gate, put: writing }
+  const waits: Readonly<Record<string, Deferred.Deferred<void> | undefined>> = { find: gate, put: writing }
   const wait = (name: string) => {
     const until = waits[name]
     if (until === undefined) return Effect.void
-    const here = name === "rank" && reached !== undefined ? Deferred.succeed(reached, undefined) : Effect.void
+    const here = name === "find" && reached !== undefined ? Deferred.succeed(reached, undefined) : Effect.void
     return Effect.zipRight(here, Deferred.await(until))
   }
   const wrap = (name: string, member: unknown) =>

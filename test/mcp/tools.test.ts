@@ -472,7 +472,7 @@ describe("get_document", () => {
     assert.include(error.message, "/a/readme.md, /b/readme.md")
     assert.include(
       (await client.callError("get_document", { source: "/a/raedme.md" })).message,
-      "near it are /a/readme.md"
+      "similar: /a/readme.md"
     )
     await client.call("index_documents", { documents: [{ ...bread, doc_id: "rye" }], collection: "kitchen" })
     assert.strictEqual(

@@ -116,7 +116,7 @@ it.scopedLive("has a language model read the passages: says how often before it 
       other.run(["graph", "build", "--llm"], { env: { CLEW_LLM_BACKEND: "extractive" } })
     )
     assert.notStrictEqual(none.code, 0)
-    assert.include(none.stderr, "No language model is at hand")
+    assert.include(none.stderr, "No language model is available")
     assert.strictEqual((yield* run("graph", "build", "-m", "small")).code, 2)
   })
 )

@@ -130,7 +130,7 @@ describe("benchmark --judgements", () => {
       [["--judgements", "none.jsonl"], 1, "has no question with a grade above 0"],
       [["--judgements", "missing.jsonl"], 1, "there is no such file"],
       [["--judgements", file, "--dataset", "toy"], 2, "--dataset cannot be combined with --judgements"],
-      [["--baseline", "quality.json"], 2, "--baseline wants --judgements"],
+      [["--baseline", "quality.json"], 2, "--baseline requires --judgements"],
       [["--judgements", file, "--save"], 2, "--save requires --baseline"],
       [["--judgements", file, "--baseline", file], 1, "is not a baseline"]
     ] as const

@@ -98,7 +98,7 @@ describe("query", () => {
     assert.include(stdout, "hot oven")
     const none = await box.run(["query", '"cold oven"'])
     assert.strictEqual(none.code, 3)
-    assert.include(none.stderr, "nothing found: no passage is found with “cold oven”; leave out quotes")
+    assert.include(none.stderr, "nothing found: no passage was found with “cold oven”; leave out quotes")
     const pasted = await box.run(["query", 'error: no "cold oven" is hot', "-k1"])
     assert.strictEqual(pasted.code, 0)
     assert.include(pasted.stderr, "read as plain words")

@@ -112,7 +112,7 @@ describe("serve", () => {
     await new Promise((resolve) => taken.on("listening", resolve))
     const { port } = taken.address() as Net.AddressInfo
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, Readonly<Record<string, string>>, number, RegExp]> = [
-      [["--port", "0", "--read-only"], {}, 1, /^clew: There is no index at .*; make one with/],
+      [["--port", "0", "--read-only"], {}, 1, /^clew: There is no index at .*; create one with/],
       [["--port", String(port)], {}, 1, /^clew: Port \d+ on 127\.0\.0\.1 is in use; choose another with --port$/],
       [
         ["--port", "0", "--host", "203.0.113.7", "--allow-unauthenticated"],
