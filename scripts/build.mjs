@@ -1,6 +1,7 @@
 import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 import { analyze } from "./analyze.mjs"
 import { ascii } from "./ascii.mjs"
@@ -16,11 +17,15 @@ await buildKernels()
 const outdir = mkdtempSync(`${root}node_modules/.dist-`)
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }))
 
-/** Code of other packages that the library contains: the stemmers of a few languages, from a package with all. */
+/** Packages that are bundled with the library, too: users install none of them. */
 const within = {
   name: "within",
-  setup: ({ onResolve }) =>
+  setup: ({ onResolve }) => {
     onResolve({ filter: /^@orama\/stemmers\// }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)) }))
+    onResolve({ filter: /^(?:saxes$|xmlchars\/)/ }, ({ importer, path }) => ({
+      path: createRequire(importer).resolve(path)
+    }))
+  }
 }
 
 const addons = ["better-sqlite3", "sqlite-vec"]

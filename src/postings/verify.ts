@@ -3,7 +3,7 @@ import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
 import { ByteReader } from "./bytes.ts"
 import type { Head } from "./head.ts"
-import { languagesOf } from "./languages.ts"
+import { languagesOf, listOf, passagesIn } from "./languages.ts"
 import { forEachPosting } from "./posting.ts"
 import type { Segment, SegmentStore } from "./SegmentStore.ts"
 import { learned } from "./stemmers.ts"
@@ -116,6 +116,9 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
     expect("the first passage", segment.first_id, head.ids.idOf(0))
     expect("the last passage", segment.last_id, head.ids.idOf(head.ids.count - 1))
     expect("the number of blocks", segment.blocks, head.firsts.length)
+    // Older segments have a list without counts.
+    if (segment.languages !== "en" && listOf(passagesIn([segment.languages])) !== segment.languages)
+      of(`the list of languages is ${JSON.stringify(segment.languages)}`)
     const digests = new Uint32Array(head.ids.count)
     let through: Buffer = Buffer.alloc(0)
     for (const [block, first] of head.firsts.entries()) {

@@ -15,6 +15,8 @@ export type Cure =
   | { readonly _tag: "Replace"; readonly documents: ReadonlyArray<number> }
   /** Deletes the vectors of these passages, to embed them again. */
   | { readonly _tag: "Vectors"; readonly collection: number; readonly passages: ReadonlyArray<number> }
+  /** Detects the languages of these documents again, and rebuilds their collections' postings. */
+  | { readonly _tag: "Languages"; readonly documents: ReadonlyArray<number> }
   /** Rebuilds the collection's graph from the texts. */
   | { readonly _tag: "Graph"; readonly collection: number }
   | { readonly _tag: "Checkpoint" }

@@ -65,7 +65,7 @@ describe("parseFilter", () => {
       or: [{ lang: "en" }, { year: { not: 1 } }]
     })
     assert.include(refused('{"or": [{"lang": {"in": 1}}]}'), "for equal to, or any of")
-    assert.include(refused("{lang}"), "no JSON object")
+    assert.include(refused("{lang}"), "not a JSON object")
   })
 
   it("takes keys of any name", () => {

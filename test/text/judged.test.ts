@@ -33,7 +33,7 @@ describe("parseJudged", () => {
     ["{}", /^line 2 is no judgement \(query\)/],
     ["nonsense", /^line 2 is no judgement: /],
     [JSON.stringify({ ...judged("a", 1), grade: -1 }), /\(grade\)/],
-    [JSON.stringify({ ...judged("a", 1), start_line: 4 }), /\(end_line\).*go together/],
+    [JSON.stringify({ ...judged("a", 1), start_line: 4 }), /\(end_line\).*given together/],
     [JSON.stringify({ ...judged("", 1) }), /\(source\)/]
   ])("names what is wrong with %s", (line, message) => {
     const read = parseJudged(`${JSON.stringify(judged("a.md", 1))}\n${line}\n`)

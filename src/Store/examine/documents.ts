@@ -4,6 +4,7 @@ import type { Finding } from "../../upkeep/Examiner.ts"
 import { documentCrc, type PassagePart } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { headingOf } from "../sqlite/passage.ts"
+import { documentLanguage } from "../../text/terms/detect.ts"
 import { inList, list } from "../sqlite/rows.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
@@ -22,6 +23,7 @@ export interface DocumentRow {
   readonly passages: number
   readonly first_passage: number | null
   readonly crc: number | null
+  readonly language: string | null
 }
 
 /** A passage's row, as this check reads it. */
@@ -79,6 +81,17 @@ const isSame = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean 
   isWhole(passages) &&
   (row.crc === null || documentCrc(row, passages) === row.crc)
 
+/** Passages that decide a document's language if it was stored before languages were. */
+const deciding = 64
+
+/** Whether the language of a document is what its passages decide, or undecided. */
+const isInLanguage = ({ language }: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean => {
+  const texts = passages.map(({ text }) => text)
+  return (
+    language === null || language === documentLanguage(texts) || language === documentLanguage(texts.slice(0, deciding))
+  )
+}
+
 /** Whether a document is complete, in its place and as it was stored. */
 export const isIntact = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
   isInOrder(row, passages) && isSame(row, passages)
@@ -88,12 +101,13 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   const altered: Array<DocumentRow> = []
   const misplaced: Array<string> = []
   const listed: Array<string> = []
+  const mistaken: Array<DocumentRow> = []
   const miscounted: Array<string> = []
   let unprotected = 0
   let total = 0
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<DocumentRow>(
-      `SELECT id, collection_id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc
+      `SELECT id, collection_id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc, language
        FROM documents NOT INDEXED WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
       [after]
     )
@@ -126,6 +140,7 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
       if (!isSame(row, own)) altered.push(row)
       if (row.crc === null) unprotected++
       if (!isInOrder(row, own)) misplaced.push(name)
+      if (!isInLanguage(row, own)) mistaken.push(row)
       const wanted = metadataRows(metadata ?? {}).map((value) => JSON.stringify(value))
       const held = values.get(row.id)!
       if (metadata !== undefined && (wanted.length !== held.size || !wanted.every((value) => held.has(value)))) {
@@ -158,6 +173,16 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
     findings.push(
       fail("metadata", `filters use metadata that differ from the documents': ${some(listed)}`, undefined, rows)
     )
+  if (mistaken.length > 0) {
+    findings.push(
+      fail(
+        "languages",
+        `documents are recorded in another language than their text's: ${some(mistaken.map(({ doc_id, source }) => source ?? doc_id))}`,
+        undefined,
+        { _tag: "Languages", documents: mistaken.map(({ id }) => id) }
+      )
+    )
+  }
   if (miscounted.length > 0)
     findings.push(fail("counters", `wrong counts of collections: ${some(miscounted)}`, undefined, rows))
   if (unprotected > 0) {

@@ -72,6 +72,15 @@ export const mend = Effect.fnUntraced(function* (
         )
       }
     }
+    if (cure._tag === "Languages") {
+      // The rebuild of the postings detects them again.
+      const rows = yield* sql.unsafe<{ readonly collection: number }>(
+        `UPDATE documents SET language = NULL WHERE id ${inList} RETURNING collection_id AS collection`,
+        [list(cure.documents)]
+      )
+      for (const { collection } of rows) rebuild("postings", collection)
+      done.push(`the languages of ${rows.length} documents were detected again`)
+    }
     if (cure._tag === "Vectors") {
       yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
       rebuild("codes", cure.collection)
