@@ -34,7 +34,7 @@ export interface ServerOptions {
   readonly timeoutMs: number
   /** Longest total wait for a query's vector; default 5 s, never longer than `timeoutMs`. */
   readonly queryTimeoutMs?: number | undefined
-  /** The width that is asked for, where one is: narrower vectors than the model's own, where it can. */
+  /** The dimensions to request, if configured; fewer than the model's own if it can reduce them. */
   readonly dimensions?: number | undefined
 }
 

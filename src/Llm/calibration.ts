@@ -22,7 +22,7 @@ const plausible = { least: 0.4, most: 3 }
 /** Estimates the tokens of models, calibrated by the counts of their servers. */
 export interface Calibration {
   readonly countTokens: (model: string) => (text: string) => number
-  /** Of what is sent as messages. */
+  /** The tokens of these messages, with their template. */
   readonly countMessages: (model: string, messages: ReadonlyArray<Turn>) => number
   /** Whether a server has reported a count for the model. */
   readonly isLearned: (model: string) => boolean
