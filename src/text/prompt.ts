@@ -13,23 +13,26 @@ const instruction =
 /** A value on one line, whatever is in it. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
 
-/** A fence that the text cannot close: one backtick more than its longest run, as CommonMark has it. */
+/** A fence that the text cannot close: one backtick more than its longest run, as in CommonMark. */
 export const fence = (text: string): string => {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
   return "`".repeat(longest + 1)
 }
 
-/** A value on one line, cut where it is longer than anybody reads. */
+/** A value on one line, cut to a readable length. */
 export const bounded = (text: string, most = 300): string => {
   const line = oneLine(text)
   return line.length > most ? `${line.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…` : line
 }
 
-/** Characters of a source that are shown; whoever needs it whole has the doc_id. */
+/** Characters shown of a source; the doc_id identifies the whole document. */
 export const sourceCharacters = 500
 
-/** `source:12-18`, `source:12` for a single line, or the place as the file's own readers name it: `paper.pdf#page=3`. */
+/**
+ * `source:12-18`, `source:12` for a single line, or the place in the form of the file's own readers:
+ * `paper.pdf#page=3`.
+ */
 export const citation = ({ document, passage }: Similar, name = whole): string =>
   `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
 
@@ -47,17 +50,17 @@ export const titleOf = ({ document, passage }: Hit): string =>
   )
 
 /**
- * A passage as the prompt shows it: number and score, and fenced, since all of it is a document's, the source and lines,
- * title and headings, the names of a table's columns where it begins within one, where the same stands besides, an
- * empty line, and the text.
+ * A passage as the prompt shows it. First its number and score. Then, fenced because it comes from a document: the
+ * source and lines, the title and headings, the column names if it begins within a table, the other places that say the
+ * same, an empty line, and the text.
  */
 export const entry = (hit: Hit, number: number): string =>
   quotedUnder([header(number, hit.score)], hit, hit.passage.text, whole, alike(hit))
 
-/** Places of similar passages that are told. */
+/** Places of similar passages that are listed. */
 const toldPlaces = 3
 
-/** How many passages of lower rank say the same, and where the first of them stand; empty where none does. */
+/** How many lower-ranked passages say the same, and where the first of them are; empty if there are none. */
 export const alike = ({ similar = [] }: Hit, name: (place: Similar) => string = citation): string => {
   if (similar.length === 0) return ""
   const places = similar.slice(0, toldPlaces).map((place) => name(place))
@@ -89,38 +92,40 @@ const quotedUnder = (
 }
 
 export interface Prompt {
-  /** All of it, as one text. */
+  /** All parts as one text. */
   readonly prompt: string
-  /** Its instruction, for a model that is told apart what to do. */
+  /** The instruction, for models that take it separately. */
   readonly system: string
   /** The rest: passages and question. */
   readonly user: string
-  /** How many of the hits it holds: the best ones, whole. */
+  /** How many of the hits are in it: the best ones, complete. */
   readonly included: number
-  /** False: its budget has no room for the best passage, or without any for the question. */
+  /** False: the budget has no room for the best passage, or without passages for the question. */
   readonly fits: boolean
-  /** The least budget that it would keep to. */
+  /** The smallest budget that it would fit into. */
   readonly least: number
 }
 
-/** The whole prompt's longest, as tokens are counted. */
+/** The longest prompt in tokens, and how to count them. */
 export interface Budget {
   readonly maxTokens: number
   readonly countTokens: (text: string) => number
 }
 
 export interface PromptStyle {
-  /** The answer's citations are read: the passages' own reference marks get round brackets, or the model may copy one. */
+  /**
+   * Whether the answer's citations are parsed: the passages' own reference marks then get round brackets, since the
+   * model may copy one.
+   */
   readonly isCited?: boolean | undefined
-  /** Sources in full, for who opens them by these names. */
+  /** Shows complete sources, for readers that open files by these names. */
   readonly fullSources?: boolean | undefined
 }
 
 /**
- * An instruction, the passages as numbered entries in rank order, and the question. Passages that follow each other in
- * their document are one entry under both numbers, tables stand without the blanks that line them up, and of paths what
- * is below their common folder. With a budget the lowest ranks are dropped until the whole fits, and the prompt says so;
- * number n is always hit n.
+ * An instruction, the passages as numbered entries in rank order, and the question. Consecutive passages of a document
+ * become one entry under both numbers. Tables lose the blanks that align them, and paths their common folder. With a
+ * budget, the lowest ranks are dropped until the whole fits, and the prompt says so; number n is always hit n.
  */
 export const formatPrompt = (
   query: string,
@@ -162,11 +167,12 @@ export const formatPrompt = (
   const size = (included: number): number => countTokens(promptOf(included).prompt)
   const needed = Math.min(1, hits.length)
   const tokens = countTokens(all.prompt)
-  // A note that one is left out may be longer than the one.
+  // A note that one passage is left out may be longer than that passage.
   const least = Math.min(size(needed), tokens)
   if (tokens <= maxTokens) return { ...all, fits: true, least }
   if (least > maxTokens) return { ...promptOf(0), fits: false, least }
-  // What holds more passages is longer, but for a passage or two that join others: the last that fits is looked for by halves.
+  // Almost always, more passages make a longer prompt (except for one or two that join others), so a binary search
+  // finds the last that fits.
   let [low, high] = [needed, hits.length]
   while (high - low > 1) {
     const middle = (low + high) >> 1

@@ -2,12 +2,12 @@
 import { isUtf8 } from "node:buffer"
 import { limits } from "../model/Limits.ts"
 
-/** Why bytes are not taken for JSON; with a path where it is about one value of what else may be fine. */
+/** Why bytes are rejected as JSON; with a path if the reason concerns one value. */
 export class JsonFault {
   readonly reason: string
   readonly path: ReadonlyArray<string | number> | undefined
 
-  /** Whether it is no JSON at all, rather than JSON out of bounds. */
+  /** Whether it is invalid JSON, rather than JSON beyond the limits. */
   get isSyntax(): boolean {
     return this.reason.startsWith("is not JSON") || this.reason.startsWith("is not UTF-8")
   }
@@ -24,14 +24,14 @@ interface Frame {
   size: number
 }
 
-/** Bytes read at a stretch. */
+/** Bytes read between two pauses. */
 const stretch = 65_536
 const longestNumber = 400
 const { depth, keys, values } = limits.json
 
 const whitespace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-/** Bytes of numbers and of true, false and null. */
+/** The bytes of numbers and of true, false and null. */
 const isToken = (byte: number | undefined) =>
   byte !== undefined &&
   ((byte >= 0x30 && byte <= 0x39) ||
@@ -43,7 +43,7 @@ const isToken = (byte: number | undefined) =>
 
 const clipped = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** What is lost of a number by reading it as a double, if anything is; more digits of a fraction than it holds are not. */
+/** What a number loses as a double, if anything; extra digits of a fraction are not a loss. */
 const lossOf = (token: string, value: number): string | undefined => {
   if (!Number.isFinite(value)) return "is too large for a number"
   if (value === 0 && /[1-9]/.test(token.split(/e/i)[0]!)) return "is too small for a number"
@@ -53,9 +53,9 @@ const lossOf = (token: string, value: number): string | undefined => {
 }
 
 /**
- * Reads JSON in UTF-8 as JSON.parse does, but within bounds and a stretch at a time: it yields where the event loop may
- * turn. Throws JsonFault at once where bytes are no JSON, nest deeper, hold more values, or an object more keys than
- * `limits.json` allows, where a number would change, and, unless `keepsProto`, for a key `__proto__`.
+ * Reads JSON in UTF-8 like JSON.parse, but within limits and in pieces: it yields where the event loop may run. Throws
+ * JsonFault at once if the bytes are invalid JSON, nest deeper, contain more values, or an object has more keys than
+ * `limits.json` allows, if a number would change, and, unless `keepsProto`, for a key `__proto__`.
  */
 export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefined, unknown> {
   if (!isUtf8(bytes)) throw new JsonFault("is not UTF-8")
@@ -75,7 +75,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
         ? `is not JSON: it ends before it is complete (byte ${at})`
         : `is not JSON: expected ${wanted} at byte ${at}, found ${JSON.stringify(bytes.toString("utf8", at, at + 20))}`
     )
-  /** Text of a string's bytes, which hold whole escapes. */
+  /** Decodes a string's bytes, which contain only complete escapes. */
   const decode = (from: number, to: number): string => {
     try {
       return JSON.parse(`"${bytes.toString("utf8", from, to)}"`) as string
@@ -83,7 +83,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
       throw new JsonFault(`is not JSON: the string at byte ${from} has a bad escape or a control character`)
     }
   }
-  /** Goes to the next quote that ends a string, or past `until`; never into an escape. */
+  /** Moves to the next quote that ends a string, or past `until`; never into an escape. */
   const seek = (until: number) => {
     while (at < until && bytes[at] !== 0x22) at += bytes[at] !== 0x5c ? 1 : bytes[at + 1] === 0x75 ? 6 : 2
     return at < until && bytes[at] === 0x22
@@ -93,7 +93,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
     for (let begin = from; ;) {
       const ended = seek(Math.min(bytes.length, begin + stretch))
       if (!ended && at >= bytes.length) throw unexpected("the end of a string")
-      // A character stays whole.
+      // Does not split a character.
       if (!ended) while ((bytes[at]! & 0xc0) === 0x80) at++
       parts.push(decode(begin, at))
       if (ended) return parts.join("")
@@ -133,7 +133,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
     if (skip() !== 0x22) throw unexpected("a key")
     if (++frame.size > keys) throw new JsonFault(`an object has at most ${keys} keys`, path().slice(0, -1))
     frame.key = yield* string()
-    // Assigning to it would set the object's prototype.
+    // An assignment would set the object's prototype.
     if (frame.key === "__proto__" && !keepsProto) throw new JsonFault('has a key "__proto__", which cannot be kept')
     if (skip() !== 0x3a) throw unexpected('":"')
     at++
@@ -160,7 +160,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
       value = frame.container
     } else value = byte === 0x22 ? yield* string() : token()
 
-    // What a value ends may end more.
+    // The end of a value may also end its parents.
     for (;;) {
       const frame = frames.at(-1)
       const next = skip()
@@ -186,7 +186,7 @@ export function* readJson(bytes: Buffer, keepsProto = false): Generator<undefine
   }
 }
 
-/** What `readJson` reads, or why it does not, without a pause. */
+/** The result of `readJson`, or the reason for its failure, without pauses. */
 export const readJsonAtOnce = (
   bytes: Buffer,
   keepsProto = false

@@ -1,34 +1,39 @@
 import { queryTerms, splitQuery } from "./terms.ts"
 import { scan } from "./terms/scan.ts"
 
-/** What a passage is judged by: all that is searched of it. */
+/** The text by which a passage is judged: everything that is searched. */
 export interface Judged {
   readonly title: string
   readonly heading: string
   readonly text: string
 }
 
-/** Terms of a query, beyond which more do not tell more. */
+/** Terms of a query beyond which more make no difference. */
 const enough = 8
 
-/** Below this a passage is a weak match: of 100 questions to other collections than their own 94 found nothing better. */
+/**
+ * A passage below this is a weak match: for 100 questions to other collections than their own, 94 found nothing better.
+ */
 export const weakBelow = 0.1
 
-/** What tells a passage that answers: a constant, the share of the terms, and the similarity or the number of terms. */
+/** Coefficients: a constant, the share of the terms, and the similarity or the number of terms. */
 export const fitted = { meaning: [-4.8, 2.48, 5.12], words: [-4.65, 4.74, 1.39] } as const
 
-/** How many terms a query has, of as many as tell, 0 to 1. */
+/** The number of a query's terms, relative to the number that makes a difference, 0 to 1. */
 export const lengthOf = (content: ReadonlySet<string>): number => Math.min(enough, content.size) / enough
 
 const logistic = (x: number): number => 1 / (1 + Math.exp(-x))
 
-/** Tells the share of a query's terms, by their letters, that a passage has; a term of `near` stands in for its word. */
+/**
+ * Computes which share of a query's terms, weighted by their letters, a passage has; a term of `near` stands in for its
+ * word.
+ */
 export const sharing = (
   content: ReadonlySet<string>,
   near: ReadonlyArray<{ readonly word: string; readonly term: string }>
 ): ((judged: Judged) => number) => {
   const all = [...content].reduce((sum, { length }) => sum + length, 0)
-  /** What of the query each term stands for. */
+  /** The terms of the query that each term stands for. */
   const meanings = new Map<string, Set<string>>([...content].map((term) => [term, new Set([term])]))
   for (const { term, word } of near) {
     const known = meanings.get(term) ?? new Set()
@@ -39,7 +44,7 @@ export const sharing = (
     const has = new Set<string>()
     let found = 0
     for (const field of [title, heading, text]) {
-      // Nothing is left to be found.
+      // All terms were found.
       if (found === all) break
       scan(field, (term) => {
         for (const own of meanings.get(term) ?? []) {
@@ -54,9 +59,9 @@ export const sharing = (
 }
 
 /**
- * How likely a passage is to answer a query, 0 to 1, whatever ranked it: a logistic regression on the share of the
- * query's terms that it has and, where it is given, the cosine similarity by the packaged model; without that on the
- * share alone and how many terms there are. Fitted on judged passages: docs/quality.md.
+ * How likely a passage is to answer a query, 0 to 1, however it was ranked. A logistic regression on the share of the
+ * query's terms that it has and, if given, on the cosine similarity by the packaged model; without the similarity, on
+ * the share and the number of terms. Fitted on judged passages: docs/quality.md.
  */
 export const relevance = (
   query: string,

@@ -1,22 +1,22 @@
-/** A text as it is compared with others: the words by their hashes, in order. */
+/** A text prepared for comparison: the hashes of its words, in order. */
 export interface Sketch {
   readonly words: Uint32Array
-  /** Of the words, those with a digit, whatever their order. */
+  /** A hash of the words with a digit, independent of their order. */
   readonly numbers: number
-  /** Of all words in their order. */
+  /** A hash of all words in order. */
   readonly whole: number
 }
 
-/** Words in a row that count as one thing that both texts have, or have not. */
+/** Consecutive words that are compared as one unit. */
 const shingleWords = 3
 
-/** Texts of fewer words are alike only where they are the same. */
+/** Texts with fewer words are only alike if they are equal. */
 const fewWords = 12
 
-/** Shared of all shingles of both, from which on two texts say nearly the same. */
+/** If the texts share at least this part of all their shingles, they count as nearly equal. */
 const alike = 0.7
 
-/** One of so many shingles finds the texts that may be alike, which share at least this much of them. */
+/** One in this many shingles is used to find similar texts, which must share at least this many of them. */
 const sampling = 4
 const sampledShare = 0.4
 
@@ -25,16 +25,16 @@ const prime = 0x01000193
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** Chinese, Japanese and Korean, and what is beyond the basic plane, are compared sign by sign. */
+/** Chinese, Japanese and Korean, and everything beyond the basic plane, is compared character by character. */
 const standsAlone = (code: number): boolean => code >= 0x2e80 && code < 0xff00 && !(code >= 0x3000 && code <= 0x303f)
 
-/** What parts words, as far as comparing needs to know: all of ASCII but letters and digits, and punctuation elsewhere. */
+/** Word separators, as far as comparing needs them: all of ASCII except letters and digits, and other punctuation. */
 const parts = (code: number): boolean =>
   code < 0x80
     ? !(isDigit(code) || (code >= 0x61 && code <= 0x7a))
     : code < 0xc0 || (code >= 0x2000 && code <= 0x206f) || (code >= 0x3000 && code <= 0x303f) || code >= 0xff00
 
-/** Words of texts, without what is between them, and as if they were one text. */
+/** The words of texts, without what is between them, as if they were one text. */
 export const sketch = (texts: ReadonlyArray<string>): Sketch => {
   const words: Array<number> = []
   let numbers = 0
@@ -84,16 +84,15 @@ interface Known {
 }
 
 /**
- * Texts that were seen, and which of them a further one says again: the same words, or the same numbers and nearly the
- * same words, by Jaccard's coefficient of Broder's shingles. A text is held against those alone that share many shingles
- * of a sample with it.
+ * Finds texts that repeat a previous one: the same words, or the same numbers and nearly the same words, by Jaccard's
+ * coefficient of Broder's shingles. A text is only compared with those that share many sampled shingles with it.
  */
 export class Seen {
   private readonly known: Array<Known> = []
   private readonly same = new Map<number, number>()
   private readonly sampled = new Map<number, Array<number>>()
 
-  /** The place among those seen of the first that says the same; undefined: none, and it counts as seen from now on. */
+  /** The index of the first previous text that says the same; undefined: there is none, and this text is added. */
   place(sketch: Sketch): number | undefined {
     const same = this.same.get(sketch.whole)
     if (same !== undefined && this.known[same]!.sketch.words.length === sketch.words.length) return same

@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32, Tommy Ettinger). */
+/** Numbers from 0 to below 1, deterministic for a seed (mulberry32, Tommy Ettinger). */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed | 0
   return () => {
@@ -14,8 +14,8 @@ const longest = 12
 const mostCharacters = 1000
 
 /**
- * A query that somebody who looks for the passage might ask: one time in four its document's title, else 3 to 12 of its
- * words in a row, as far as it has them. Empty: it has none.
+ * A query that someone looking for the passage might use: one time in four its document's title, else 3 to 12
+ * consecutive words of it, if it has as many. Empty: it has none.
  */
 export const queryOf = (
   { text, title = "" }: { readonly text: string; readonly title?: string | undefined },

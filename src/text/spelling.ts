@@ -2,7 +2,7 @@ import { fold } from "./terms/fold.ts"
 import { scan } from "./terms/scan.ts"
 import { termOf } from "./terms/word.ts"
 
-/** A word of letters alone, as a query has it, and the term that it is looked up by. */
+/** A word of a query with only letters, and its index term. */
 export interface Spelled {
   readonly word: string
   readonly folded: string
@@ -12,20 +12,20 @@ export interface Spelled {
 const lettersOnly = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}]+$/u
 const shortest = 5
 const longest = 24
-/** Words of a query that are looked at. */
+/** Most words of a query that are checked. */
 const most = 32
 
-/** Edits that a word of so many letters is given: none below 5, one below 8, else two. */
+/** Edits allowed for a word of this many letters: none below 5, one below 8, else two. */
 export const allowance = (letters: number): number => (letters < shortest ? 0 : letters < 8 ? 1 : 2)
 
-/** The words of a query that may be misspelled: letters alone, not too short and not too long. */
+/** The words of a query that may be misspelled: only letters, neither too short nor too long. */
 export const spelledWords = (query: string): ReadonlyArray<Spelled> => {
   const found = new Map<string, Spelled>()
   scan(query, (term, start, end) => {
     const word = query.slice(start, end)
     if (found.size >= most || found.has(term) || !lettersOnly.test(word)) return
     const folded = fold(word)
-    // A part of a compound, or the whole of several, has another term than its letters.
+    // Skips words whose term is not their own, such as a part of a compound.
     if (folded.length >= shortest && folded.length <= longest && termOf(folded) === term) {
       found.set(term, { word, folded, term })
     }
@@ -37,8 +37,8 @@ const letters = "abcdefghijklmnopqrstuvwxyz"
 const ascii = /^[a-z]+$/
 
 /**
- * The terms of the words that are one edit away, first letter kept, by the word. An ending is cut off only where it is
- * spelled as it should be: "configuraton" has another stem than "configuration".
+ * The terms of all words that are one edit away with the same first letter, each with its word. An ending is only
+ * removed if it is spelled correctly: "configuraton" has another stem than "configuration".
  */
 export const termsNearby = (folded: string): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
@@ -59,7 +59,7 @@ export const termsNearby = (folded: string): ReadonlyMap<string, string> => {
   return found
 }
 
-/** How a text writes a term: the first word that is looked up by it. */
+/** The spelling of a term in a text: the first word with that term. */
 export const writtenAs = (term: string, texts: Iterable<string>): string | undefined => {
   for (const text of texts) {
     let found: string | undefined

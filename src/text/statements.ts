@@ -1,18 +1,20 @@
 import { eachSentence } from "./chunk/sentences.ts"
 
-/** What a passage says at one place: a sentence, a table's row with its column names, steps, or what a list says of a term. */
+/**
+ * A statement of a passage: a sentence, a table's row with its column names, steps, or a list's explanation of a term.
+ */
 export interface Statement {
   readonly kind: "sentence" | "row" | "steps" | "definition"
   readonly text: string
-  /** Where it begins in the passage. */
+  /** Its start in the passage. */
   readonly at: number
-  /** The heading that it stands under in the passage; empty without one. */
+  /** The heading above it in the passage; empty if there is none. */
   readonly heading: string
-  /** It comes first in the passage or under its heading, and says what that is about. */
+  /** Whether it is the first in the passage or under its heading, and so says what that is about. */
   readonly isFirst: boolean
 }
 
-/** Shorter ones that are no sentences are scraps, longer ones more than a quote. */
+/** Shorter texts that are not sentences are scraps; longer ones are more than a quote. */
 const bounds = { min: 20, max: 600 }
 
 interface Line {
@@ -22,11 +24,11 @@ interface Line {
 
 const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
 const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
-/** The line between a table's names and its rows. */
+/** The line between a table's column names and its rows. */
 const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
 const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
 
-/** What stands before the mark of a description list: AsciiDoc's `term::`, with what follows on the same line. */
+/** The term of a description list: AsciiDoc's `term::`, with the rest of the line. */
 const termOf = (line: string): { readonly term: string; readonly rest: string } | undefined => {
   const text = line.trim()
   for (const mark of ["::", ";;"]) {
@@ -55,7 +57,7 @@ const cellsOf = (row: string): ReadonlyArray<string> =>
     .split("|")
     .map((cell) => plain(cell))
 
-/** A row with its columns' names: `key: server.port; default: 8484`. */
+/** A row with its column names: `key: server.port; default: 8484`. */
 const rowText = (names: ReadonlyArray<string>, row: string): string =>
   cellsOf(row)
     .map((cell, column) => (cell === "" ? "" : (names[column] ?? "") === "" ? cell : `${names[column]}: ${cell}`))
@@ -72,7 +74,7 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   return lines
 }
 
-/** What kind of block a line begins or goes on with. */
+/** The kind of block that a line begins or continues. */
 const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" | "term" | "text" =>
   line.trim() === ""
     ? "blank"
@@ -88,7 +90,7 @@ const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" 
               ? "term"
               : "text"
 
-/** A sentence with its mark may be short: "Bees make honey." */
+/** A sentence with its final mark may be short: "Bees make honey." */
 const isShortSentence = (text: string): boolean =>
   /[.!?\u3002\uff01\uff1f]["')\]*_\u201d\u2019]{0,3}$/.test(text) &&
   (/\S\s+\S+\s+\S/.test(text) || /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{4}/u.test(text))
@@ -96,7 +98,7 @@ const isShortSentence = (text: string): boolean =>
 const fits = (text: string): boolean =>
   text.length <= bounds.max && (text.length >= bounds.min || isShortSentence(text))
 
-/** The statements of a passage, in order; `tableHeader` names the columns of a table that it begins within. */
+/** The statements of a passage, in order; `tableHeader` has the column names if it begins within a table. */
 export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<Statement> => {
   const lines = linesOf(text)
   const found: Array<Statement> = []
@@ -117,7 +119,7 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
     })
   }
 
-  /** The first line that is not part of the block any more. */
+  /** The first line after the block. */
   const endOf = (from: number, goesOn: (line: string) => boolean): number => {
     let to = from + 1
     while (to < lines.length && goesOn(lines[to]!.text)) to++
@@ -140,7 +142,7 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
       while (to < lines.length && kindOf(lines[to]!.text) === "term") names.push(termOf(lines[to++]!.text)!)
       const term = names.map(({ term }) => term).join(", ")
       const begin = to
-      // A paragraph, and those that a `+` joins to it.
+      // A paragraph, with those that a `+` attaches to it.
       while (to < lines.length && ["text", "item", "blank"].includes(kindOf(lines[to]!.text))) {
         if (kindOf(lines[to]!.text) === "blank" && !/^\s+\S/.test(lines[to + 1]?.text ?? "")) break
         to++
@@ -154,7 +156,7 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
       eachSentence(said, 0, said.length, (end) => {
         const sentence = said.slice(from, end).trim()
         from = end
-        // What a term is comes first; each of the rest stands by itself, with the term.
+        // A term's definition comes first; each other sentence is separate, with the term.
         if (first.length < 120) first = `${first} ${sentence}`.trim()
         else rest.push(sentence)
       })
@@ -163,7 +165,7 @@ export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<
       for (const sentence of rest) add("definition", `${term}: ${sentence}`, line.at)
     } else if (kind === "fence") {
       to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
-      // What is said of code right before it ends with a colon.
+      // A sentence that introduces code ends with a colon.
       const before = found.at(-1)
       const code = lines.slice(at, to).map(({ text }) => text)
       const whole = before === undefined ? "" : `${before.text}\n${code.join("\n")}`

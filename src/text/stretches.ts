@@ -1,6 +1,6 @@
 const stretch = 65_536
 
-/** A text in pieces that are worked on at a stretch; none splits a character. */
+/** A text in pieces for processing in steps; none splits a character. */
 export function* stretches(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + stretch)

@@ -2,7 +2,7 @@ import { functionWords } from "./terms/functionWords.ts"
 import { type Language, stemIn } from "./terms/languages.ts"
 import { scan } from "./terms/scan.ts"
 
-/** The index terms of a document's text, in order, as often as they occur. */
+/** The index terms of a document's text, in order, with repeats. */
 export const terms = (text: string, language?: Language): Array<string> => {
   const found: Array<string> = []
   scan(text, (term) => found.push(term), language)
@@ -10,8 +10,8 @@ export const terms = (text: string, language?: Language): Array<string> => {
 }
 
 /**
- * The terms to look a query up by, in order, repeated ones kept: they count as often as they are said. As `terms`, but
- * the last character of an unspaced run of several is left to its pair.
+ * The terms of a query to look up, in order, with repeats, which count. Like `terms`, but without the last character of
+ * an unspaced run of several, which its pair contains.
  */
 export const queryTerms = (text: string): Array<string> => {
   const found: Array<string> = []
@@ -21,13 +21,15 @@ export const queryTerms = (text: string): Array<string> => {
   return found
 }
 
-/** A query's terms: what it is about, and the function words around it, each in order with repeats. */
+/** A query's content terms, and the function words around them, each in order with repeats. */
 export interface QueryTerms {
   readonly content: ReadonlyArray<string>
   readonly function: ReadonlyArray<string>
 }
 
-/** Splits a query's terms. Content is never empty where there are terms: a query of function words is about them. */
+/**
+ * Splits a query's terms. The content is never empty if there are terms: a query of only function words is about them.
+ */
 export const splitQuery = (text: string): QueryTerms => {
   const all = queryTerms(text)
   const content = all.filter((term) => !functionWords.has(term))
@@ -36,13 +38,13 @@ export const splitQuery = (text: string): QueryTerms => {
     : { content, function: all.filter((term) => functionWords.has(term)) }
 }
 
-/** More of either did not rank better, and a query's time grows with its terms. */
+/** More did not rank better, and a query's time grows with its terms. */
 const maxRepeats = 4
 const maxTerms = 64
 
 /**
- * The terms to rank by, and how often each counts: as often as it is said, at most 4 times. Of more than 64, repeats
- * included, the most repeated and then the first are kept.
+ * The terms to rank by, with the number of times each counts, at most 4. Of more than 64, including repeats, the most
+ * repeated and then the first are kept.
  */
 export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
@@ -57,10 +59,10 @@ export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, numbe
   return kept
 }
 
-/** What a word's stem in its own language counts, of what the word counts; the rest is what its term in English counts. */
+/** The share of a word's weight that its stem in its own language gets; its English term gets the rest. */
 const ownShare = 0.6
 
-/** The terms to rank by in a language, and how much each counts: those of English, and the stems of their words. */
+/** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
 export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
   const counts = salient(splitQuery(query).content)
   if (language === "en") return counts
@@ -75,7 +77,7 @@ export const weighted = (query: string, language: Language): ReadonlyMap<string,
   return weights
 }
 
-/** The stems of a query's words in a language, by their terms in English. */
+/** The stems of a query's words in a language, by their English terms. */
 export const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
   const stems = new Map<string, string>()
   scan(query, (term, start, end) => {

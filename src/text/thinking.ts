@@ -1,7 +1,7 @@
 const begin = "<think>"
 const end = "</think>"
 
-/** How much of the end of a text may be the beginning of a mark, in characters. */
+/** How many characters at the end of a text may be the beginning of a mark. */
 const partOf = (text: string, mark: string): number => {
   for (let length = Math.min(text.length, mark.length - 1); length > 0; length--) {
     if (mark.startsWith(text.slice(-length))) return length
@@ -9,15 +9,15 @@ const partOf = (text: string, mark: string): number => {
   return 0
 }
 
-/** Takes fragments of an answer, and gives what of them can be shown; `rest` is what was held back when it has ended. */
+/** Takes fragments of an answer and returns what can be shown; at the end, `rest` is what was held back. */
 export interface Spoken {
   readonly next: (fragment: string) => string
   readonly rest: () => string
 }
 
 /**
- * The answer without what a model that thinks aloud writes before it, between `<think>` and `</think>`, however both are
- * cut into fragments. The marks count at the beginning alone: further on they are part of the answer.
+ * The answer without a model's thinking before it, between `<think>` and `</think>`, even if fragments split the marks.
+ * The marks only count at the beginning; later they are part of the answer.
  */
 export const spoken = (): Spoken => {
   let state: "beginning" | "thinking" | "after" | "answer" = "beginning"

@@ -8,12 +8,12 @@ import { terms } from "./terms.ts"
 export const supportThreshold = 0.5
 export const absenceThreshold = 0.35
 
-/** From this share of a sentence's content terms on, a sentence of the passage speaks of the same. */
+/** From this share of the claim's content terms on, a sentence of the passage is about the same. */
 const alike = 0.5
-/** The same, where a word of negation is all that tells them apart. */
+/** The same, if only a negation distinguishes them. */
 const nearlySame = 0.6
 
-/** Words of scripts that set them apart by spaces. */
+/** Words of scripts that separate them by spaces. */
 const letters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_`
 const token = new RegExp(String.raw`[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*%?`, "gu")
 const tokensOf = (text: string): ReadonlyArray<string> => text.match(token) ?? []
@@ -25,19 +25,19 @@ for (const [n, word] of "twenty thirty forty fifty sixty seventy eighty ninety".
   numberWords.set(word, String(20 + 10 * n))
 }
 
-/** `1,000` and `1000` are one number, `v1.2` and `1.2` too; undefined: no number. */
+/** `1,000` and `1000` are the same number, and so are `v1.2` and `1.2`; undefined: not a number. */
 const numberOf = (word: string): string | undefined => {
   const spelt = numberWords.get(word.toLowerCase())
   if (spelt !== undefined) return spelt
   const [digits] = /^\d+(?:[.,]\d+)*/.exec(word.replace(/^v(?=\d)/i, "")) ?? []
   if (digits === undefined) return undefined
-  // `64MB` is a number with its unit, `3DES` and `2nd` are none.
+  // `64MB` is a number with a unit; `3DES` and `2nd` are not.
   const rest = word.replace(/^v(?=\d)/i, "").slice(digits.length)
   if (!/^(?:%|s|ms|m|h|d|x|[kmgt]i?b|px)?$/i.test(rest)) return undefined
   return /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(digits) ? digits.replaceAll(",", "") : digits
 }
 
-/** A name as programs and standards have them: `llm.timeout_ms`, `SCRAM-SHA-256`, `autoSelectFamily`. */
+/** A name in the form that programs and standards use: `llm.timeout_ms`, `SCRAM-SHA-256`, `autoSelectFamily`. */
 const isIdentifier = (word: string): boolean =>
   numberOf(word) === undefined &&
   (/_|\p{Ll}\p{Lu}|\p{L}[.:/]\p{L}/u.test(word) ||
@@ -49,7 +49,7 @@ const content = (text: string): ReadonlyArray<string> => terms(text).filter((ter
 const shareOf = (wanted: ReadonlyArray<string>, there: ReadonlySet<string>): number =>
   wanted.length === 0 ? 0 : wanted.filter((term) => there.has(term)).length / wanted.length
 
-/** The passage's sentence that speaks most of the same, and how far it does. */
+/** The passage's sentence that is closest to the claim, and its share of the claim's terms. */
 const nearest = (claim: ReadonlyArray<string>, text: string) => {
   let best = { text: "", share: 0 }
   for (const paragraph of text.matchAll(/[^\n]+/g)) {
@@ -67,7 +67,7 @@ const nearest = (claim: ReadonlyArray<string>, text: string) => {
 const negations = new Set("not no never nor neither nobody without cannot none nothing hardly".split(" "))
 const isNegation = (word: string): boolean => negations.has(word) || /n['’]t$/.test(word)
 
-/** The terms of a sentence by whether the next negation before them in the clause is theirs. */
+/** The terms of a sentence, by whether the nearest preceding negation in the clause applies to them. */
 const polarity = (sentence: string) => {
   const negated = new Set<string>()
   const stated = new Set<string>()
@@ -94,7 +94,7 @@ const isDenied = (claim: string, source: string): boolean => {
   return opposes(a, b) || opposes(b, a)
 }
 
-/** Words of which one says the opposite of, or another than, every other in its line. */
+/** Words that each contradict or exclude the others in the same line. */
 const rivals = [
   "enable disable",
   "allow refuse forbid deny",
@@ -124,7 +124,7 @@ const rivals = [
   "monday tuesday wednesday thursday friday saturday sunday"
 ].map((line) => new Set(terms(line)))
 
-/** The claim has one of rivals that the whole passage has not, and the sentence that speaks of the same another. */
+/** Whether the claim has a rival that the whole passage lacks, while the closest sentence has another. */
 const isRivalled = (claim: ReadonlySet<string>, source: ReadonlySet<string>, passage: ReadonlySet<string>): boolean =>
   rivals.some(
     (line) =>
@@ -143,7 +143,7 @@ const units = new Set(
   terms("millisecond second minute hour day week month year byte kilobyte megabyte gigabyte percent")
 )
 
-/** The numbers that a sentence states; `one` and `two` only before a unit: they stand for all kinds of things. */
+/** The numbers that a sentence states; `one` and `two` only before a unit, since they have many other uses. */
 const numbersClaimed = (sentence: string): ReadonlyArray<string> => {
   const words = tokensOf(sentence)
   return words.flatMap((word, at) => {
@@ -154,7 +154,7 @@ const numbersClaimed = (sentence: string): ReadonlyArray<string> => {
   })
 }
 
-/** Names that a sentence states: identifiers, and in English what has a capital within the sentence. */
+/** The names that a sentence states: identifiers, and in English, capitalised words within the sentence. */
 const namesClaimed = (sentence: string, isEnglish: boolean): ReadonlyArray<string> =>
   tokensOf(sentence).filter(
     (word, at) => isIdentifier(word) || (isEnglish && at > 0 && /^\p{Lu}\p{L}/u.test(word) && word !== "I")
@@ -162,15 +162,15 @@ const namesClaimed = (sentence: string, isEnglish: boolean): ReadonlyArray<strin
 
 export interface Evidence {
   readonly sentence: string
-  /** The passage with its title and headings. */
+  /** The passage, with its title and headings. */
   readonly passage: string
-  /** 0 to 1: how far both are about the same, by their terms and vectors. */
+  /** 0 to 1: how far both are about the same thing, by their terms and vectors. */
   readonly support: number
 }
 
 /**
- * Holds a sentence against a passage. Its numbers and names must stand there; what the passage negates, the sentence must
- * not state, and the other way about. What remains is as near as its words and its meaning.
+ * Checks a sentence against a passage. Its numbers and names must occur there. It must not state what the passage
+ * negates, or negate what the passage states. Otherwise the verdict follows the support by its words and meaning.
  */
 export const verdictOf = ({ passage, sentence, support }: Evidence): Verdict => {
   const claimed = content(sentence)

@@ -1,14 +1,14 @@
 import type { Hit } from "../../model/SearchResult.ts"
 
-/** Passages of one document that follow each other, as one text, word for word. */
+/** Consecutive passages of one document as one text, word for word. */
 export interface Stretch {
-  /** Places in the ranking, from 0, best first. */
+  /** Their ranks, from 0, best first. */
   readonly ranks: ReadonlyArray<number>
-  /** As one passage, from the first one's start to the last one's end. */
+  /** Joined into one passage, from the first one's start to the last one's end. */
   readonly hit: Hit
 }
 
-/** What stands between two passages, where their places tell: nothing, a blank, or the ends of lines. */
+/** The text between two passages, if their spans determine it: nothing, a blank, or line ends. */
 const between = (before: Hit["passage"], after: Hit["passage"]): string | undefined => {
   const gap = after.start - before.end
   const lines = after.startLine - before.endLine
@@ -16,7 +16,7 @@ const between = (before: Hit["passage"], after: Hit["passage"]): string | undefi
   return gap === 1 && lines === 0 ? " " : undefined
 }
 
-/** Both as one; none where something unknown stands between them, or they stand under different headings or on pages. */
+/** Joins two passages; undefined if the text between them is unknown, or they have different headings or pages. */
 const joined = (before: Hit, after: Hit): Hit | undefined => {
   const [a, b] = [before.passage, after.passage]
   if (a.locator !== undefined || b.locator !== undefined || a.heading.join("\n") !== b.heading.join("\n")) return
@@ -29,7 +29,7 @@ const joined = (before: Hit, after: Hit): Hit | undefined => {
   return text === false ? undefined : { ...before, passage: { ...a, text, end: b.end, endLine: b.endLine } }
 }
 
-/** The hits with those that follow each other in their document as one, each at the rank of its best. */
+/** The hits, with consecutive passages of a document joined, each at its best rank. */
 export const stretchesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<Stretch> => {
   const byDocument = new Map<string, Array<Stretch>>()
   for (const [rank, hit] of hits.entries()) {

@@ -13,7 +13,7 @@ const unpaddedRow = (row: string): string => {
   return words.length === 0 ? row : `| ${words.join(" | ")}${isClosed ? " |" : ""}`
 }
 
-/** A text with the blanks taken out that line up its tables' columns; code stays as it is. */
+/** A text without the blanks that align its tables' columns; code is unchanged. */
 export const unpadded = (text: string): string => {
   if (!text.includes("|")) return text
   let open: string | undefined
@@ -32,7 +32,7 @@ export const unpadded = (text: string): string => {
 
 const isPath = (source: string): boolean => source.startsWith("/") || /^[a-z]:[\\/]/i.test(source)
 
-/** The hits' sources as a reader needs them: of paths, only what is below the folder that holds them all. */
+/** The hits' sources in short: for paths, only the part below their common folder. */
 export const shortSources = (hits: ReadonlyArray<Hit>): ((source: string) => string) => {
   const folders = [...new Set(hits.map(({ document }) => document.source).filter(isPath))].map((source) =>
     source.split(/[\\/]/).slice(0, -1)
@@ -44,14 +44,14 @@ export const shortSources = (hits: ReadonlyArray<Hit>): ((source: string) => str
     while (same < common && folder[same] === first[same]) same++
     common = same
   }
-  // The roots of two disks, or of one: nothing is saved.
+  // Only a root in common, or nothing: shortening saves nothing.
   return (source) => (isPath(source) && common > 0 ? source.split(/[\\/]/).slice(common).join("/") : source)
 }
 
-/** Whether lines and indents carry meaning, as those of code do. */
+/** Whether lines and indentation carry meaning, as in code. */
 const isCode = /```|^(?: {2,}|\t)\S|[{};=<>()[\]]$/m
 
-/** The question as its line; code in it keeps its lines, fenced. */
+/** The question as a line; code in it keeps its lines, fenced. */
 export const questionLine = (query: string, fence: (text: string) => string): string => {
   const lines = query.replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replace(/[^\P{Cc}\n\t]/gu, " ")
   if (!lines.trim().includes("\n") || !isCode.test(lines)) {

@@ -1,19 +1,19 @@
 import { fold } from "./fold.ts"
 import { type Language, languagesByWord } from "./languages.ts"
 
-/** Characters of a text that are looked at. */
+/** Characters read per text. */
 const most = 4000
-/** Words of grammar that prose of a language has at least, as a share of its words, and how many different ones. */
+/** The least share of words of grammar in prose of a language, and the least number of different ones. */
 const leastShare = 0.12
 const leastDifferent = 4
-/** Texts with fewer words are told by fewer. */
+/** Texts with fewer words need fewer. */
 const short = 24
-/** How many more than English ones there must be: what is said in code is English. */
+/** How many times more than English ones there must be: comments in code are English. */
 const margin = 1.5
 
 const word = /\p{L}+/gu
 const cyrillic = /^\p{Script=Cyrillic}/u
-/** Letters that Russian has, and those that only others have of the languages that share its words of grammar. */
+/** Letters of Russian, and letters of the other languages that share its words of grammar. */
 const russian = /[\u044b\u044d]/u
 const notRussian = /[\u0456\u0457\u0454\u045e\u0458\u0459\u045a\u045b\u0452\u0453\u045c\u045f]/u
 
@@ -22,7 +22,7 @@ interface Counts {
   readonly different: Set<string>
 }
 
-/** How many words of grammar of each language there are among words; the languages in order of first occurrence. */
+/** How many words of grammar of each language are among the words; languages in order of first occurrence. */
 const countsIn = (words: ReadonlyArray<string>) => {
   const counts = new Map<Language, Counts>()
   for (const each of words) {
@@ -39,8 +39,8 @@ const countsIn = (words: ReadonlyArray<string>) => {
 const wordsOf = (text: string): ReadonlyArray<string> => (text.match(word) ?? []).map(fold)
 
 /**
- * The language of a document by the beginning of its text, as far as its words of grammar tell; English where they tell
- * none: it is code, names, too short, or of a language that is not known. The same text always has the same.
+ * The language of a document, from the words of grammar at the beginning of its text. English if they do not decide: it
+ * is code, names, too short, or in an unknown language. Deterministic.
  */
 export const documentLanguage = (texts: Iterable<string>): Language => {
   let text = ""
@@ -49,7 +49,7 @@ export const documentLanguage = (texts: Iterable<string>): Language => {
     if (text.length >= most) break
   }
   const isRussian = russian.test(text) && !notRussian.test(text)
-  // Code is full of names of one letter.
+  // Code is full of one-letter names.
   const words = wordsOf(text.toLowerCase()).filter((each) => each.length > 1 || cyrillic.test(each))
   const counts = countsIn(words)
   const english = counts.get("en")?.count ?? 0
@@ -66,8 +66,8 @@ const beyondAscii = /[^\p{ASCII}\p{P}\p{S}]/u
 const han = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 /**
- * The language to look a query up in, by how many passages of each there are to search: the one whose words of grammar
- * it has most of; else Russian or not by its letters; else the language of most passages.
+ * The language to look a query up in, given the number of passages in each language: the one with most of the query's
+ * words of grammar; else Russian or not, by its letters; else the language of most passages.
  */
 export const queryLanguage = (query: string, passages: ReadonlyMap<Language, number>): Language => {
   const there = [...passages].sort(([, a], [, b]) => b - a).map(([language]) => language)

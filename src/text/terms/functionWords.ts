@@ -1,8 +1,8 @@
 import { stem } from "./stem.ts"
 
 /**
- * English words of grammar, which nearly every passage contains: they rank nothing (BM25 gives a term of more than half
- * of all passages no weight) and cost most of a query's time.
+ * English words of grammar. Nearly every passage contains them, so they rank nothing (BM25 gives no weight to a term of
+ * more than half of all passages), and they cost most of a query's time.
  */
 const words =
   "a an the of in on at to for from by with as into onto and or but nor so if than then that this these those there " +

@@ -1,11 +1,11 @@
 import { fold } from "./fold.ts"
 
-/** Takes the endings off a word in small letters, its accents kept. */
+/** Removes the endings of a word in lower case; accents stay. */
 type Stem = (word: string) => string
 
 /**
- * Words of grammar in small letters, without accents, by which the language of a text is told. Those of one letter tell
- * nothing in code.
+ * Words of grammar in lower case, without accents, which identify the language of a text. One-letter words say nothing
+ * in code.
  */
 const english =
   "a an the of in on at to for from by with as into onto and or but nor so if than then that this these those there is " +
@@ -79,10 +79,12 @@ const known = {
     "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era"
 }
 
-/** The language of a text, as far as its words are stemmed by rules of one; "en" where nothing tells another. ISO 639-1. */
+/**
+ * The language of a text, if its words are stemmed by that language's rules; "en" if nothing shows another. ISO 639-1.
+ */
 export type Language = keyof typeof known | "en"
 
-/** A language with rules of its own. */
+/** A language with its own rules. */
 export type Other = Exclude<Language, "en">
 
 export const isLanguage = (code: string): code is Language => code === "en" || Object.hasOwn(known, code)
@@ -98,7 +100,7 @@ export const languagesByWord: ReadonlyMap<string, ReadonlyArray<Language>> = (()
 
 const stemmers = new Map<Language, Stem>()
 
-/** Tells how words of a language are stemmed; terms in it can be made from then on. */
+/** Sets how words of a language are stemmed; its terms can be made afterwards. */
 export const learn = (language: Language, stem: Stem): void => {
   stemmers.set(language, stem)
 }
@@ -107,7 +109,7 @@ export const isLearned = (language: Language): boolean => language === "en" || s
 
 const latin = /^[a-z]+$/
 const letters = /^\p{L}{3,40}$/u
-/** Endings that people write without their accents, and by which rules go. */
+/** Endings that people write without accents, but that the rules expect with them. */
 const accented: Partial<Record<Language, ReadonlyArray<readonly [RegExp, string]>>> = {
   es: [[/(?<=[cs])ion$/, "i\u00f3n"]],
   it: [[/ita$/, "it\u00e0"]],
@@ -118,15 +120,15 @@ const accented: Partial<Record<Language, ReadonlyArray<readonly [RegExp, string]
 }
 
 /**
- * The stem of a word by the rules of a language that is learned, folded; undefined where they say nothing of it: it has
- * other signs than letters, or another script, or the language is English.
+ * The folded stem of a word by a loaded language's rules; undefined if they do not apply: the word contains other signs
+ * than letters, or another script, or the language is English.
  */
 export const stemIn = (language: Language, word: string): string | undefined => {
   if (language === "en") return undefined
   const lower = word.normalize("NFC").toLowerCase()
   if (!letters.test(lower) || (language === "ru" && latin.test(lower))) return undefined
   const stem = stemmers.get(language)
-  if (stem === undefined) throw new Error(`The stems of ${language} are not learned`)
+  if (stem === undefined) throw new Error(`The stems of ${language} are not loaded`)
   const rules = accented[language] ?? []
   return fold(stem(rules.reduce((text, [ending, becomes]) => text.replace(ending, becomes), lower)))
 }

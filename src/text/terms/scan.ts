@@ -4,8 +4,8 @@ import type { Language } from "./languages.ts"
 import { mix, type SeenWords, seenIn } from "./seenWords.ts"
 
 /**
- * Receives a term and the UTF-16 span it stands on. `tail` marks the last character of an unspaced run of several, which
- * its last pair contains already.
+ * Receives a term and its UTF-16 span. `tail` marks the last character of an unspaced run of several, which its last
+ * pair already contains.
  */
 export type Emit = (term: string, start: number, end: number, tail: boolean) => void
 
@@ -14,18 +14,18 @@ const dot = 46
 const comma = 44
 const sharp = 35
 const plus = 43
-/** Longer compounds end at the next connector, so that no text can make one of unbounded cost. */
+/** A longer compound ends at the next connector, so that no text can make one of unbounded cost. */
 const maxCompound = 128
-/** UTF-16 units of a character with its marks that count. */
+/** UTF-16 units that count of a character with its marks. */
 const maxCharacter = 16
 
 const isAsciiWord = (c: number): boolean => c < 128 && classOf(c) === word
-/** A plain separator, after which no compound goes on. */
+/** A plain separator, which ends a compound. */
 const endsAsciiWord = (c: number): boolean => c < 128 && classOf(c) === separator && c !== plus && c !== sharp
 
 const isDigit = (c: number): boolean => c >= 48 && c <= 57
 
-/** The end of the run of letters, digits and marks that begins at `i`. */
+/** The end of the run of letters, digits and marks that begins at `from`. */
 const endOfWord = (text: string, from: number): number => {
   let i = from
   for (;;) {
@@ -43,7 +43,7 @@ const joins = (text: string, i: number): boolean => {
   )
 }
 
-/** The end of the compound that begins at `start` and whose first word reaches at least to `from`. */
+/** The end of the compound that begins at `start` and whose first word extends at least to `from`. */
 const endOfCompound = (text: string, start: number, from: number): number => {
   let i = endOfWord(text, from)
   while (classAt(text, i) === connector && i - start < maxCompound && joins(text, i)) i = endOfWord(text, i + 1)
@@ -58,7 +58,7 @@ const opensWithDot = (text: string, i: number): boolean =>
   !isDigit(text.charCodeAt(i + 1)) &&
   (i === 0 || (text.charCodeAt(i - 1) !== dot && classAt(text, i - 1) === separator))
 
-/** Emits the pairs of an unspaced run and its last character, so that each character begins a term. */
+/** Emits the pairs of an unspaced run and its last character, so that every character begins a term. */
 const scanUnspaced = (text: string, from: number, emit: Emit): number => {
   let previous = ""
   let previousStart = from
@@ -101,13 +101,13 @@ const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): nu
 }
 
 /**
- * Emits every index term of a text from its beginning on, parts of a compound before the whole. Words of a language
- * other than English, which is to be loaded, have their stems in it beside the terms that they have in English.
+ * Emits every index term of a text, parts of a compound before the whole. In a language other than English, which must
+ * be loaded, words have their stems in it besides their English terms.
  */
 export const scan = (input: string, emit: Emit, language: Language = "en"): void => {
   const words = seenIn(language)
   // The NUL ends every run, so that the loops need no bounds: reading beyond a string's end is slow. Joining makes a
-  // flat string; V8 would repeat a concatenation within the loop.
+  // flat string; V8 would flatten a concatenation again within the loop.
   const text = [input, "\0"].join("")
   const length = input.length
   let i = 0
@@ -124,7 +124,7 @@ export const scan = (input: string, emit: Emit, language: Language = "en"): void
   }
 }
 
-/** Whether a term is one character of an unspaced script, which begins the terms of all words it stands in. */
+/** Whether a term is a single character of an unspaced script, which begins the terms of all words that contain it. */
 export const isLoneCharacter = (term: string): boolean => {
   const text = `${term}\0`
   if (classAt(text, 0) !== unspaced) return false

@@ -1,18 +1,18 @@
 import type { Language } from "./languages.ts"
 import { analyse, type WordTerms } from "./word.ts"
 
-/** What follows in a longer word tells nothing more. */
+/** The rest of a longer word adds nothing. */
 const maxWord = 256
 
 const sets = 0x8000
 const longestKept = 40
 
-/** The hash of a text with one more UTF-16 unit; of no text it is 0. */
+/** The hash of a text with one more UTF-16 unit; the empty text's is 0. */
 export const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x9e3779b1)
 
 /**
- * Words seen lately and their terms in one language, two to a hash: a newcomer takes the first place and the first moves
- * to the second, so that memory is bounded and a rare word does not push out a frequent one.
+ * Recent words and their terms in one language, two per hash: a new word takes the first place and moves the first to
+ * the second. So memory is bounded, and a rare word does not evict a frequent one.
  */
 export class SeenWords {
   private readonly words = new Array<string>(2 * sets).fill("")
@@ -31,7 +31,7 @@ export class SeenWords {
     if (lengths[first] === length && text.startsWith(known, start)) return terms[first] as string | WordTerms
     const second = words[first + 1] as string
     const isSecond = lengths[first + 1] === length && text.startsWith(second, start)
-    // A slice keeps its whole text alive; this copy does not.
+    // A slice keeps its whole text in memory; this copy does not.
     const word = isSecond ? second : ` ${text.slice(start, end)}`.slice(1)
     const found = isSecond ? (terms[first + 1] as string | WordTerms) : analyse(word, this.language)
     words[first + 1] = known
@@ -46,7 +46,7 @@ export class SeenWords {
 
 const seen = new Map<Language, SeenWords>()
 
-/** The words seen lately of a language. */
+/** The recent words of a language. */
 export const seenIn = (language: Language): SeenWords => {
   const known = seen.get(language) ?? new SeenWords(language)
   seen.set(language, known)

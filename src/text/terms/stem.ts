@@ -20,11 +20,11 @@ const finished = new Set(["inning", "outing", "canning", "herring", "earring", "
 interface Ending {
   readonly ending: string
   readonly becomes: string
-  /** Letters of which one must stand before the ending. */
+  /** One of these letters must precede the ending. */
   readonly after?: string | undefined
 }
 
-/** Endings by their last letter, longest first; written as `ending>replacement`, or `letters|ending>replacement`. */
+/** Endings by their last letter, longest first; written as `ending>replacement` or `letters|ending>replacement`. */
 const endings = (rules: string): ReadonlyMap<string, ReadonlyArray<Ending>> => {
   const found = new Map<string, Array<Ending>>()
   for (const rule of rules.split(" ")) {
@@ -47,7 +47,7 @@ const step4 = endings(
 
 const isVowel = (c: string): boolean => c === "e" || c === "a" || c === "i" || c === "o" || c === "u" || c === "y"
 
-/** Where the part after the first vowel and consonant begins. */
+/** The start of the region after the first vowel and consonant. */
 const regionAfter = (word: string, from: number): number => {
   let i = from
   while (i < word.length && !isVowel(word.charAt(i))) i++
@@ -85,7 +85,7 @@ const past = (word: string, r1: number): string => {
   return r1 >= length && endsInShortSyllable(root, length) ? `${root}e` : root
 }
 
-/** Takes off or replaces the longest ending, if it lies in the region. */
+/** Removes or replaces the longest ending, if it lies in the region. */
 const change = (word: string, step: ReturnType<typeof endings>, r1: number, r2: number): string => {
   for (const { after, becomes, ending } of step.get(word.slice(-1)) ?? []) {
     if (!word.endsWith(ending)) continue
@@ -109,7 +109,7 @@ export const stem = (input: string): string => {
   if (input.length <= 2) return input
   const known = irregular.get(input)
   if (known !== undefined) return known
-  // A y that is a consonant is written Y until the end.
+  // A consonant y is written Y until the end.
   let word = input.includes("y") ? input.replace(/^y|(?<=[aeiouy])y/g, "Y") : input
   const prefix = /^(?:gener|commun|arsen)/.exec(word)
   const r1 = prefix === null ? regionAfter(word, 0) : prefix[0].length

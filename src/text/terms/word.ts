@@ -9,7 +9,7 @@ export interface WordTerms {
   readonly ends: ReadonlyArray<number>
 }
 
-/** A longer term keeps its beginning and a hash of the whole, so that it is found by itself alone. */
+/** A longer term keeps its beginning and a hash of the whole, so that only it finds itself. */
 export const maxTermLength = 64
 const keptOfLongTerm = 48
 
@@ -30,19 +30,21 @@ export const termOf = (folded: string): string => {
 }
 
 const plain = /^[A-Za-z]?[a-z0-9]*$/
-/** A dotted number with or without `v`, a number with thousands, or a word with the sign of `C++` and `C#`. */
+/**
+ * A dotted number with or without `v`, a number with thousands separators, or a word with the sign of `C++` and `C#`.
+ */
 const pieces = /(?<![\p{L}\p{M}\p{N}])v?\d+(?:[.,]\d+)+|[^._\-/@&',’‐‑+#]+(?:\+\+|#)?/giu
 const dottedNumber = /^v?\d+[.,]\d/i
-/** U.S.A, e.g: its letters say nothing by themselves. */
+/** U.S.A, e.g: its single letters are not useful terms. */
 const acronym = /^\p{L}(?:\.\p{L})+$/u
-/** What an apostrophe leaves of "it's", "we'll", "don't". */
+/** The part after the apostrophe in "it's", "we'll", "don't". */
 const contraction = /^(?:s|d|ll|re|ve|m|t)$/i
 const isContraction = (before: string, piece: string): boolean =>
   (before === "'" || before === "’") && contraction.test(piece)
-/** Where camel case begins a part: aB and ABc, but not at the plural of an acronym (RNAs). */
+/** Where a part begins in camel case: aB and ABc, but not in the plural of an acronym (RNAs). */
 const camel = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s(?!\p{Ll}))/u
 
-/** The stemmer sees no plural in a word without vowels. */
+/** The stemmer does not recognise the plural of a word without vowels. */
 const singular = (word: string): string => word.replace(/(?<=\p{Lu})s$/u, "")
 
 class Collector implements WordTerms {
@@ -52,7 +54,7 @@ class Collector implements WordTerms {
 
   constructor(private readonly language: Language) {}
 
-  /** A word by itself: its term, and its stem in its own language. */
+  /** A single word: its term, and its stem in its own language. */
   simple(word: string, start: number, end: number): void {
     this.add(fold(word), start, end)
     const own = stemIn(this.language, word)
@@ -70,7 +72,7 @@ class Collector implements WordTerms {
     this.ends.push(end)
   }
 
-  /** 1.2.3 also answers to 1.2, and v1.2.3 to v1 and to 1.2.3; no one looks for more than four levels. */
+  /** 1.2.3 also matches 1.2, and v1.2.3 matches v1 and 1.2.3; nobody searches for more than four levels. */
   number(text: string, start: number): void {
     const end = start + text.length
     const version = text.toLowerCase().replaceAll(",", "")
@@ -101,7 +103,7 @@ const oneWord = (raw: string, language: Language): string | WordTerms => {
   return { terms: [term, own], starts: [0, 0], ends: [raw.length, raw.length] }
 }
 
-/** The whole without separators, so that `get_user`, `get-user` and `getUser` agree; between digits they stay. */
+/** The whole without separators, so that `get_user`, `get-user` and `getUser` match; between digits they stay. */
 const joined = (compound: string): string => {
   const folded = isAscii.test(compound)
     ? compound.toLowerCase()
@@ -110,8 +112,8 @@ const joined = (compound: string): string => {
 }
 
 /**
- * The terms of a word or compound, each once: its parts, what stands between slashes or an `@`, and the whole; of words
- * in a language of its own rules their stems by these too. A string is the only term, on all of it.
+ * The terms of a word or compound, each once: its parts, the parts between slashes or an `@`, and the whole; for words
+ * of a language with its own rules, also the stems by those. A string is the only term and covers all of it.
  */
 export const analyse = (raw: string, language: Language): string | WordTerms => {
   if (plain.test(raw)) return language === "en" ? termOf(raw.toLowerCase()) : oneWord(raw, language)
@@ -132,7 +134,7 @@ export const analyse = (raw: string, language: Language): string | WordTerms => 
       segments++
     }
     if (isContraction(before, piece)) {
-      // "don't" is also looked up as "dont", but "we'll" is not "well".
+      // "don't" also matches "dont", but "we'll" does not match "well".
       if (/t/i.test(piece)) parts++
       continue
     }

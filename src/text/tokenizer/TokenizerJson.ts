@@ -68,7 +68,7 @@ export const Normalizer: Schema.Schema<Normalizer, NormalizerEncoded> = Schema.U
   })
 )
 
-/** What becomes of a delimiter. */
+/** What happens to a delimiter. */
 const Behavior = Schema.Literal("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 export type Behavior = typeof Behavior.Type
 
@@ -95,7 +95,7 @@ const MetaspacePreTokenizer = Schema.Struct({
   type: Schema.Literal("Metaspace"),
   replacement: Schema.optionalWith(Schema.NonEmptyString, { default: () => "▁" }),
   prepend_scheme: Schema.optional(Schema.Literal("always", "first", "never")),
-  /** What files written before prepend_scheme have. */
+  /** In files written before prepend_scheme. */
   add_prefix_space: flag(true),
   split: flag(true)
 })
@@ -128,7 +128,7 @@ export const PreTokenizer: Schema.Schema<PreTokenizer, PreTokenizerEncoded> = Sc
   })
 )
 
-/** A token that is found in the text itself, before any splitting. */
+/** A token that is matched in the text itself, before any splitting. */
 const AddedToken = Schema.Struct({
   id: Schema.NonNegativeInt,
   content: Schema.String,
@@ -155,8 +155,8 @@ const Unigram = Schema.Struct({
 export type Unigram = typeof Unigram.Type
 
 /**
- * What of a Hugging Face tokenizer.json decides the ids of a text without special tokens; the
- * vocabulary is read apart.
+ * The parts of a Hugging Face tokenizer.json that determine the ids of a text without special tokens. The vocabulary is
+ * read separately.
  */
 export const TokenizerJson = Schema.Struct({
   added_tokens: Schema.optionalWith(Schema.Array(AddedToken), { default: () => [] }),

@@ -1,6 +1,6 @@
 import type { AddedToken } from "./TokenizerJson.ts"
 
-/** A place in a text that is a token as it stands. */
+/** An occurrence of an added token in a text. */
 export interface AddedMatch {
   readonly start: number
   readonly end: number
@@ -17,8 +17,8 @@ const characterBefore = (text: string, at: number): string => {
 }
 
 /**
- * Finds added tokens, leftmost first and the longest of those that start together; a match within a word does not count
- * for a token that stands for whole words. Undefined when there is nothing to find.
+ * Finds added tokens, leftmost first, and the longest of those that start together. A token for whole words is not
+ * matched within a word. Undefined if there are no added tokens.
  */
 export const addedTokens = (
   tokens: ReadonlyArray<AddedToken>

@@ -5,13 +5,13 @@ import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 const largestId = 2 ** 31 - 1
 
 /**
- * Reads the object `{"token": id, …}` or the list `[["token", score], …]` that starts at a place of some UTF-8. One call
- * an entry, because a method that is called often is compiled long before a loop that turns often.
+ * Reads the object `{"token": id, …}` or the list `[["token", score], …]` at an offset in UTF-8. One call per entry,
+ * because a method that is called often is compiled long before a loop that runs often.
  */
 export class EntryReader {
-  /** The place after what was read. */
+  /** The offset after the last entry read. */
   at: number
-  /** The entry's token, a range of the bytes with its hash, and its number. */
+  /** The entry's token, as a range of the bytes with its hash, and its number. */
   start = 0
   end = 0
   hash = 0
@@ -20,7 +20,7 @@ export class EntryReader {
   private readonly json: Uint8Array
   private readonly close: number
 
-  /** Escaped tokens are unescaped in place, so the bytes must be the reader's own. */
+  /** Escaped tokens are unescaped in place, so the reader must own the bytes. */
   constructor(json: Uint8Array, at: number) {
     this.json = json
     this.listed = json[at] === byte.openBracket
@@ -28,12 +28,12 @@ export class EntryReader {
     this.at = skipSpace(json, at + 1)
   }
 
-  /** False when there is no further entry. Throws UnsupportedTokenizer where there is something else. */
+  /** False if there is no further entry. Throws UnsupportedTokenizer if there is anything else. */
   next(): boolean {
     return this.nextPlain() || this.nextAny()
   }
 
-  /** Reads `"token":id,` without spaces and escapes, as nearly all are: half of a model's loading time is spent here. */
+  /** Reads `"token":id,` without spaces and escapes, the usual form: half of a model's loading time is spent here. */
   private nextPlain(): boolean {
     const { json } = this
     let at = this.at
@@ -83,7 +83,7 @@ export class EntryReader {
     return true
   }
 
-  /** Gives the place of the closing quote. */
+  /** Returns the offset of the closing quote. */
   private readToken(start: number): number {
     const { json } = this
     let hash = hashSeed
@@ -112,7 +112,7 @@ export class EntryReader {
     return close
   }
 
-  /** Gives the place after the number, which is NaN where there is none. */
+  /** Returns the offset after the number, which is NaN if there is none. */
   private readNumber(start: number): number {
     const { json } = this
     let at = start

@@ -1,6 +1,6 @@
 /*
- * Finding a value in the UTF-8 of a JSON text without parsing it. Bytes that are not JSON give a wrong place or none:
- * whoever uses the place has to check what lies there.
+ * Finds a value in the UTF-8 of a JSON text without parsing it. Bytes that are not JSON give a wrong offset or none:
+ * the caller must check what is there.
  */
 
 export const byte = {
@@ -14,7 +14,7 @@ export const byte = {
   closeBrace: 0x7d
 } as const
 
-/** The place of a string's closing quote, the end when it has none. */
+/** The offset of a string's closing quote; the end if it has none. */
 export const stringEnd = (json: Uint8Array, open: number): number => {
   let at = open + 1
   for (; at < json.length && json[at] !== byte.quote; at++) if (json[at] === byte.backslash) at++
@@ -26,7 +26,7 @@ export const skipSpace = (json: Uint8Array, at: number): number => {
   return at
 }
 
-/** The place after the value that starts at `start`. */
+/** The offset after the value that starts at `start`. */
 const valueEnd = (json: Uint8Array, start: number): number => {
   let depth = 0
   for (let i = start; i < json.length; i++) {
@@ -40,7 +40,7 @@ const valueEnd = (json: Uint8Array, start: number): number => {
   return json.length
 }
 
-/** Where the value of a key starts in the object that starts at or after a place; -1 when there is none. */
+/** The start of a key's value in the object that starts at or after an offset; -1 if there is none. */
 export const memberStart = (json: Uint8Array, object: number, key: string): number => {
   const utf8 = new TextDecoder()
   let at = skipSpace(json, object)

@@ -6,14 +6,14 @@ export interface Model {
 }
 
 /**
- * The size in tokens of text that the vocabulary does not know: one for every four characters begun, the length of a
- * usual token, so that a size says how much text there is in any language.
+ * The size in tokens of text that the vocabulary does not know: one per four characters, rounded up, the length of a
+ * usual token, so that a size reflects the amount of text in any language.
  */
 export const unknownSize = (characters: number): number => Math.ceil(characters / 4)
 
 const reused = 1 << 16
 
-/** Text as UTF-8 from an offset on, in an array that is used again: good until the next call. */
+/** Text as UTF-8 from an offset on, in a reused array: valid until the next call. */
 export const encoder = (): ((text: string, offset: number) => { readonly utf8: Uint8Array; readonly end: number }) => {
   const textEncoder = new TextEncoder()
   const own = new Uint8Array(reused)
@@ -21,7 +21,7 @@ export const encoder = (): ((text: string, offset: number) => { readonly utf8: U
     const most = offset + text.length * 3 + 1
     const utf8 = most > reused ? new Uint8Array(most) : own
     const end = offset + textEncoder.encodeInto(text, utf8.subarray(offset)).written
-    // Whoever looks one byte further sees the same each time.
+    // Callers that read one byte too far always see the same byte.
     utf8[end] = 0
     return { utf8, end }
   }

@@ -5,7 +5,7 @@ import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 
 export type Normalize = (text: string) => string
 
-/** Every character by itself: a sigma at the end of a word stays σ. */
+/** Each character separately: a sigma at the end of a word stays σ. */
 const lowercase: Normalize = (text) => (text.includes("Σ") ? text.replaceAll("Σ", "σ") : text).toLowerCase()
 
 const control = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Co}\p{Cs}\ufffd]/gu
@@ -38,8 +38,8 @@ const base64 = (text: string): Uint8Array => {
 }
 
 /**
- * The normalizer as a function. Character classes are those of the running Unicode version, the library's older: they
- * differ only in characters assigned since Unicode 8. Throws UnsupportedTokenizer.
+ * The normalizer as a function. It uses the character classes of the running Unicode version, which is newer than the
+ * library's: they only differ for characters assigned since Unicode 8. Throws UnsupportedTokenizer.
  */
 export const normalizer = (spec: Normalizer): Normalize => {
   switch (spec.type) {

@@ -3,12 +3,12 @@ import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 
 const escaped = (literal: string): string => literal.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
 
-/** What Oniguruma's `\w` holds; it fits between the brackets of a class. */
+/** The characters of Oniguruma's `\w`, for use inside a class. */
 const word = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe`
 const inWord = `(?<=[${word}])`
 const wordAhead = `(?=[${word}])`
 
-/** What means something else in JavaScript, or only ASCII. */
+/** Escapes that mean something else in JavaScript, or only ASCII. */
 const escapes = new Map([
   ["s", String.raw`\p{White_Space}`],
   ["S", String.raw`\P{White_Space}`],
@@ -25,7 +25,7 @@ const lineMarks = new Map([
   [".", String.raw`[^\n]`]
 ])
 
-/** An escape that means the same, or a character that needs none: JavaScript's u mode forbids escaping it. */
+/** An escape with the same meaning, or a character that needs none: JavaScript's u mode forbids escaping it. */
 const otherEscape = (c: string, inClass: boolean): string =>
   /[\w\\^$.*+?()[\]{}|/]|[^\0-\x7f]/.test(c) || (inClass && c === "-") ? `\\${c}` : c
 
@@ -36,7 +36,7 @@ const escapeInClass = (c: string): string => {
   return otherEscape(c, true)
 }
 
-/** Oniguruma's syntax, as far as JavaScript has it. What it has not is a SyntaxError here or when it is compiled. */
+/** Oniguruma's syntax as far as JavaScript has it. Anything else is a SyntaxError, here or when it is compiled. */
 const translated = (source: string): string => {
   let out = ""
   let inClass = false
@@ -58,24 +58,24 @@ const translated = (source: string): string => {
   return out
 }
 
-/** The pattern as a global Unicode regular expression; throws UnsupportedTokenizer where JavaScript has no equal. */
+/** The pattern as a global Unicode regular expression; throws UnsupportedTokenizer if JavaScript has no equivalent. */
 export const regExpOf = (pattern: Pattern): RegExp => {
   if ("String" in pattern) return new RegExp(escaped(pattern.String), "gu")
   try {
     return new RegExp(translated(pattern.Regex), "gu")
   } catch {
     throw new UnsupportedTokenizer({
-      reason: `the regular expression ${JSON.stringify(pattern.Regex)} has no equal in JavaScript`
+      reason: `the regular expression ${JSON.stringify(pattern.Regex)} has no equivalent in JavaScript`
     })
   }
 }
 
-/** Splits at every match of a global pattern; `invert` takes what lies between the matches as the delimiter. */
+/** Splits at every match of a global pattern; with `invert`, the text between matches is the delimiter. */
 export const splitAt =
   (pattern: RegExp, behavior: Behavior, invert = false) =>
   (text: string): Array<string> => {
     const pieces: Array<string> = []
-    // What the next piece must be glued to: a delimiter waiting for what follows it, or a run of its like.
+    // Text to prepend to the next piece: a delimiter merged with what follows, or a run of delimiters.
     let pending = ""
     let before: boolean | undefined
     const put = (piece: string, delimiter: boolean) => {

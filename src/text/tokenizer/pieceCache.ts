@@ -6,13 +6,13 @@ const mask = capacity * 2 - 1
 const keyUnits = capacity * 10
 const idSlots = capacity * 4
 
-/** Pieces longer than this are not worth a place. */
+/** Longer pieces are not worth caching. */
 export const longestPiece = 64
 
 /**
- * The tokens of pieces seen before, so that a word is tokenised once. Keys are copied into one array of UTF-16 units:
- * looking up a part of a text allocates nothing, and no text is kept alive by its parts. When full it is emptied; about
- * 4 MB at most.
+ * The tokens of previous pieces, so that each word is tokenised once. Keys are copied into one array of UTF-16 units:
+ * looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when full, at about 4
+ * MB.
  */
 export class PieceCache {
   private entries = 0
@@ -26,8 +26,8 @@ export class PieceCache {
   private readonly ids = new Int32Array(idSlots)
 
   /**
-   * The entry of the text between two places, -1 for none. `fold` tells what each unit was taken for when it was hashed
-   * and added; without it, for itself.
+   * The entry of a text range, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
+   * without it, units are unchanged.
    */
   find(text: string, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
     const { hashes, keyEnds, keys, slots } = this
@@ -46,7 +46,7 @@ export class PieceCache {
     return -1
   }
 
-  /** Takes a piece that is not there yet, and gives its entry. */
+  /** Adds a piece that is not cached yet, and returns its entry. */
   add(
     text: string,
     start: number,

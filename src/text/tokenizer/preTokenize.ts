@@ -1,7 +1,7 @@
 import { regExpOf, splitAt } from "./pattern.ts"
 import type { Metaspace, PreTokenizer } from "./TokenizerJson.ts"
 
-/** Splits normalised text; `first` says whether the text starts with what the original starts with. */
+/** Splits normalised text; `first` tells whether the text starts where the original starts. */
 export type PreTokenize = (text: string, first: () => boolean) => ReadonlyArray<string>
 
 const asciiPunctuation = String.raw`!-\/:-@\[-\x60\{-~`
@@ -37,7 +37,7 @@ const metaspace = (spec: Metaspace): PreTokenize => {
 
 const never = () => false
 
-/** The pre-tokenizer as a function; it never gives an empty piece. Throws UnsupportedTokenizer. */
+/** The pre-tokenizer as a function; it never returns an empty piece. Throws UnsupportedTokenizer. */
 export const preTokenizer = (spec: PreTokenizer): PreTokenize => {
   switch (spec.type) {
     case "BertPreTokenizer":

@@ -11,14 +11,14 @@ const hasLeaf = (unit: number): boolean => (unit & 0x100) !== 0
 
 const utf8 = new TextEncoder()
 
-/** Characters of which more than one can make a grapheme: only around them need clusters be looked for. */
+/** Characters of which several can form a grapheme: only around them must clusters be searched. */
 const joining =
   /[\p{M}\p{Cf}\u0e33\u0eb3\u0d4e\uff9e\uff9f\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff\u{111c2}\u{111c3}\u{1193f}\u{11941}\u{11a3a}\u{11a84}-\u{11a89}\u{11d46}\u{11f02}\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}]/u
 
 /**
- * The normalizer in a SentencePiece model, as the tokenizers library applies it: a grapheme of fewer than six bytes
- * becomes the replacement of its shortest known prefix; else each of its characters is replaced by itself.
- * Throws UnsupportedTokenizer when the map is damaged.
+ * The normalizer in a SentencePiece model, as the tokenizers library applies it: a grapheme of fewer than six bytes is
+ * replaced by the replacement of its shortest known prefix; in others, each character is replaced separately. Throws
+ * UnsupportedTokenizer if the map is damaged.
  */
 export const precompiled = (charsmap: Uint8Array): ((text: string) => string) => {
   const damaged = (what: string) => new UnsupportedTokenizer({ reason: `precompiled_charsmap is damaged: ${what}` })
@@ -26,7 +26,7 @@ export const precompiled = (charsmap: Uint8Array): ((text: string) => string) =>
   if (charsmap.length < 8) throw damaged(`it has ${charsmap.length} bytes`)
   const trieBytes = view.getUint32(0, true)
   if (trieBytes % 4 !== 0 || trieBytes === 0 || 4 + trieBytes > charsmap.length) {
-    throw damaged(`it announces a trie of ${trieBytes} bytes, of which ${charsmap.length - 4} are there`)
+    throw damaged(`it announces a trie of ${trieBytes} bytes but has ${charsmap.length - 4}`)
   }
   const trie = Uint32Array.from({ length: trieBytes / 4 }, (_, i) => view.getUint32(4 + 4 * i, true))
   const pool = charsmap.subarray(4 + trieBytes)
@@ -73,8 +73,8 @@ export const precompiled = (charsmap: Uint8Array): ((text: string) => string) =>
     return out
   }
 
-  // Most ASCII stands for itself. What does not, and whatever is not ASCII together with an ASCII character or a line
-  // break on either side, which may be one grapheme with it, is looked up.
+  // Most ASCII is unchanged. The rest is looked up, and so is any non-ASCII text together with an ASCII character or
+  // line break on either side, which may form one grapheme with it.
   const changed = Array.from({ length: 128 }, (_, c) => String.fromCharCode(c)).filter((c) => character(c) !== c)
   const changedClass = changed.map((c) => String.raw`\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`).join("")
   const edge = String.raw`(?:\r\n|[\0-\x7f])?`

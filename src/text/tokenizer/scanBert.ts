@@ -10,7 +10,7 @@ import type { BertNormalizer } from "./TokenizerJson.ts"
 const word = 0
 const space = 1
 const punctuation = 2
-/** Removed or kept by the normalizer, which then has to see it. */
+/** The normalizer removes or keeps it, so it must see it. */
 const control = 3
 
 const kinds = Uint8Array.from({ length: 128 }, (_, unit) => {
@@ -26,9 +26,9 @@ const kindAt = (text: string, i: number): number => {
 }
 
 /**
- * BertNormalizer and BertPreTokenizer in one walk. ASCII words and punctuation are looked up as they stand; a stretch
- * with anything else in it, up to the next ASCII white space or punctuation, goes through the normalizer and the
- * pre-tokenizer once. That changes nothing, since neither looks beyond white space or punctuation.
+ * BertNormalizer and BertPreTokenizer in one pass. ASCII words and punctuation are looked up directly. A stretch with
+ * anything else, up to the next ASCII white space or punctuation, goes through the normalizer and the pre-tokenizer
+ * once. The result is the same, since neither looks beyond white space or punctuation.
  */
 export const scanBert = (
   options: BertNormalizer,

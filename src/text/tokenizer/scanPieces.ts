@@ -7,7 +7,7 @@ import type { Scan } from "./scan.ts"
 import { hashSeed, hashStep } from "./hash.ts"
 import type { TokenIds } from "./tokenIds.ts"
 
-/** Any pipeline: the whole range is normalised, then split, then each piece is tokenised or remembered. */
+/** For any pipeline: the whole range is normalised, then split, then each piece is tokenised or found in the cache. */
 export const scanPieces = (
   normalize: Normalize,
   findAdded: ((text: string) => ReadonlyArray<AddedMatch>) | undefined,
@@ -43,7 +43,7 @@ export const scanPieces = (
   return (text, start, end, out) => {
     if (start === end) return 0
     const normalized = normalize(text.slice(start, end))
-    // Where the first character goes, so does the place that it had.
+    // If the normalizer removes the first character, the text no longer starts as the original does.
     const startsAsOriginal = () => start === 0 && normalize(String.fromCodePoint(text.codePointAt(0)!)) !== ""
     let size = 0
     let at = 0

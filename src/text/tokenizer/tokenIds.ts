@@ -1,4 +1,4 @@
-/** A growing list of token ids, made once and used again for many texts. */
+/** A growing list of token ids, reused for many texts. */
 export class TokenIds {
   ids = new Int32Array(1024)
   length = 0

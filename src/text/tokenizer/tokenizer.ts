@@ -15,22 +15,22 @@ import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 import { takeVocabulary, type Vocabulary } from "./vocabulary.ts"
 import { wordPiece } from "./wordPiece.ts"
 
-/** Text to the ids of its tokens, without special tokens and without unknown ones. Its functions need no `this`. */
+/** Turns text into token ids, without special and unknown tokens. Its functions need no `this`. */
 export interface Tokenizer {
-  /** Ids run from 0 to one less than this. */
+  /** Ids range from 0 to one less than this. */
   readonly vocabularySize: number
-  /** Whether the token is punctuation and symbols alone. */
+  /** Whether the token consists only of punctuation and symbols. */
   readonly isWordless: (id: number) => boolean
   readonly encode: (text: string) => Array<number>
-  /** The same, appended to a list that is used again. */
+  /** The same, appended to a reused list. */
   readonly encodeInto: (text: string, out: TokenIds) => void
   /**
-   * How many tokens the text has, where what the vocabulary does not know counts one for every four of its characters.
-   * With a BERT tokenizer (the packaged one), counts of parts that are split at space, tab or line break add up exactly
-   * to the count of the whole.
+   * The number of tokens of a text; text that the vocabulary does not know counts one per four characters. With a BERT
+   * tokenizer (the packaged one), counts of parts split at a space, tab or line break add up exactly to the count of the
+   * whole.
    */
   readonly count: (text: string) => number
-  /** The count of a UTF-16 range, without cutting it out. */
+  /** The count of a UTF-16 range, without copying it. */
   readonly countRange: (text: string, start: number, end: number) => number
 }
 
@@ -104,7 +104,7 @@ const fromBytes = (json: Uint8Array): Tokenizer => {
   return build(spec.right, vocabulary)
 }
 
-/** The tokenizer that a Hugging Face tokenizer.json, in UTF-8, describes: WordPiece or Unigram. */
+/** The tokenizer described by a Hugging Face tokenizer.json in UTF-8: WordPiece or Unigram. */
 export const parse = (json: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
   Either.try({
     try: () => fromBytes(json),

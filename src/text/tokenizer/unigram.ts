@@ -4,7 +4,7 @@ import type { Unigram } from "./TokenizerJson.ts"
 import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
 import type { Vocabulary } from "./vocabulary.ts"
 
-/** What an unknown character costs beyond the worst token, as in SentencePiece. */
+/** The extra cost of an unknown character beyond the worst token, as in SentencePiece. */
 const unknownPenalty = 10
 
 const charactersOf = (utf8: Uint8Array, start: number, end: number): number => {
@@ -16,9 +16,9 @@ const charactersOf = (utf8: Uint8Array, start: number, end: number): number => {
 const characterBytes = (lead: number): number => (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4)
 
 /**
- * The segmentation of the highest sum of log probabilities (Kudo 2018), found left to right; of equal ones, that which
- * reaches each place from furthest left. Unknown characters have no id unless the vocabulary has their bytes.
- * Throws UnsupportedTokenizer.
+ * The segmentation with the highest sum of log probabilities (Kudo 2018), found left to right; among equal ones, the
+ * one that reaches each position from furthest left. Unknown characters have no id unless the vocabulary has their
+ * bytes. Throws UnsupportedTokenizer.
  */
 export const unigram = (spec: Unigram, vocabulary: Vocabulary): Model => {
   const { kind, scores, size } = vocabulary
@@ -35,7 +35,8 @@ export const unigram = (spec: Unigram, vocabulary: Vocabulary): Model => {
   )
   const encode = encoder()
 
-  // For the place after each byte: the best sum, where its last token starts (-1: not reached), which it is (-1: unknown).
+  // For the position after each byte: the best sum, the start of its last token (-1: not reached), and that token (-1:
+  // unknown).
   let best = new Float64Array(1024)
   let starts = new Int32Array(1024)
   let tokens = new Int32Array(1024)
@@ -74,7 +75,7 @@ export const unigram = (spec: Unigram, vocabulary: Vocabulary): Model => {
 
   const isUnknown = (token: number) => token === -1 || token === unknownId
 
-  /** Neighbouring unknown characters are one piece. */
+  /** Adjacent unknown characters form one piece. */
   const pushUnknown = (utf8: Uint8Array, start: number, end: number, ids: Array<number>): number => {
     const whole = vocabulary.find(utf8, start, end, utf8.subarray(start, end).reduce(hashStep, hashSeed))
     if (!isUnknown(whole)) {

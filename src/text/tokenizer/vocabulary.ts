@@ -4,17 +4,17 @@ import { byte, memberStart } from "./jsonSpan.ts"
 
 /** The tokens of a model, in UTF-8, and their ids. */
 export interface Vocabulary {
-  /** `ids`: from an object of tokens and ids. `scores`: from a list of tokens and scores, ids being places in it. */
+  /** `ids`: from an object of tokens and ids. `scores`: from a list of tokens and scores, with ids by position. */
   readonly kind: "ids" | "scores"
   /** One more than the largest id. */
   readonly size: number
   readonly scores: ReadonlyArray<number>
-  /** The id of the token between two places of some UTF-8 that has this hash, -1 for none. */
+  /** The id of the token in a range of UTF-8 with this hash, -1 if there is none. */
   readonly find: (utf8: Uint8Array, start: number, end: number, hash: number) => number
   readonly idOf: (token: string) => number
-  /** Whether the token has neither a letter nor a digit: punctuation and symbols alone. */
+  /** Whether the token has neither a letter nor a digit: only punctuation and symbols. */
   readonly isWordless: (id: number) => boolean
-  /** No token that starts with these two bytes has more bytes than this; 1 where only the first may be one. */
+  /** The most bytes of a token that starts with these two bytes; 1 if only the first may be one. */
   readonly longest: (first: number, second: number) => number
 }
 
@@ -46,7 +46,7 @@ class TokenTable {
     return -1
   }
 
-  /** Of tokens that come twice the later counts, as with JSON: it is put before the earlier. */
+  /** If a token occurs twice, the later one wins, as in JSON: it is inserted before the earlier one. */
   add(start: number, end: number, hash: number, id: number): void {
     if (this.size * 2 === this.slots.length) this.grow()
     const mask = this.slots.length - 1
@@ -76,7 +76,7 @@ class TokenTable {
     this.ids = enlarged(this.ids)
     const slots = new Int32Array(this.slots.length * 2)
     const mask = slots.length - 1
-    // From the latest on, so that it stays before an earlier one of the same bytes.
+    // From the latest on, so that it stays before an earlier one with the same bytes.
     for (let entry = this.size - 1; entry >= 0; entry--) {
       let slot = hashSlot(this.hashes[entry]!, mask)
       while (slots[slot] !== 0) slot = (slot + 1) & mask
@@ -133,8 +133,8 @@ const readAt = (json: Uint8Array, place: number): readonly [Vocabulary, number] 
 }
 
 /**
- * The vocabulary of a tokenizer.json, and the rest of its text with null in the vocabulary's place. JSON.parse would make
- * an object of all tokens, which takes longer than the rest of loading a model. Throws UnsupportedTokenizer.
+ * The vocabulary of a tokenizer.json, and the rest of its text with null in place of the vocabulary. JSON.parse would
+ * make an object of all tokens, which takes longer than the rest of loading a model. Throws UnsupportedTokenizer.
  */
 export const takeVocabulary = (
   json: Uint8Array

@@ -11,8 +11,8 @@ const charactersOf = (text: string): number => {
 }
 
 /**
- * Greedy longest match from the left, pieces after the first under their prefix (Devlin et al. 2018, BERT). A word that
- * is too long or has a stretch without a match is unknown as a whole. Throws UnsupportedTokenizer.
+ * Greedy longest match from the left, with a prefix for pieces after the first (Devlin et al. 2018, BERT). A word is
+ * unknown as a whole if it is too long or has a part without a match. Throws UnsupportedTokenizer.
  */
 export const wordPiece = (spec: WordPiece, vocabulary: Vocabulary): Model => {
   const unknownId = vocabulary.kind === "ids" ? vocabulary.idOf(spec.unk_token) : -1
@@ -31,7 +31,7 @@ export const wordPiece = (spec: WordPiece, vocabulary: Vocabulary): Model => {
       const before = ids.length
       const characters = charactersOf(word)
       if (characters > spec.max_input_chars_per_word) return unknownSize(characters)
-      // There is room for the prefix before every piece: over the piece before it, which is done with.
+      // The prefix fits before every piece: it overwrites the previous piece, which is finished.
       const { end, utf8 } = encode(word, prefix.length)
       for (let start = prefix.length; start < end;) {
         const first = start === prefix.length

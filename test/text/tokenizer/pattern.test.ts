@@ -25,7 +25,7 @@ describe("regular expressions mean what they mean in Oniguruma", () => {
     for (const pattern of ["(?i)foo", "[[:punct:]]", "[a&&b]", "\\h", "[\\W]", "("]) {
       assert.throws(
         () => regExpOf({ Regex: pattern }),
-        `the regular expression ${JSON.stringify(pattern)} has no equal`
+        `the regular expression ${JSON.stringify(pattern)} has no equivalent`
       )
     }
   })
