@@ -1,12 +1,12 @@
 /*
  * A scan of RaBitQ codes (Gao & Long 2024), laid out for table look-ups in registers (André et al. 2015): rows in groups
- * of 32, a group's codes turned so that byte r of a 32-byte line is row r's; each nibble stands for the signs of four
- * dimensions and looks up what they add to the product with the query.
+ * of 32, a group's codes transposed so that byte r of a 32-byte line belongs to row r; each nibble holds the signs of
+ * four dimensions and looks up what they add to the product with the query.
  *
- * A block: u32 passage ids, rising, f32 factors, then its groups' lines; see codes/block.ts. Rows that are none have the
+ * A block: u32 passage ids, rising, f32 factors, then its groups' lines; see codes/layout.ts. Padding rows have the
  * factor NaN, which is never greater than anything.
  *
- * What is gathered: at `state` i32 count, i32 wanted, i32 capacity, f32 threshold, i32 strict, i32 most ties, i32 count
+ * Results: at `state` i32 count, i32 wanted, i32 capacity, f32 threshold, i32 strict, i32 most ties, i32 count
  * at which to cut (at first 2 · wanted), a word free and room for a group's scores; at `out` `capacity` f32 scores, then
  * as many u32 ids. The capacity is at least 2 · wanted + most ties + a group.
  */
@@ -14,8 +14,8 @@
 const GROUP: i32 = 32
 
 /**
- * Gathers the rows of `groups` groups with the best estimates base + factor · (step · sum + least); with a mask only
- * those whose id has its bit.
+ * Collects the rows of `groups` groups with the best estimates base + factor · (step · sum + least); with a mask, only
+ * those whose id has its bit set.
  */
 export function scan(
   ids: usize,
@@ -63,7 +63,7 @@ export function scan(
       const d0 = v128.load(codes, 16)
       const c1 = v128.load(codes, 32)
       const d1 = v128.load(codes, 48)
-      // Four entries of at most 63 fit a byte. A shift of bytes would be made of five instructions, this one is of two.
+      // Four entries of at most 63 fit in a byte. A shift of bytes compiles to five instructions, this one to two.
       const x = i8x16.add(
         i8x16.add(i8x16.swizzle(t0, v128.and(c0, low)), i8x16.swizzle(t1, v128.and(i16x8.shr_u(c0, 4), low))),
         i8x16.add(i8x16.swizzle(t2, v128.and(c1, low)), i8x16.swizzle(t3, v128.and(i16x8.shr_u(c1, 4), low)))
@@ -129,7 +129,7 @@ function estimate(sums: v128, factors: usize, step: v128, least: v128, base: v12
   return f32x4.add(base, f32x4.mul(v128.load(factors), f32x4.add(least, f32x4.mul(step, f32x4.convert_i32x4_s(sums)))))
 }
 
-/** The mask's bits of a group's rows. Ids rise within a block, so mostly the bits stand in a row, too. */
+/** The mask's bits of a group's rows. Ids rise within a block, so the bits are usually consecutive too. */
 function bitsOf(ids: usize, mask: usize, maskWords: u32): i32 {
   const first = load<u32>(ids)
   const word = first >> 5
@@ -147,7 +147,7 @@ function bitsOf(ids: usize, mask: usize, maskWords: u32): i32 {
   return <i32>bits
 }
 
-/** Appends a group's hits, and raises the threshold whenever so many as are wanted have come to it. */
+/** Appends a group's hits, and raises the threshold whenever enough hits have been added. */
 function keep(scores: usize, hits: i32, ids: usize, state: usize, out: usize): void {
   const capacity = load<i32>(state, 8)
   const strict = load<i32>(state, 16)
@@ -168,7 +168,7 @@ function keep(scores: usize, hits: i32, ids: usize, state: usize, out: usize): v
   if (count >= load<i32>(state, 24)) cut(state, out)
 }
 
-/** Leaves the best `wanted` and all that tie with the last of them; their order is open. */
+/** Keeps the best `wanted` and all that tie with the last of them, in no order. */
 export function cut(state: usize, out: usize): void {
   const count = load<i32>(state)
   const wanted = load<i32>(state, 4)
@@ -208,7 +208,7 @@ export function cut(state: usize, out: usize): void {
   store<i32>(state, kept)
   store<f32>(state, threshold, 12)
   store<i32>(state, kept + wanted, 24)
-  // Where ties fill the room, no more of them are taken.
+  // If ties fill the room, no more of them are added.
   store<i32>(state, kept == room ? 1 : 0, 16)
 }
 

@@ -1,5 +1,5 @@
-// Reads the bytes of a term's postings, and tells those that are none. The layout of
-// postings and the weights of fields are those of posting.ts.
+// Reads the bytes of a term's postings, and detects invalid ones. The layout of
+// postings and the weights of fields are defined in posting.ts.
 
 /** No ordinal. */
 export const none: u32 = 0xffffffff
@@ -9,12 +9,12 @@ const titleWeight: u32 = 3
 /** Where the next byte is read, and where the last varint ended. */
 let place: usize = 0
 
-/** Goes to a place. */
+/** Moves to a position. */
 export function seek(at: usize): void {
   place = at
 }
 
-/** Where the last varint ended. */
+/** The end of the last varint. */
 export function ended(): usize {
   return place
 }
@@ -43,12 +43,12 @@ export function frequency(): u32 {
   return (packed >>> 4) + heading + titleWeight * title
 }
 
-/** Whether a bitmap has an ordinal. */
+/** Whether a bitmap contains an ordinal. */
 export function has(bits: usize, ordinal: u32): bool {
   return ((load<u8>(bits + (ordinal >>> 3)) >>> (ordinal & 7)) & 1) === 1
 }
 
-/** Goes over a varint of 32 bits; false where it is longer or goes beyond `end`. */
+/** Moves past a 32-bit varint; false if it is longer or exceeds `end`. */
 function skip(end: usize): bool {
   for (let i = 0; i < 5; i++) {
     if (place >= end) return false
@@ -57,7 +57,7 @@ function skip(end: usize): bool {
   return false
 }
 
-/** Whether a varint stands there; its value goes to `read`. */
+/** Whether there is a varint; its value goes to `read`. */
 let read: u32 = 0
 function readUpTo(end: usize): bool {
   const start = place
@@ -70,8 +70,8 @@ function readUpTo(end: usize): bool {
 }
 
 /**
- * The number of a term's postings; 0 where the bytes are none, or none of so many passages. What passes is read within
- * its bounds by all else here.
+ * The number of a term's postings; 0 if the bytes are invalid, or contain an ordinal of `passages` or more. With bytes
+ * that pass, all other functions here stay within bounds.
  */
 export function check(at: usize, end: usize, passages: u32): u32 {
   place = at
@@ -93,7 +93,7 @@ export function check(at: usize, end: usize, passages: u32): u32 {
   return count
 }
 
-/** How many of a term's postings are of passages that are not dead. */
+/** How many of a term's postings belong to passages that are not dead. */
 export function countLiving(at: usize, end: usize, dead: usize): u32 {
   place = at
   let ordinal: u32 = none

@@ -1,5 +1,5 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
-// The layout of postings is that of posting.ts.
+// posting.ts defines the layout of postings.
 
 import { check, countLiving, ended, frequency, has, none, seek, varint } from "./decode.as"
 
@@ -8,7 +8,7 @@ export { check, countLiving }
 const window: u32 = 8192
 const least: f64 = 5e-324
 
-/** A term's cursor: its place, its end, the ordinal it stands at, whether frequencies follow, and its weight. */
+/** A term's cursor: its position, its end, its current ordinal, whether frequencies follow, and its weight. */
 @unmanaged
 class Cursor {
   at: u32
@@ -31,7 +31,7 @@ let heapSize: u32 = 0
 let depth: u32 = 0
 let threshold: f64 = least
 
-/** Goes to the next posting, if there is one. */
+/** Moves to the next posting, if there is one. */
 function advance(cursor: Cursor): void {
   if (cursor.at >= cursor.end) {
     cursor.ordinal = none
@@ -44,7 +44,7 @@ function advance(cursor: Cursor): void {
   cursor.rich = head & 1
 }
 
-/** Starts a query for the best `k`, with room for as many scores at `at`. */
+/** Starts a query for the best `k`, with space for that many scores at `at`. */
 export function begin(at: usize, k: u32): void {
   heap = at
   heapSize = 0
@@ -52,7 +52,7 @@ export function begin(at: usize, k: u32): void {
   threshold = least
 }
 
-/** The least score that may still be among the best. */
+/** The lowest score that may still be among the best. */
 export function bound(): f64 {
   return threshold
 }
@@ -90,7 +90,7 @@ function push(score: f64): void {
   if (heapSize === depth) threshold = load<f64>(heap)
 }
 
-/** Adds a term's part to the scores of the window from `start` to `limit`. */
+/** Adds a term's contribution to the scores of the window from `start` to `limit`. */
 function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base: f64, slope: f64, sums: usize): void {
   const end = <usize>cursor.end
   const weight = cursor.weight
@@ -112,7 +112,7 @@ function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base
       ordinal = none
       break
     }
-    // Most are a byte, a varint in a local is faster than one in a global.
+    // Most are one byte; reading a varint into a local is faster than into a global.
     let head = <u32>load<u8>(at++)
     if (head > 127) {
       const second = <u32>load<u8>(at++)
@@ -132,7 +132,7 @@ function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base
   cursor.rich = rich
 }
 
-/** Drops what has fallen below the bound, and of ties with it those beyond the room. */
+/** Drops candidates that have fallen below the bound, and ties with it beyond the room. */
 function compact(out: usize, found: u32, room: u32): u32 {
   let above: u32 = 0
   for (let i: u32 = 0; i < found; i++) {
@@ -153,17 +153,17 @@ function compact(out: usize, found: u32, room: u32): u32 {
   return kept
 }
 
-/** Brings cursors that stand before their first posting (ordinal -1) to it. */
+/** Moves cursors before their first posting (ordinal -1) to it. */
 export function open(cursors: usize, count: u32): void {
   const size = <u32>offsetof<Cursor>()
   for (let i: u32 = 0; i < count; i++) advance(changetype<Cursor>(cursors + i * size))
 }
 
 /**
- * Goes on up to the ordinal `until`, a multiple of the window. Writes passages that may be among the best to `out` (ordinal, score) and gives their number; `room` is what may be
- * kept between windows, a window more must fit. `dead` and `allowed` are bitmaps by ordinal, 0 where there is none. The
- * scores of the ordinals at `also` (ascending) go to `alsoScores`, 0 where nothing matches. `sums` has a window's
- * scores, all 0.
+ * Continues up to the ordinal `until`, a multiple of the window. Writes passages that may be among the best to `out`
+ * (ordinal, score) and returns their number. `room` is how many may be kept between windows; `out` must fit one window
+ * more. `dead` and `allowed` are bitmaps by ordinal, 0 if there is none. The scores of the ordinals at `also` (ascending)
+ * go to `alsoScores`, 0 if nothing matches. `sums` has a window's scores, all 0.
  */
 export function rank(
   cursors: usize,

@@ -6,8 +6,8 @@ const common = (paths: ReadonlyArray<string>): string => {
 }
 
 /**
- * The folders that sources are in, those of most sources first: one below what all have in common, with its slash. What is no
- * path, or stands in no folder of its own, has none.
+ * The folders of sources, those with the most sources first: one level below their common folder, with a slash. Sources
+ * that are not paths, or have no folder of their own, have none.
  */
 export const folders = (sources: ReadonlyArray<string>, most: number): ReadonlyArray<string> => {
   const paths = sources.filter((source) => source.includes("/"))

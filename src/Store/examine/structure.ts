@@ -64,11 +64,11 @@ export const schema = Effect.fnUntraced(function* (
   )
   for (const { id } of collections) if (!tables.has(`vectors_${id}`)) missing.push(`vectors_${id}`)
   const findings: Array<Finding> = []
-  if (missing.length > 0) findings.push(fail("schema", `not there: ${some(missing)}`, anew))
+  if (missing.length > 0) findings.push(fail("schema", `missing: ${some(missing)}`, anew))
   if (altered.length > 0) {
-    findings.push(fail("schema", `missing or altered: ${some(altered.map(({ name }) => name))}`, anew))
+    findings.push(fail("schema", `altered: ${some(altered.map(({ name }) => name))}`, anew))
   }
-  return findings.length === 0 ? [ok("schema", "every table and index is there")] : findings
+  return findings.length === 0 ? [ok("schema", "every table and index exists")] : findings
 })
 
 /** Tables that never reuse a number, and the column it is in. */

@@ -14,7 +14,8 @@ const tables = [
     passages INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL
   ) STRICT`,
-  // A document's content is its passages' leads and texts in order, and the tail: nothing is stored twice but overlaps.
+  // A document's content is its passages' leads and texts in order, and the tail: nothing is stored twice except
+  // overlaps.
   `CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     collection_id INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
@@ -46,7 +47,8 @@ const tables = [
     end_line INTEGER NOT NULL
   ) STRICT`,
   `CREATE UNIQUE INDEX passages_document ON passages (document_id, ordinal)`,
-  // Metadata taken apart for filters: a row a scalar, a list's elements each; kind is s(tring), n(umber) or b(oolean).
+  // Metadata split up for filters: one row per scalar, and per element of a list; kind is s(tring), n(umber) or
+  // b(oolean).
   `CREATE TABLE metadata_values (
     key TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -55,7 +57,7 @@ const tables = [
     PRIMARY KEY (key, kind, value, document_id)
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX metadata_values_document ON metadata_values (document_id)`,
-  // A collection on its way to another embedder; its passages have their new vectors up to and with the one named.
+  // A collection that is changing to another embedder; its passages up to and including the named one have new vectors.
   `CREATE TABLE reindexes (
     collection_id INTEGER PRIMARY KEY REFERENCES collections (id) ON DELETE CASCADE,
     backend TEXT NOT NULL,

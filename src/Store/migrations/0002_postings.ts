@@ -2,7 +2,8 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const tables = [
-  // AUTOINCREMENT: the rows below hang on a segment's id, and those of one that is going must not meet a new one.
+  // AUTOINCREMENT: the rows below belong to a segment's id, and those of a segment being deleted must not match a new
+  // one.
   `CREATE TABLE keyword_segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     collection_id INTEGER NOT NULL,
@@ -20,12 +21,12 @@ const tables = [
     inputs TEXT
   ) STRICT`,
   `CREATE INDEX keyword_segments_collection ON keyword_segments (collection_id, state, first_id)`,
-  // Of both tables, a segment has the rows from its id times 2^20 on.
+  // In both tables, a segment has the rows from its id times 2^20 on.
   `CREATE TABLE keyword_postings (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT`,
   `CREATE TABLE keyword_tombstones (id INTEGER PRIMARY KEY, bits BLOB NOT NULL) STRICT`
 ]
 
-/** Room for postings of our own in the place of FTS5's. They are made later: a collection without any is rebuilt. */
+/** Tables for our own postings, which replace FTS5's. They are made later: a collection without any is rebuilt. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const table of tables) yield* sql.unsafe(table)

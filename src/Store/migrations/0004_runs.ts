@@ -2,10 +2,10 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // Runs have rising numbers, so that what a later one saw is told from what none has seen since.
+  // Runs have rising numbers, to distinguish what a later run saw from what none has seen since.
   `CREATE TABLE run_numbers (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT`,
   `INSERT INTO run_numbers (id, last) VALUES (1, 0)`,
-  // Beside seen_by, whose numbers were drawn at random and tell no order; it is not used any more.
+  // Replaces seen_by, whose random numbers have no order; seen_by is no longer used.
   `ALTER TABLE documents ADD COLUMN seen_run INTEGER`
 ]
 

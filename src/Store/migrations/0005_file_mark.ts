@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // What a WAL is told by to belong to this file; see sqlite/file/marks.ts.
+  // Shows whether a WAL belongs to this file; see sqlite/file/marks.ts.
   `CREATE TABLE file_mark (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     before BLOB NOT NULL,

@@ -2,16 +2,16 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // Checksums; what was written before has none.
+  // Checksums; older rows have none.
   `ALTER TABLE keyword_postings ADD COLUMN crc INTEGER`,
   `ALTER TABLE keyword_tombstones ADD COLUMN crc INTEGER`,
   `ALTER TABLE code_epochs ADD COLUMN crc INTEGER`,
   `ALTER TABLE code_blocks ADD COLUMN crc INTEGER`,
-  // What derived data were made with; what was written before has 0, and is made anew.
+  // The version that made derived data; older rows have 0 and are rebuilt.
   `ALTER TABLE keyword_segments ADD COLUMN format INTEGER NOT NULL DEFAULT 0`,
   `ALTER TABLE keyword_segments ADD COLUMN terms_version INTEGER NOT NULL DEFAULT 0`,
   `ALTER TABLE code_sets ADD COLUMN format INTEGER NOT NULL DEFAULT 0`,
-  // Derived data being made anew; `through` is the last passage that is done. Segments up to `boundary` are the old ones.
+  // Derived data being rebuilt; `through` is the last passage done. Segments up to `boundary` are the old ones.
   `CREATE TABLE rebuilds (
     collection_id INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
@@ -25,7 +25,7 @@ const statements = [
   ) STRICT, WITHOUT ROWID`
 ]
 
-/** Checksums for derived data, and what is needed to make it anew beside everything else. */
+/** Checksums for derived data, and the tables needed to rebuild it in the background. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of statements) yield* sql.unsafe(statement)

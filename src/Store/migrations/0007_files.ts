@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // What is known of files, so that one that looks as it did need not be read. AUTOINCREMENT: a run holds ids.
+  // Records of files, so that an unchanged file need not be read. AUTOINCREMENT: a run holds ids.
   `CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     collection_id INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
@@ -24,7 +24,7 @@ const statements = [
   `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
    SELECT collection_id, origin, '', 'unfinished', count(*), count(*) > 1 OR max(line) IS NOT NULL, 0, max(indexed_at)
    FROM documents WHERE origin IS NOT NULL GROUP BY collection_id, origin`,
-  // The paths that were given, to be indexed again by name of the collection alone.
+  // The paths given to runs, so that a collection can be indexed again by its name alone.
   `CREATE TABLE roots (
     collection_id INTEGER NOT NULL REFERENCES collections (id) ON DELETE CASCADE,
     path TEXT NOT NULL,

@@ -2,12 +2,12 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const tables = [
-  // What a passage has to do with entities, packed; a passage without a row was never looked at.
+  // A passage's relations to entities, packed; a passage without a row has not been read yet.
   `CREATE TABLE graph_passages (
     passage_id INTEGER PRIMARY KEY REFERENCES passages (id) ON DELETE CASCADE,
     mentions BLOB NOT NULL
   ) STRICT`,
-  // The same from the entity's side. A document's passages have ids in a row, so that id and ordinal name the document.
+  // The same, by entity. A document's passages have consecutive ids, so id and ordinal identify the document.
   `CREATE TABLE graph_mentions (
     collection_id INTEGER NOT NULL,
     entity INTEGER NOT NULL,
@@ -18,7 +18,7 @@ const tables = [
   ) STRICT, WITHOUT ROWID`
 ]
 
-/** Entities, and the passages that have to do with them. Empty for what is there: `clew graph build` fills it. */
+/** Entities, and the passages related to them. Empty for existing passages: `clew graph build` adds them. */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(tables, (table) => sql.unsafe(table), { discard: true })
 )

@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // Of a document's texts, titles, metadata and spans; what was stored before has none.
+  // A checksum of a document's texts, titles, metadata and spans; older documents have none.
   `ALTER TABLE documents ADD COLUMN crc INTEGER`
 ]
 

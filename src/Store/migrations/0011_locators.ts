@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // Page, slide, cell or time of a passage whose file is no text, as JSON.
+  // Page, slide, cell or time of a passage whose file is not text, as JSON.
   `ALTER TABLE passages ADD COLUMN locator TEXT`
 ]
 

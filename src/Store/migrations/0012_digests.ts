@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // What a server said the model's weights were; NULL where it said nothing, or before anybody asked.
+  // The model's weights as a server reported them; NULL if it reported none, or was not asked yet.
   `ALTER TABLE collections ADD COLUMN digest TEXT`,
   `ALTER TABLE reindexes ADD COLUMN digest TEXT`
 ]

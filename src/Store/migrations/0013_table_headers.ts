@@ -2,7 +2,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
 const statements = [
-  // The names of a passage's columns, where it begins within a table.
+  // A passage's column names, if it begins within a table.
   `ALTER TABLE passages ADD COLUMN table_header TEXT`
 ]
 

@@ -1,7 +1,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 
-/** What share of a collection's documents the graph joins, and the state in which that was measured. */
+/** The share of a collection's documents that the graph joins, and the state in which it was measured. */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.unsafe(
     `CREATE TABLE graph_linkages (

@@ -11,7 +11,10 @@ const statements = [
   "CREATE INDEX graph_answers_asked ON graph_answers (asked, model)"
 ]
 
-/** What a language model said of passages, and the hash of what it was asked, by which a passage of the same words finds it. */
+/**
+ * A language model's answers about passages, with the hash of the question, by which a passage with the same words
+ * finds them.
+ */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )

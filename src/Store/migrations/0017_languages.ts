@@ -6,7 +6,10 @@ const statements = [
   "ALTER TABLE keyword_segments ADD COLUMN languages TEXT NOT NULL DEFAULT 'en'"
 ]
 
-/** The language that a document's words are stemmed by, NULL until that is told, and those of a segment's passages. */
+/**
+ * The language by which a document's words are stemmed, NULL until it is detected, and the languages of a segment's
+ * passages.
+ */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
 )

@@ -49,9 +49,9 @@ const own: Partial<Record<Family, RegExp>> = {
 const resource = /^(resource|data|module|variable|output|provider)\s+("[^"\n]*"(?:\s+"[^"\n]*")?)\s*\{/
 
 /**
- * Name of the definition that begins with `text` (its first `signatureLength` characters, without leading white space),
- * undefined if none does. Types keep their keyword: `class Store`, `impl Store for Memory`; functions do not. `member`:
- * whether it stands within another definition, where a bare `name(…) {` is a method.
+ * Name of the definition that begins with `text` (its first `signatureLength` characters, without leading white space);
+ * undefined if there is none. Types keep their keyword: `class Store`, `impl Store for Memory`; functions do not.
+ * `member`: whether it is inside another definition, where a bare `name(…) {` is a method.
  */
 export const definitionName = (text: string, family: Family, member: boolean): string | undefined => {
   const particular = own[family]?.exec(text)

@@ -1,6 +1,7 @@
 /**
- * The version of what `terms` and `queryTerms` make of a text, and of which texts of a passage they are made. Whoever changes what a text's terms are raises it by one,
- * and that is all there is to do: postings made with a lower one are made anew from the stored texts (Store/keyword/rebuild.ts),
- * at once or beside everything else, and answer until then. A change to what only queries are looked up by needs none.
+ * The version of the terms that `terms` and `queryTerms` make from a text, and of the texts of a passage that terms are
+ * made from. If you change what a text's terms are, raise it by one; nothing else is needed. Postings of a lower version
+ * are rebuilt from the stored texts (Store/sqlite/rebuild.ts), at once or in the background, and answer until then. A
+ * change that only affects how queries are looked up needs no new version.
  */
 export const termsVersion = 3
