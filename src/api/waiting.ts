@@ -1,22 +1,26 @@
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { waitOf } from "../model/retryAfter.ts"
 
-/** The longest Retry-After that a client follows, in seconds. */
-const mostPatience = 60
+/** The longest Retry-After that a client follows, in milliseconds. */
+const mostPatience = 60_000
 
 /** Retries a request that the server was too busy to answer. */
 export const retrying =
   (retries: number) =>
   <E, R>(sending: Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>, path: string) => {
     const go = (left: number): Effect.Effect<HttpClientResponse.HttpClientResponse, E, R> =>
-      Effect.flatMap(sending, (response) => {
+      Effect.gen(function* () {
+        const response = yield* sending
         const { headers, status } = response
-        const told = Number(headers["retry-after"] ?? NaN)
         const isBusy = (status === 429 || status === 503) && !path.endsWith("/ready")
-        if (!isBusy || left === 0 || told > mostPatience) return Effect.succeed(response)
-        const seconds = Number.isFinite(told) ? told : 0.25 * 2 ** (retries - left)
-        return Effect.zipRight(Effect.sleep(Duration.seconds(seconds)), go(left - 1))
+        if (!isBusy || left === 0) return response
+        const told = waitOf((name) => headers[name], yield* Clock.currentTimeMillis)
+        if (told !== undefined && told > mostPatience) return response
+        yield* Effect.sleep(Duration.millis(told ?? 250 * 2 ** (retries - left)))
+        return yield* go(left - 1)
       })
     return go(retries)
   }

@@ -12,6 +12,7 @@ import { exitCode, stop } from "./exit.ts"
 import * as Flag from "./flag.ts"
 import { count, printResult } from "./output.ts"
 import { entries } from "./mcp/entries.ts"
+import { are } from "./indexText.ts"
 import { neighbours } from "./neighbours.ts"
 import { Place } from "./place.ts"
 import { node, stale, surroundings } from "./surroundings.ts"
@@ -59,7 +60,7 @@ const origins = Effect.gen(function* () {
     checks.push({
       name: "origins",
       status: "warn",
-      detail: `${count(gone.size, "file")} of ${seen.size} are gone, for example ${[...gone][0]}`,
+      detail: `${count(gone.size, "file")} of ${seen.size} ${are(gone.size)} gone, for example ${[...gone][0]}`,
       next: "remove their documents with `clew index --prune FOLDER` or `clew delete`"
     })
   }
@@ -67,7 +68,7 @@ const origins = Effect.gen(function* () {
     checks.push({
       name: "origins",
       status: "warn",
-      detail: `${count(changed.size, "file")} of ${seen.size} have changed since they were indexed, for example ${[...changed][0]}`,
+      detail: `${count(changed.size, "file")} of ${seen.size} ${changed.size === 1 ? "has" : "have"} changed since they were indexed, for example ${[...changed][0]}`,
       next: "run `clew index` again"
     })
   }

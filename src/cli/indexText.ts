@@ -44,7 +44,7 @@ const skips = ({ skipped_by_reason }: IndexReport): string =>
     .slice(0, 8)
     .join(", ")
 
-const are = (files: number): string => (files === 1 ? "is" : "are")
+export const are = (files: number): string => (files === 1 ? "is" : "are")
 
 /** What was done, in a few lines. */
 export const showReport = Effect.fnUntraced(function* (report: IndexReport) {

@@ -34,7 +34,7 @@ export type Condition = Scalar | ReadonlyArray<Scalar> | Operators
 /**
  * Restricts what is searched; every key must match. `source` matches when equal or as a glob (`*` crosses `/`, `?` is
  * one character). A document without the key matches only `not` and `exists: false`; a list in the metadata matches by
- * any of its elements. `or` and `and` take a list of filters, any or all of which must match.
+ * any of its elements. `or` and `and` take a list of filters, any or all of which must match, and no empty list.
  */
 export interface Filter {
   readonly [key: string]: Condition | ReadonlyArray<Filter>
@@ -63,7 +63,12 @@ const operators = {
 }
 /** A list of filters; any other value refers to a metadata key of that name. */
 const filters = (description: string) => ({
-  anyOf: [{ type: "array", items: { $ref: "#/components/schemas/Filter" } }, ...scalars, list, operators],
+  anyOf: [
+    { type: "array", items: { $ref: "#/components/schemas/Filter" }, minItems: 1 },
+    ...scalars,
+    { ...list, minItems: 1 },
+    operators
+  ],
   description
 })
 
@@ -78,7 +83,7 @@ const fromUnknown = (ast: ParseResult.Type["ast"]) => (input: unknown) => {
   return Either.left(issues.length === 1 ? issues[0]! : new ParseResult.Composite(ast, input, issues as never))
 }
 
-const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
+const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters, at least one. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
 
 export const Filter: Schema.Schema<Filter> = Schema.declare(
   [],

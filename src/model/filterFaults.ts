@@ -103,6 +103,8 @@ export const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
     if (long !== undefined) add(`a key in a filter must be at most ${characters} characters, got ${codePoints(long)}`)
     for (const [key, condition] of Object.entries(filter)) {
       if (key === "__proto__") add('filter has a key "__proto__", which cannot be filtered by')
+      else if ((key === "or" || key === "and") && Array.isArray(condition) && condition.length === 0)
+        add(`${key} needs at least one filter`, key)
       else if ((key === "or" || key === "and") && Array.isArray(condition) && condition.some(isObject)) {
         if (left === 0) add(`or and and must not nest deeper than ${deepest} levels`, key)
         else

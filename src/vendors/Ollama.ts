@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type * as Scope from "effect/Scope"
 import type { Ollama } from "ollama"
-import { waitOf } from "./again.ts"
+import { waitOf } from "../model/retryAfter.ts"
 
 export type Client = Ollama
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { waitOf } from "./again.ts"
+import { waitOf } from "../model/retryAfter.ts"
 
 /** An OpenAI-compatible server did not answer correctly; the reason says what to do. */
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {

@@ -14,16 +14,6 @@ export interface Passing {
 /** Whether the server is overloaded or limits the rate. */
 export const isBusy = ({ status }: Passing): boolean => status === 429 || status === 503
 
-/** `Retry-After` in milliseconds, from seconds or a date, or from a header in milliseconds. */
-export const waitOf = (header: (name: string) => string | null | undefined, now: number): number | undefined => {
-  const exact = header("retry-after-ms")?.trim() ?? ""
-  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(exact)) return Math.ceil(Number(exact))
-  const said = header("retry-after")?.trim() ?? ""
-  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(said)) return Math.ceil(Number(said) * 1000)
-  const date = Date.parse(said)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
-
 export interface Patience {
   /** Most further attempts. */
   readonly times: (error: Passing) => number

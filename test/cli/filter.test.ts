@@ -68,6 +68,15 @@ describe("parseFilter", () => {
     assert.include(refused("{lang}"), "not a JSON object")
   })
 
+  it("refuses alternatives of nothing, at any level", () => {
+    for (const key of ["or", "and"]) {
+      for (const filter of [{ [key]: [] }, { or: [{ lang: "en" }, { [key]: [] }] }]) {
+        assert.include(refused(JSON.stringify(filter)), `${key} needs at least one filter`)
+      }
+      assert.deepStrictEqual(parse(JSON.stringify({ [key]: ["x"] })), { [key]: ["x"] })
+    }
+  })
+
   it("takes keys of any name", () => {
     assert.deepStrictEqual(parse("constructor=x", "toString>1"), { constructor: "x", toString: { gt: 1 } } as never)
     assert.include(refused("__proto__=x"), "__proto__")

@@ -139,7 +139,7 @@ describe("doctor", () => {
     assert.strictEqual((await box.run(["index", "docs", "--db", "index.db"])).code, 0)
     assert.match((await run()).stdout, /^ok {3}origins: .* unchanged since they were indexed/m)
     appendFileSync(box.path("docs/notes.jsonl"), "\n")
-    assert.match((await run()).stdout, /^warn origins: 1 file of \d+ have changed since they were indexed/m)
+    assert.match((await run()).stdout, /^warn origins: 1 file of \d+ has changed since they were indexed/m)
 
     writeFileSync(box.path("other.toml"), "chunks = 3\n")
     const wrong = await run("--config", "other.toml")
