@@ -33,6 +33,7 @@ const benches: Readonly<Record<string, string>> = {
   loaders: "extracting text from files (FOLDER), by format: MB per CPU second, memory, beside pdftotext and pandoc",
   paths: "settings in JSON and YAML asked for by their keys (FOLDER, PROGRAM): hit@1, hit@5",
   definitions: "splitting code by lines beside tree-sitter's trees: definitions named, datasets for `clew benchmark`",
+  definitionsByLines: "splitting code by lines beside Universal Ctags (FOLDER): definitions named, nine languages",
   watch: "following files: from saving to finding, scans, a storm of changes, idling; fs.watch beside its peers",
   http: "the HTTP server beside bare node:http and the engine in process"
 }

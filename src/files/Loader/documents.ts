@@ -45,11 +45,11 @@ const isMan = (file: SourceFile): boolean =>
 
 const extractables: ReadonlyArray<Extractable> = [
   { name: "html", kind: "html", version: 3, accepts: isHtml, source: pageText },
-  { name: "pdf", kind: "pdf", version: 3, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
+  { name: "pdf", kind: "pdf", version: 4, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
   {
     name: "docx",
     kind: "docx",
-    version: 2,
+    version: 3,
     accepts: mimes(["docx"], openXml("wordprocessingml.document")),
     source: asBytes
   },
@@ -64,7 +64,7 @@ const extractables: ReadonlyArray<Extractable> = [
   { name: "xlsx", kind: "xlsx", accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
   { name: "epub", kind: "epub", version: 3, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
   { name: "fictionbook", kind: "fictionBook", version: 2, accepts: named("fb2"), source: asText },
-  { name: "table", kind: "csv", accepts: isTable, source: asText },
+  { name: "table", kind: "csv", version: 2, accepts: isTable, source: asText },
   {
     name: "notebook",
     kind: "notebook",

@@ -31,18 +31,39 @@ export const delimiterOf = (text: string): string | undefined => {
   return best === undefined || best.share < 0.5 ? undefined : best.delimiter
 }
 
+interface Parsed {
+  readonly record: ReadonlyArray<string>
+  readonly info: { readonly lines: number }
+}
+
+const parsed = (text: string, delimiter: string, quote: string | false): ReadonlyArray<Parsed> =>
+  parse(text, {
+    delimiter,
+    quote,
+    info: true,
+    bom: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true
+  }) as never
+
+const isUnclosed = (error: unknown): boolean => (error as { code?: unknown }).code === "CSV_QUOTE_NOT_CLOSED"
+
+/** If the quotes do not pair, as in many files with tabs, they are read as ordinary characters. */
+const recordsOf = (text: string, delimiter: string): ReadonlyArray<Parsed> => {
+  try {
+    return parsed(text, delimiter, '"')
+  } catch (error) {
+    if (isUnclosed(error)) return parsed(text, delimiter, false)
+    throw error
+  }
+}
+
 /** Each row with its header and its line. */
 export const csv = (text: string, delimiter = delimiterOf(text) ?? ","): Extracted => {
-  let records: Array<{ readonly record: ReadonlyArray<string>; readonly info: { readonly lines: number } }>
+  let records: ReadonlyArray<Parsed>
   try {
-    records = parse(text, {
-      delimiter,
-      info: true,
-      bom: true,
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true
-    }) as never
+    records = recordsOf(text, delimiter)
   } catch (error) {
     throw new NotExtracted(`not a table: ${(error as Error).message}`)
   }

@@ -66,6 +66,10 @@ class Notes {
   }
 }
 
+/** Whether the properties say that a paragraph's end, a row or a cell is deleted or moved away. */
+const isGone = (properties: XmlElement | undefined): boolean =>
+  childrenOf(properties).some(({ name }) => name === "w:del" || name === "w:moveFrom" || name === "w:cellDel")
+
 /** A run's text, without deleted text and field instructions. */
 const runText = (element: XmlElement, notes: Notes): string => {
   switch (element.name) {
@@ -137,9 +141,14 @@ export const docx = (bytes: Uint8Array): Extracted => {
     code = []
   }
 
+  /** Words of paragraphs whose end is deleted: they begin the next one. */
+  let held = ""
+
   const paragraph = (element: XmlElement): void => {
-    const text = runText(element, notes)
     const properties = child(element, "w:pPr")
+    const text = held + runText(element, notes)
+    held = isGone(child(properties, "w:rPr")) ? text : ""
+    if (held !== "") return
     const style = value(child(properties, "w:pStyle"))
     if (style !== undefined && isCode.has(style)) {
       code.push(text)
@@ -168,19 +177,24 @@ export const docx = (bytes: Uint8Array): Extracted => {
     writer.item(text, depth, marker ? `${counters[depth]}.` : "-", !inList)
     inList = true
   }
+  const flushHeld = (): void => {
+    if (held.trim() !== "") writer.paragraph(held)
+    held = ""
+  }
   const block = (element: XmlElement): void => {
     switch (element.name) {
       case "w:p":
         return paragraph(element)
       case "w:tbl":
+        flushHeld()
         flushCode()
         inList = false
         return writer.table(
           childrenOf(element)
-            .filter(({ name }) => name === "w:tr")
+            .filter((row) => row.name === "w:tr" && !isGone(child(row, "w:trPr")))
             .map((row) =>
               childrenOf(row)
-                .filter(({ name }) => name === "w:tc")
+                .filter((cell) => cell.name === "w:tc" && !isGone(child(cell, "w:tcPr")))
                 .map((cell) =>
                   all(cell, "w:p")
                     .map((inner) => runText(inner, notes))
@@ -196,6 +210,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
     }
   }
   block(document)
+  flushHeld()
   flushCode()
   writeNotes(writer, notes, {
     "w:footnote": part("word/footnotes.xml"),

@@ -27,17 +27,36 @@ const stripsOf = (items: ReadonlyArray<Item>): ReadonlyArray<Strip> => {
 
 /** Joins runs on one baseline to lines; a wide gap ends a line, and so does the gutter between two columns. */
 export const linesOf = (items: ReadonlyArray<Item>): ReadonlyArray<Line> => {
+  const strips = stripsOf(items)
+  const parted = strips.length === 0 ? undefined : linesWithin(items, strips)
+  // In narrow columns, gaps between words may look like a gutter.
+  if (parted !== undefined && strips.length > 1) {
+    if (guttersOf(parted).length === 2) return parted
+    const justified = linesWithin(items, strips, justifiedGap)
+    if (isProse(justified) && guttersOf(justified).length === 2) return justified
+  }
   const lines = linesWithin(items, [])
   const gutters = guttersOf(lines)
   // Beside large type, the gutter is not a wide gap.
   if (gutters.length > 0) return linesWithin(items, gutters)
-  const strips = stripsOf(items)
-  if (strips.length === 0) return lines
-  const parted = linesWithin(items, strips)
-  return guttersOf(parted).length > 0 ? parted : lines
+  return parted !== undefined && guttersOf(parted).length > 0 ? parted : lines
 }
 
-const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): ReadonlyArray<Line> => {
+/** Widest gap between words of a justified line in a narrow column, in font sizes. */
+const justifiedGap = 4
+
+/** Whether most lines are long enough for prose in narrow columns, and most characters are small letters. */
+const isProse = (lines: ReadonlyArray<Line>): boolean => {
+  const lengths = lines.map(({ text }) => text.length).sort((a, b) => a - b)
+  const all = lines.map(({ text }) => text).join("")
+  return (lengths[lengths.length >> 1] ?? 0) >= 20 && (all.match(/\p{Ll}/gu)?.length ?? 0) >= all.length * 0.6
+}
+
+const linesWithin = (
+  items: ReadonlyArray<Item>,
+  strips: ReadonlyArray<Strip>,
+  widest = wideGap
+): ReadonlyArray<Line> => {
   const sorted = [...items].sort((a, b) => a.y - b.y || a.x - b.x)
   const rows: Array<Array<Item>> = []
   for (const item of sorted) {
@@ -49,7 +68,7 @@ const linesWithin = (items: ReadonlyArray<Item>, strips: ReadonlyArray<Strip>): 
   const whole = withRaised(rows)
   for (const row of whole) row.sort((a, b) => a.x - b.x)
   const starts = whole.map(gapStarts)
-  return whole.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat()))
+  return whole.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat(), widest))
 }
 
 /** A character below this share of its line's size is raised, if it is no further above the baseline than `above`. */
@@ -122,7 +141,8 @@ const gapStarts = (row: ReadonlyArray<Item>): ReadonlyArray<number> => {
 const split = (
   row: ReadonlyArray<Item>,
   strips: ReadonlyArray<Strip>,
-  beside: ReadonlyArray<number>
+  beside: ReadonlyArray<number>,
+  widest: number
 ): ReadonlyArray<Line> => {
   const lines: Array<Line> = []
   let run: Array<Item> = []
@@ -139,7 +159,7 @@ const split = (
       const gap = item.x - end
       const size = Math.max(last.size, item.size)
       const isCell = gap > leastGap(last, item) && beside.some((x) => Math.abs(x - item.x) < aligned)
-      if (gap > size * wideGap || isCell || strips.some(([from, to]) => end <= from + 1.5 && item.x >= to - 1.5)) {
+      if (gap > size * widest || isCell || strips.some(([from, to]) => end <= from + 1.5 && item.x >= to - 1.5)) {
         lines.push(lineOf(run))
         run = []
         spaces = []
@@ -162,6 +182,9 @@ const crossing = 0.25
 /** A column's lines fill at least this share of it; a table's cells do not. */
 const filled = 0.55
 
+/** Most strips that are tried as gutters in pairs; the least crossed come first. */
+const mostTried = 12
+
 /** The gutters between columns, as x from and to, in order; at most two. */
 export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [from: number, to: number]> => {
   if (lines.length < 12) return []
@@ -180,14 +203,22 @@ export const guttersOf = (lines: ReadonlyArray<Line>): ReadonlyArray<readonly [f
   const sound = candidates
     .filter(({ from, to }) => to - from >= narrowestGutter - step)
     .sort((a, b) => a.crossed - b.crossed || b.to - b.from - (a.to - a.from))
-  const chosen: Array<readonly [number, number]> = []
-  for (const { from, to } of sound) {
-    if (chosen.length === 2) break
-    if (chosen.some(([a, b]) => Math.abs((a + b) / 2 - (from + to) / 2) < (right - left) * 0.15)) continue
-    const next = [...chosen, [from, to] as const].sort((a, b) => a[0] - b[0])
-    if (areColumns(lines, next, left, right)) chosen.push([from, to])
-  }
-  return chosen.sort((a, b) => a[0] - b[0])
+  const isApart = (a: Strip, b: Strip): boolean =>
+    Math.abs((a[0] + a[1]) / 2 - (b[0] + b[1]) / 2) >= (right - left) * 0.15
+  const likely = sound.slice(0, mostTried).map(({ crossed, from, to }) => ({ crossed, strip: [from, to] as const }))
+  // Of three columns, the two beside one gutter are not a column that lines fill, so both gutters are tried first.
+  const pairs = likely
+    .flatMap((one, i) => likely.slice(i + 1).map((other) => ({ one, other })))
+    .filter(({ one, other }) => isApart(one.strip, other.strip))
+    .map(({ one, other }) => ({
+      crossed: one.crossed + other.crossed,
+      strips: [one.strip, other.strip].sort((a, b) => a[0] - b[0])
+    }))
+    .sort((a, b) => a.crossed - b.crossed)
+  const pair = pairs.find(({ strips }) => areColumns(lines, strips, left, right))
+  if (pair !== undefined) return pair.strips
+  const one = sound.find(({ from, to }) => areColumns(lines, [[from, to]], left, right))
+  return one === undefined ? [] : [[one.from, one.to]]
 }
 
 /** Whether each column between the gutters has enough lines, and lines that fill it. */

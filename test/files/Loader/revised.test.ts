@@ -1,0 +1,82 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { strToU8, zipSync } from "fflate"
+import * as Extractor from "../../../src/files/Loader/Extractor.ts"
+import { document, inOrder, layer, load } from "./loading.ts"
+import { pdfOf } from "./pdfOf.ts"
+
+const wordDocument = (body: string): Uint8Array =>
+  zipSync({
+    "[Content_Types].xml": strToU8(
+      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+    ),
+    "word/document.xml": strToU8(
+      `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`
+    )
+  })
+
+const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`
+const deleted = (text: string) => `<w:del w:id="1"><w:r><w:delText>${text}</w:delText></w:r></w:del>`
+const paragraph = (inner: string, properties = "") => `<w:p><w:pPr>${properties}</w:pPr>${inner}</w:p>`
+const row = (cells: ReadonlyArray<string>, properties = "") =>
+  `<w:tr><w:trPr>${properties}</w:trPr>${cells.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join("")}</w:tr>`
+
+it.layer(layer)("documents as people change and set them", (it) => {
+  it.effect("DOCX: insertions are accepted; deleted words, paragraph ends and rows are gone", () =>
+    Effect.gen(function* () {
+      const body = [
+        paragraph(
+          `${run("The ferry leaves at ")}${deleted("seven")}<w:ins w:id="2">${run("eight")}</w:ins>${run(".")}`
+        ),
+        paragraph(run("First half"), '<w:rPr><w:del w:id="3"/></w:rPr>'),
+        paragraph(run(" and second half.")),
+        `<w:tbl>${row([run("Boat"), run("Berth")])}${row([deleted("Gull"), deleted("9")], '<w:del w:id="4"/>')}${row([run("Tern"), run("12")], '<w:ins w:id="5"/>')}</w:tbl>`,
+        paragraph(run("Left open"), '<w:rPr><w:del w:id="6"/></w:rPr>')
+      ]
+      assert.strictEqual(
+        document(yield* load("rules.docx", wordDocument(body.join("")))).content,
+        [
+          "The ferry leaves at eight.",
+          "First half and second half.",
+          "| Boat | Berth |\n| --- | --- |\n| Tern | 12 |",
+          "Left open"
+        ].join("\n\n")
+      )
+    })
+  )
+
+  it.effect("TSV: quotes that do not pair are signs like others", () =>
+    Effect.gen(function* () {
+      const table = 'term\tmeaning\n5" disk\ta floppy\n"so called\topened only\nend\tlast\n'
+      assert.strictEqual(
+        document(yield* load("terms.tsv", strToU8(table))).content,
+        '- term: 5" disk; meaning: a floppy\n- term: "so called; meaning: opened only\n- term: end; meaning: last'
+      )
+    })
+  )
+
+  it.effect("PDF: three columns below a title are read one after the other", () =>
+    Effect.gen(function* () {
+      const lines = Array.from({ length: 90 }, (_, i) => `line ${i} tells of the harbour`)
+      const words = lines.map((text, i) => ({ text, x: 60 + 170 * Math.floor(i / 30), y: 690 - 13 * (i % 30) }))
+      const page = [{ text: "The harbour in three columns, a title over them all", x: 60, y: 730, size: 20 }, ...words]
+      const { content } = document(yield* load("three.pdf", pdfOf([page])))
+      inOrder(content, "The harbour in three columns", ...lines)
+    })
+  )
+
+  it.effect(
+    "a file that needs more memory than allowed is refused with the limit's name, and the next one is read",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const take = yield* Extractor.make({ parseTimeoutMs: 60_000, parseMemoryMb: 64 })
+          const large = `<html><body>${"<p><b>a</b> ".repeat(1_000_000)}</body></html>`
+          const { reason } = yield* Effect.flip(take("/large.html", "html", large))
+          assert.strictEqual(reason, "reading it takes more memory than limits.parse_memory_mb allows (64)")
+          const { text } = yield* take("/small.html", "html", "<html><body><p>Words of a small page</p></body></html>")
+          assert.include(text, "Words of a small page")
+        })
+      )
+  )
+})
