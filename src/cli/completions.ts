@@ -16,6 +16,12 @@ const isShell = (name: string): name is keyof typeof scripts => Object.hasOwn(sc
 /** @effect/cli's wizard, which asks for every flag in turn, is not offered here. */
 const isAboutWizard = (line: string): boolean => /-l wizard\b|--wizard\[/.test(line)
 
+/** Joins the words of a path by `__`, but for the last. */
+const allButLast = (path: string): string => {
+  const last = path.lastIndexOf(",")
+  return path.slice(0, last).replaceAll(",", "__") + path.slice(last)
+}
+
 /**
  * Corrects the bash completions of @effect/cli 0.77: it looks for subcommands under a name that they never have, and
  * writes choices as one word.
@@ -23,7 +29,7 @@ const isAboutWizard = (line: string): boolean => /-l wizard\b|--wizard\[/.test(l
 const corrected = (line: string): string =>
   line
     .replaceAll(" --wizard", "")
-    .replace(/^( *\w+(?:,[\w-]+){2,})\)$/, (path) => path.replace(/,(?=.*,)/g, "__"))
+    .replace(/^( *\w+(?:,[\w-]+){2,})\)$/, allButLast)
     .replace(/compgen -W "([\w,-]+)"/, (words) => words.replaceAll(",", " "))
     // Its own flags have no choices in bash, and elsewhere list a shell that Clew does not offer.
     .replace(/^( *)case "\$\{prev\}" in$/, (line, indent: string) => [line, ...ownChoices(indent)].join("\n"))
