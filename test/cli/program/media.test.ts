@@ -91,7 +91,7 @@ describe("an index where nobody can write", () => {
       mount --bind $box/media $box/media && mount -o remount,ro,bind $box/media
       $clew query herons --db $box/media/open.db`)
     assert.strictEqual(code, 1, stdout)
-    assert.match(stderr, /was not closed by the last program that wrote to it.*open it once where it can be written/s)
+    assert.match(stderr, /was not closed by the last program that wrote to it.*open it once where it is writable/s)
   })
 
   it.skipIf(process.getuid?.() !== 0)("is searched by a user who may only read it", async () => {
