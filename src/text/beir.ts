@@ -32,7 +32,7 @@ export const parseQueries = (text: string): Either.Either<ReadonlyMap<string, st
   const queries = new Map<string, string>()
   for (const [line, number] of linesOf(text)) {
     const query = decodeQuery(line)
-    if (Either.isLeft(query)) return Either.left(`line ${number} is no JSON object with "_id" and "text"`)
+    if (Either.isLeft(query)) return Either.left(`line ${number} is not a JSON object with "_id" and "text"`)
     queries.set(query.right._id, query.right.text)
   }
   return Either.right(queries)

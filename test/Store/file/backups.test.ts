@@ -56,7 +56,7 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
     yield* used.store.createCollection(defaultCollection, embedder)
     assert.match(
       (yield* Effect.flip(backups.backup(path.join(folder, "used.db")))).message,
-      /is an index that is in use/
+      /is an index in use/
     )
     yield* used.close
     fs.rmSync(path.join(folder, "used.db"))
@@ -118,14 +118,14 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
     fs.writeFileSync(damaged, bytes.subarray(0, 50_000))
     assert.include(yield* refusal(damaged), `${damaged} is damaged`)
     fs.writeFileSync(path.join(folder, "text"), "no database at all ".repeat(20))
-    assert.match(yield* refusal(path.join(folder, "text")), /is no backup of Clew's/)
+    assert.match(yield* refusal(path.join(folder, "text")), /is not a Clew backup/)
     assert.match(yield* refusal(folder), /is a directory; name a file that `clew backup` made/)
     fs.writeFileSync(path.join(folder, "empty"), "")
     assert.match(yield* refusal(path.join(folder, "empty")), /is empty/)
     assert.match(yield* refusal(path.join(folder, "missing")), /There is no backup/)
     assert.match(yield* refusal(filename), /is the index itself/)
     assert.match((yield* Effect.flip(backups.backup(filename))).message, /is the index itself/)
-    assert.match((yield* Effect.flip(backups.backup(path.join(folder, "text")))).message, /is no backup of Clew's/)
+    assert.match((yield* Effect.flip(backups.backup(path.join(folder, "text")))).message, /is not a Clew backup/)
 
     // Another process that has it open for writing.
     const other = spawn(process.execPath, [

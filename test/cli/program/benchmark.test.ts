@@ -71,8 +71,8 @@ describe("benchmark", () => {
     box.write({ "odd/corpus.jsonl": "{}\n", "odd/queries.jsonl": "{}\n", "odd/qrels/test.tsv": "1\ta\t1\n" })
     const messages = [
       ["nowhere", "nowhere/corpus.jsonl: there is no such file"],
-      ["bad", "bad/qrels/test.tsv: line 2 is not query-id, corpus-id and score"],
-      ["odd", 'odd/queries.jsonl: line 1 is no JSON object with "_id" and "text"']
+      ["bad", "bad/qrels/test.tsv: line 2 is not a query-id, corpus-id and score"],
+      ["odd", 'odd/queries.jsonl: line 1 is not a JSON object with "_id" and "text"']
     ] as const
     for (const [folder, message] of messages) {
       const { code, stderr } = await box.run(["benchmark", "--dataset", folder])
