@@ -54,10 +54,7 @@ it.scoped("backs up while a writer works, and restores to what it was", () =>
     // Another index that is in use is not.
     const used = yield* open(path.join(folder, "used.db"))
     yield* used.store.createCollection(defaultCollection, embedder)
-    assert.match(
-      (yield* Effect.flip(backups.backup(path.join(folder, "used.db")))).message,
-      /is an index in use/
-    )
+    assert.match((yield* Effect.flip(backups.backup(path.join(folder, "used.db")))).message, /is an index in use/)
     yield* used.close
     fs.rmSync(path.join(folder, "used.db"))
 
