@@ -70,7 +70,7 @@ const makeWith = Effect.fnUntraced(function* (given: Partial<LlmConfig["Type"]> 
     Layer.provideMerge(Layer.mergeAll(Sqlite.layerMemory, embeddersLayer(embedder), Tokenizer.Default, llm)),
     Layer.provide(
       Layer.mergeAll(
-        searchConfig,
+        searchConfig(),
         Layer.succeed(LlmConfig, set),
         Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 32 })
       )

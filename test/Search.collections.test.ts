@@ -34,7 +34,7 @@ const setUp = Effect.gen(function* () {
                   ? Effect.succeed(two.embedder)
                   : Effect.fail(new EmbedderUnavailable({ reason: `${model} is not there` }))
           }).pipe(Layer.provide(Layer.succeed(Embedder, one.embedder))),
-          searchConfig
+          searchConfig()
         )
       ),
       Layer.provideMerge(layerMemory)

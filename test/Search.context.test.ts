@@ -1,16 +1,14 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { SearchConfig } from "../src/Config.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
-const config = (context: boolean) =>
-  Layer.succeed(SearchConfig, { topK: 5, rrfK: 10, context, fold: false, perDocument: 0, graph: false as const })
+const config = (context: boolean) => searchConfig({ context, fold: false, graph: false })
 
 /** Two passages that say the same, one amid others about the question; and sixty documents of two passages. */
 const setUp = Effect.gen(function* () {

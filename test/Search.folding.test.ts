@@ -8,7 +8,7 @@ import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
 /** Eighty copies of a text, and ten texts of their own that rank below them. */
 const setUp = Effect.gen(function* () {
@@ -24,22 +24,7 @@ const setUp = Effect.gen(function* () {
   return (over: Partial<typeof SearchConfig.Service>) =>
     Effect.provide(
       Search,
-      Search.Default.pipe(
-        Layer.provide(
-          Layer.merge(
-            embeddersLayer(embedder),
-            Layer.succeed(SearchConfig, {
-              topK: 5,
-              rrfK: 10,
-              context: true,
-              fold: true,
-              perDocument: 0,
-              graph: "auto",
-              ...over
-            })
-          )
-        )
-      )
+      Search.Default.pipe(Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig(over))))
     )
 })
 

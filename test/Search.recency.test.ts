@@ -3,13 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
-import { SearchConfig } from "../src/Config.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
 const now = Date.UTC(2026, 0, 1)
 
@@ -47,15 +46,7 @@ const setUp = Effect.gen(function* () {
         Layer.provide(
           Layer.merge(
             embeddersLayer(embedder),
-            Layer.succeed(SearchConfig, {
-              topK: 10,
-              rrfK: 10,
-              context: true,
-              fold: true,
-              perDocument: 0,
-              graph: "auto",
-              ...(recency === undefined ? {} : { recency })
-            })
+            searchConfig({ topK: 10, ...(recency === undefined ? {} : { recency }) })
           )
         )
       )

@@ -5,7 +5,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as TestClock from "effect/TestClock"
-import { SearchConfig } from "../src/Config.ts"
 import { Embedder } from "../src/Embedder.ts"
 import * as Builtin from "../src/Embedder/Builtin.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
@@ -13,7 +12,7 @@ import type { DoorRequest, SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { ports, whole } from "../src/Store.ts"
 import { document } from "./contracts/Store.ts"
-import { compass, embeddersLayer, makeEmbedder, searchLayer } from "./fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, searchConfig, searchLayer } from "./fakes.ts"
 
 const setUpWith = Effect.fnUntraced(function* (change: Partial<Embedder["Type"]> = {}) {
   const { down, embedder: made } = yield* makeEmbedder()
@@ -156,17 +155,7 @@ it.scoped("fuses scores, or what the door is used to, unless the request or the 
       Search,
       Search.Default.pipe(
         Layer.provide(embeddersLayer(embedder)),
-        Layer.provide(
-          Layer.succeed(SearchConfig, {
-            topK: 5,
-            rrfK: 10,
-            context: true,
-            fold: true,
-            perDocument: 0,
-            fusion: "score",
-            graph: "auto"
-          })
-        ),
+        Layer.provide(searchConfig({ fusion: "score" })),
         Layer.provide(Layer.succeedContext(ports(store)))
       )
     )

@@ -50,18 +50,21 @@ export const makeEmbedder = (identity: EmbedderIdentity = compass) =>
 export const embeddersLayer = (embedder: Embedder["Type"]) =>
   Embedders.layerSingle.pipe(Layer.provide(Layer.succeed(Embedder, embedder)))
 
-export const searchConfig = Layer.succeed(SearchConfig, {
-  topK: 5,
-  rrfK: 10,
-  context: true,
-  fold: true,
-  perDocument: 0,
-  graph: "auto"
-})
+/** The configuration of Search, with what a test changes of it. */
+export const searchConfig = (over: Partial<typeof SearchConfig.Service> = {}) =>
+  Layer.succeed(SearchConfig, {
+    topK: 5,
+    rrfK: 10,
+    context: true,
+    fold: true,
+    perDocument: 0,
+    graph: "auto",
+    ...over
+  })
 
 /** Search by one embedder over a store in memory, which comes with it. */
 export const searchLayer = (embedder: Embedder["Type"]) =>
   Search.Default.pipe(
-    Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig)),
+    Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig())),
     Layer.provideMerge(layerMemory)
   )
