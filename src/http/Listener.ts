@@ -28,6 +28,8 @@ export class Listener extends Context.Tag("clew/http/Listener")<
     readonly grace: Duration.Duration
     /** Completes at shutdown: endless streams should end then. */
     readonly closing: Deferred.Deferred<void>
+    /** Ends requests that are still being handled; called at shutdown, just before connections are closed. */
+    readonly unfinished: Set<() => void>
   }
 >() {}
 
@@ -55,15 +57,21 @@ const listen = (server: Net.Server, host: string, port: number) =>
     })
   })
 
-/** Stops accepting, lets running requests finish, then closes the remaining connections. */
-const drain = (server: Http.Server, closing: Deferred.Deferred<void>, grace: Duration.Duration) =>
+/** Stops accepting, lets running requests finish, ends the others, then closes the remaining connections. */
+const drain = (
+  server: Http.Server,
+  { closing, grace, unfinished }: Pick<typeof Listener.Service, "closing" | "grace" | "unfinished">
+) =>
   Effect.zipRight(
     Deferred.succeed(closing, undefined),
     Effect.async<void>((resume) => {
       const sweep = setInterval(() => server.closeIdleConnections(), 25)
+      // Early enough that their answers still get through.
+      const late = setTimeout(() => unfinished.forEach((end) => end()), Duration.toMillis(grace) * 0.9)
       const cut = setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace))
       server.close(() => {
         clearInterval(sweep)
+        clearTimeout(late)
         clearTimeout(cut)
         resume(Effect.void)
       })
@@ -85,6 +93,7 @@ interface Options {
 const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grace, host, port }: Options) =>
   Effect.gen(function* () {
     const closing = yield* Deferred.make<void>()
+    const unfinished = new Set<() => void>()
     const upgrades = new WeakMap<Http.IncomingMessage, Upgrade>()
     const server = new Http.Server({
       // Room for the longest source in a query string.
@@ -97,7 +106,9 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
       requireHostHeader: false
     })
     server.on("clientError", yield* makeRefuse)
-    const address = yield* Effect.acquireRelease(listen(server, host, port), () => drain(server, closing, grace))
+    const address = yield* Effect.acquireRelease(listen(server, host, port), () =>
+      drain(server, { closing, grace, unfinished })
+    )
 
     const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
       const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
@@ -138,6 +149,7 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
     const listener = Listener.of({
       closing,
       grace,
+      unfinished,
       upgradeOf: (request) => upgrades.get(NodeHttpServerRequest.toIncomingMessage(request))
     })
     return Context.make(HttpServer.HttpServer, http).pipe(Context.add(Listener, listener))

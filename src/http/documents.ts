@@ -23,6 +23,7 @@ import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { placeOf } from "../model/SearchResult.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
+import { sharingWrites } from "../runtime/EventLoop.ts"
 import { filterHint } from "../filterHint.ts"
 import * as metrics from "./metrics.ts"
 
@@ -129,10 +130,12 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     /** Deletes in steps, so that others can write meanwhile; matching documents added meanwhile are deleted too. */
     const deleteMatching = Effect.fnUntraced(function* (collection: CollectionName, filter: Filter) {
       let all: Deleted = { documents: 0, passages: 0 }
+      const share = sharingWrites()
       for (;;) {
         const { documents, passages } = yield* store.deleteMatching(collection, filter, step)
         if (documents === 0) return all
         all = { documents: all.documents + documents, passages: all.passages + passages }
+        yield* share
       }
     })
 

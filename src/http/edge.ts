@@ -7,6 +7,7 @@ import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -14,6 +15,7 @@ import { randomUUID } from "node:crypto"
 import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
+import { StoreUnavailable } from "../Store.ts"
 import { large, reclaiming } from "../runtime/Memory.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
@@ -23,6 +25,7 @@ import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { addressOf, clientOf } from "./loopback.ts"
 import { encode } from "./encoding.ts"
+import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
 import { isOpenAi, respondOpenAi } from "./openAi.ts"
 import { errorOf, render, respond } from "./respond.ts"
@@ -53,10 +56,16 @@ const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedReque
   return /^100-continue$/i.test(expect ?? "") ? undefined : new ExpectationFailed()
 }
 
+/** The answer to a request that the server's shutdown ended. */
+const shuttingDown = new StoreUnavailable({
+  reason: "The server is shutting down before this was finished; send it again later. What was stored so far stays"
+})
+
 /** What every request passes: guards before the routes; rendering of errors, log and metrics after them. */
 const make = Effect.gen(function* () {
   const access = yield* Access
   const limiter = yield* RateLimiter
+  const { unfinished } = yield* Listener
   const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
   const { maxBatch } = yield* LimitsConfig
   const account = yield* makeAccount
@@ -151,9 +160,9 @@ const make = Effect.gen(function* () {
         if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
           return Effect.zipRight(finished(499), Effect.failCause(cause) as Effect.Effect<never>)
         }
-        // Something else than this request was interrupted: a defect.
         const rendered = render(
-          Option.getOrElse(error, () => cause),
+          // If something else than this request was interrupted: a defect.
+          Option.getOrElse(error, () => (isLate ? shuttingDown : cause)),
           id
         )
         const answered = isOpenAi(route?.template ?? "") ? respondOpenAi : respond
@@ -167,11 +176,25 @@ const make = Effect.gen(function* () {
         return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(answered(rendered)))
       }
 
+      let isLate = false
       const answer: HttpApp.Default<unknown> =
         checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route, taken))
-      return yield* named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer).pipe(
-        Effect.matchCauseEffect({ onSuccess: finish, onFailure: failed })
-      )
+      const answered = Effect.withFiberRuntime<
+        HttpServerResponse.HttpServerResponse,
+        unknown,
+        HttpServerRequest.HttpServerRequest
+      >((fiber) => {
+        const end = () => {
+          isLate = true
+          fiber.unsafeInterruptAsFork(FiberId.none)
+        }
+        unfinished.add(end)
+        return Effect.ensuring(
+          named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer),
+          Effect.sync(() => unfinished.delete(end))
+        )
+      })
+      return yield* Effect.matchCauseEffect(answered, { onSuccess: finish, onFailure: failed })
     })
 })
 

@@ -1,42 +1,51 @@
 import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as SynchronizedRef from "effect/SynchronizedRef"
 
 /**
- * Builds a layer at first use and keeps it until the scope closes. If building fails, the next use tries again: an
- * index that is missing now may exist at the next call.
+ * Builds a layer at first use and keeps it until the scope closes. If building fails, all who waited for it fail, and
+ * the next use tries again: an index that is missing now may exist at the next call.
  */
 export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const built = yield* SynchronizedRef.make(Option.none<Context.Context<A>>())
+    let built: Context.Context<A> | undefined
+    let building: Deferred.Deferred<Context.Context<A>, E> | undefined
+
     const build = Effect.gen(function* () {
       const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
       return yield* Layer.buildWithScope(layer, own).pipe(
         Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(own, exit)))
       )
     })
-    const opening = SynchronizedRef.modifyEffect(built, (known) =>
-      Option.match(known, {
-        onSome: (context) => Effect.succeed([context, known] as const),
-        onNone: () => Effect.map(build, (context) => [context, Option.some(context)] as const)
-      })
-    )
     // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
-    const opened = Effect.flatMap(Effect.forkIn(Effect.interruptible(opening), scope), Fiber.join)
-    const context = Effect.flatMap(
-      SynchronizedRef.get(built),
-      Option.match({ onSome: Effect.succeed, onNone: () => opened })
+    const begin = (waiting: Deferred.Deferred<Context.Context<A>, E>) =>
+      Effect.interruptible(build).pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            building = undefined
+            if (Exit.isSuccess(exit)) built = exit.value
+          })
+        ),
+        Effect.intoDeferred(waiting),
+        Effect.forkIn(scope)
+      )
+    const context = Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        if (built !== undefined) return Effect.succeed(built)
+        if (building !== undefined) return restore(Deferred.await(building))
+        const waiting = (building = Deferred.unsafeMake<Context.Context<A>, E>(FiberId.none))
+        return Effect.zipRight(begin(waiting), restore(Deferred.await(waiting)))
+      })
     )
     return {
       use: <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
         Effect.flatMap(context, (services) => Effect.provide(effect, services)),
-      isBuilt: Effect.map(SynchronizedRef.get(built), Option.isSome)
+      isBuilt: Effect.sync(() => built !== undefined)
     }
   })

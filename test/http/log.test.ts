@@ -1,6 +1,5 @@
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Http from "node:http"
@@ -116,28 +115,5 @@ it.scopedLive("has every counter from the start, and no series for each status o
     const again = yield* ask(port, "GET", "/metrics")
     assert.include(again.text, 'clew_http_requests_total{route="/metrics",method="GET",status="200"} ')
     assert.include(again.text, 'clew_http_request_duration_seconds_count{route="/metrics",method="GET",status="2xx"} ')
-  })
-)
-
-it.scopedLive("cuts what is still running once the grace is over", () =>
-  Effect.gen(function* () {
-    const gate = yield* Deferred.make<void>()
-    const reached = yield* Deferred.make<void>()
-    const { port, stop } = yield* filled({ gate, reached, grace: Duration.millis(200) })
-    const ended = yield* Effect.fork(
-      Effect.promise(() =>
-        fetch(`http://127.0.0.1:${port}/query`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: '{"query":"maze"}'
-        }).then(
-          () => "answered",
-          () => "cut"
-        )
-      )
-    )
-    yield* Deferred.await(reached)
-    yield* stop
-    assert.strictEqual(yield* ended, "cut")
   })
 )

@@ -66,7 +66,7 @@ export interface Given {
   readonly faults?: { embedder?: string; store?: string; defect?: unknown }
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
-  /** Done once a search has come to the gate. */
+  /** Done once a search has come to the gate, or a put waits. */
   readonly reached?: Deferred.Deferred<void>
   /** What storing waits for. */
   readonly writing?: Deferred.Deferred<void>
@@ -116,7 +116,7 @@ const store = ({ faults = {}, gate, reached, writing }: Given) => {
   const wait = (name: string) => {
     const until = waits[name]
     if (until === undefined) return Effect.void
-    const here = name === "find" && reached !== undefined ? Deferred.succeed(reached, undefined) : Effect.void
+    const here = reached === undefined ? Effect.void : Deferred.succeed(reached, undefined)
     return Effect.zipRight(here, Deferred.await(until))
   }
   const wrap = (name: string, member: unknown) =>
