@@ -46,3 +46,21 @@ export const letOthersWrite: Effect.Effect<void> = Effect.async<void>((resume) =
   const timer = setTimeout(() => resume(Effect.void), 30)
   return Effect.sync(() => clearTimeout(timer))
 })
+
+/** How long one job may write step after step before another process gets its turn, in milliseconds. */
+const longestTurn = 250
+
+/** Run it after each write of a long job: it lets others write whenever the job has been writing for a while. */
+export const sharingWrites = (): Effect.Effect<void> => {
+  let since = performance.now()
+  return Effect.suspend(() =>
+    performance.now() - since < longestTurn
+      ? Effect.void
+      : Effect.zipRight(
+          letOthersWrite,
+          Effect.sync(() => {
+            since = performance.now()
+          })
+        )
+  )
+}

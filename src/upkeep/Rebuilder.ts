@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Rebuild } from "../model/Stored.ts"
+import { sharingWrites } from "../runtime/EventLoop.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 
 /** The most passages rebuilt before a short command continues: about a second of work. */
@@ -26,11 +27,14 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
     const store = yield* UpkeepStore
 
     /** Runs all steps, emitting each. If interrupted, the next run resumes. */
-    const run = Stream.repeatEffectOption(
-      Effect.flatMap(Effect.mapError(store.rebuildStep(), Option.some), (step) =>
-        step === undefined ? Effect.fail(Option.none()) : Effect.succeed(step)
+    const run = Stream.suspend(() => {
+      const step = Effect.zipLeft(store.rebuildStep(), sharingWrites())
+      return Stream.repeatEffectOption(
+        Effect.flatMap(Effect.mapError(step, Option.some), (done) =>
+          done === undefined ? Effect.fail(Option.none()) : Effect.succeed(done)
+        )
       )
-    )
+    })
 
     /** Runs all steps and logs the progress. */
     const logged = Effect.gen(function* () {

@@ -11,6 +11,7 @@ import { sameEmbedder } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
 import type { ExportedDocument, IndexedPassage } from "../model/Stored.ts"
+import { sharingWrites } from "../runtime/EventLoop.ts"
 import { EmbedderMismatch, Store } from "../Store.ts"
 import { version } from "../version.ts"
 
@@ -170,6 +171,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       let total: Transferred = { documents: 0, passages: 0 }
       let end: ExportEnd | undefined
       const wrong = (reason: string) => new NotAnExport({ line: at, reason })
+      const share = sharingWrites()
       const flush = Effect.suspend(() => {
         const [documents, collection] = [batch, into]
         batch = []
@@ -179,7 +181,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
           documents: total.documents + documents.length,
           passages: total.passages + documents.reduce((sum, { passages }) => sum + passages.length, 0)
         }
-        return Effect.asVoid(store.put(collection, documents, { embedder: embedders.get(collection) }))
+        return Effect.zipRight(store.put(collection, documents, { embedder: embedders.get(collection) }), share)
       })
       const header = Effect.fnUntraced(function* (text: string) {
         const read = yield* Either.mapLeft(decodeHeader(text), () =>

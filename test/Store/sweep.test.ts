@@ -184,6 +184,29 @@ describe("a dropped collection", () => {
     })
   )
 
+  it.scoped("is swept by a command that ends, unless another process writes meanwhile, which goes on with it", () =>
+    Effect.gen(function* () {
+      const filename = path.join(yield* folder, "index.db")
+      const first = yield* open(filename)
+      yield* fill(first.store, 500)
+      yield* first.store.dropCollection(doomed)
+      yield* first.close
+      const { store } = yield* open(filename)
+      const { store: other } = yield* open(filename)
+      const settling = yield* Effect.fork(store.settle())
+      yield* step
+      yield* step
+      assert.isNull(settling.unsafePoll())
+      yield* other.put(stays, [document("another river", { source: "other" })])
+      yield* step
+      yield* step
+      assert.isNotNull(settling.unsafePoll())
+      assert.isTrue(yield* store.sweeping())
+      yield* sweep(other, filename)
+      assert.strictEqual(rowsOf(filename)["collections"], 1)
+    })
+  )
+
   it.scoped("leaves no byte after compacting, whatever had been taken away before", () =>
     Effect.gen(function* () {
       const place = yield* folder

@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Compacted } from "../../model/Stored.ts"
+import { sharingWrites } from "../../runtime/EventLoop.ts"
 import { StoreUnavailable } from "../../Store.ts"
 import { step } from "../../postings/mergeStep.ts"
 import { codesOn } from "./codes.ts"
@@ -47,18 +48,37 @@ const patienceMs = 5000
 export const upkeepStep = (sql: SqlClient.SqlClient) =>
   Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
 
-/** Takes steps while there are any, for some seconds at most; returns whether some are left. */
-const forAWhile = <E>(step: Effect.Effect<boolean, E>): Effect.Effect<boolean, E> =>
+/** Takes steps while there are any and `goesOn`, for some seconds at most; returns whether some are left. */
+const forAWhile = <E>(
+  step: Effect.Effect<boolean, E>,
+  goesOn: Effect.Effect<boolean, E> = Effect.succeed(true)
+): Effect.Effect<boolean, E> =>
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + patienceMs
     return yield* Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), {
-      while: (more) => Effect.map(Clock.currentTimeMillis, (now) => more && now < until)
+      while: (more) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => (more && now < until ? goesOn : Effect.succeed(false)))
     })
   })
 
-/** Does deferred work, such as merging, for some seconds at most. */
-export const settle = ({ sql, write }: Connection): Effect.Effect<void, StoreUnavailable> =>
-  Effect.asVoid(forAWhile(write(upkeepStep(sql))))
+/** A number that changes whenever another connection writes. */
+const writtenByOthers = ({ sql, typed }: Connection) =>
+  Effect.map(
+    typed(retryBusy(sql.unsafe<{ readonly data_version: number }>("PRAGMA data_version"))),
+    ([row]) => row?.data_version
+  )
+
+/**
+ * Does deferred work, such as merging, for some seconds at most, and only while no other process writes: whoever writes
+ * does the rest, and two at once would wait for each other.
+ */
+export const settle = (connection: Connection): Effect.Effect<void, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const { sql, write } = connection
+    const before = yield* writtenByOthers(connection)
+    const isAlone = Effect.map(writtenByOthers(connection), (now) => now === before)
+    yield* forAWhile(write(upkeepStep(sql)), isAlone)
+  })
 
 /**
  * Removes the terms of deleted passages from the postings, for some seconds at most, and empties the WAL; returns
@@ -78,8 +98,10 @@ export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean,
 export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compacted, StoreUnavailable> =>
   Effect.gen(function* () {
     const before = yield* typed(bytesOf(sql))
-    yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
-    yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
+    const share = sharingWrites()
+    yield* Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), share), { while: (more) => more })
+    const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
+    yield* Effect.repeat(Effect.zipLeft(merge, share), { while: (more) => more })
     const collections = yield* typed(
       sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
     )
