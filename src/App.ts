@@ -107,7 +107,8 @@ const database = (
   const options = { filename, mode, synchronous, vectors, graph }
   if (pooled) {
     const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
-    return SqliteThreaded.layerPooled({ ...options, readers })
+    const finerBytes = vectors.finerMb * 1024 * 1024
+    return SqliteThreaded.layerPooled({ ...options, vectors: { ...vectors, finerBytes }, readers })
   }
   return mode === "readonly" ? Sqlite.layer(options) : SqliteThreaded.layer(options)
 }

@@ -106,6 +106,12 @@ const vector = Schema.Struct({
     autoOrInteger(1, 256),
     "auto",
     "Search threads of serve and mcp, started when needed; auto: one per core"
+  ),
+  finerMb: key(
+    "finer_mb",
+    integer(0, 2048),
+    256,
+    "Most memory of serve and mcp, in MiB, for codes of 4 bits per dimension, with which a search reads fewer vectors; 0: none"
   )
 })
 

@@ -12,6 +12,7 @@ import {
   type Whole
 } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
+import type { RankRequest } from "../model/Stored.ts"
 import * as collections from "./sqlite/collections.ts"
 import { compact, purge, settle, upkeepStep } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
@@ -29,7 +30,7 @@ import { embeddings } from "./sqlite/embeddings.ts"
 import { written } from "./sqlite/demands.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
-import { stepsInBackground } from "./sqlite/merging.ts"
+import { longPause, stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
 import { rank } from "./sqlite/snapshot.ts"
@@ -40,12 +41,18 @@ import { reopening } from "./sqlite/reopening.ts"
 import * as reindex from "./sqlite/reindex.ts"
 import * as fileRuns from "./sqlite/fileRuns.ts"
 import * as sweep from "./sqlite/sweep.ts"
+import * as vectors from "./sqlite/vectors.ts"
 
 const make = Effect.gen(function* () {
   const database = yield* Database.Database
   const { graph: inGraph, read, searching, sql, write } = database
-  const upkeep = yield* stepsInBackground(write(upkeepStep(sql)))
+  const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
+  const refining =
+    (searching.vectors.finerBytes ?? 0) > 0
+      ? yield* stepsInBackground("Making finer codes", read(vectors.refine(sql, searching.codes)), longPause)
+      : Effect.void
+  const ranked = (request: RankRequest) => Effect.zipLeft(read(rank(sql, searching, request)), refining)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(collections.find(sql, name), use)
 
@@ -186,11 +193,9 @@ const make = Effect.gen(function* () {
 
     compact: Effect.fn("Store.compact")(() => compact(database)),
 
-    rank: Effect.fn("Store.rank")((request) =>
-      Effect.map(read(rank(sql, searching, { ...request, explain: false })), ({ hits }) => hits)
-    ),
+    rank: Effect.fn("Store.rank")((request) => Effect.map(ranked({ ...request, explain: false }), ({ hits }) => hits)),
 
-    find: Effect.fn("Store.find")((request) => read(rank(sql, searching, request))),
+    find: Effect.fn("Store.find")(ranked),
 
     written: Effect.fn("Store.written")((names, words) =>
       read(

@@ -4,7 +4,8 @@
  * It returns candidates by estimated cosine (RaBitQ), under any mask of passages; the caller scores them exactly. With
  * ten times as many candidates as wanted, hardly one of the best is missing. Deleted passages are gone at once, and no
  * index has to be built. It uses 40 bytes of memory per passage of 256 dimensions, once for all threads of a process,
- * and a scan takes 6 to 9 ms per million passages.
+ * and a scan takes 6 to 9 ms per million passages. In a process that runs for long, finer codes of 136 bytes are made
+ * after the first search (`Refiner`, `finer`), which rank the candidates, so that far fewer are scored exactly.
  *
  * Vectors are rotated (`rotation`), coded around a centroid (`encoder`, `epochs`), packed into blocks of a thousand
  * rows that never change (`layout`, `write`), loaded into shared memory by version (`BlockCache`, `fill`) and scanned
@@ -18,7 +19,8 @@ import { BlockCache, type CacheHandle, type Claimed, type Slot } from "./BlockCa
 import { bodyBytes, groupsOf } from "./layout.ts"
 import { bytesOf, encoder, offset } from "./encoder.ts"
 import { fill } from "./fill.ts"
-import type { CodeSet, CodeStore } from "./CodeStore.ts"
+import type { CodeSet, CodeStore, VectorSource } from "./CodeStore.ts"
+import { type Held, Refiner } from "./Refiner.ts"
 import { nextTurnOrEnd, turnMs } from "../runtime/EventLoop.ts"
 
 /** The codes of a set in one snapshot, in the cache. */
@@ -28,12 +30,16 @@ interface Directory {
   readonly blocks: ReadonlyMap<number, Held>
   readonly centroids: ReadonlyMap<number, Float32Array>
   readonly prepare: ReturnType<typeof encoder>["prepare"]
+  readonly refiner: Refiner
 }
 
-interface Held {
-  readonly slot: Slot
-  readonly epoch: number
-  readonly rows: number
+/** How many candidates a search wants. */
+interface Asked {
+  readonly wanted: number
+  /** The passages to search; undefined: all. */
+  readonly mask: Uint32Array | undefined
+  /** Where finer codes exist: of how many candidates they keep how many. */
+  readonly finer?: { readonly wanted: number; readonly kept: number } | undefined
 }
 
 class NoMemory extends Data.TaggedError("NoMemory") {}
@@ -59,10 +65,14 @@ export class Scanner {
   private readonly directories = new Map<number, Directory>()
   private scratch: { readonly slot: Slot; readonly bytes: number } | undefined
 
-  /** `era` distinguishes the blocks of one database from those of another that was at the same path before. */
+  /**
+   * `era` distinguishes the blocks of one database from those of another that was at the same path before. `finerBytes`
+   * is the memory for finer codes; 0: none are made.
+   */
   constructor(
     private readonly handle?: CacheHandle | undefined,
-    private readonly era = 0
+    private readonly era = 0,
+    private readonly finerBytes = 0
   ) {}
 
   /** The bytes of the codes in memory and the milliseconds spent loading them, over all users of the cache. */
@@ -76,15 +86,16 @@ export class Scanner {
   }
 
   /**
-   * The passages with the best estimated cosine, at least `wanted` if there are as many, in no order; none: the
-   * collection has no codes, or there is no memory for them.
+   * The passages with the best estimated cosine by rising ids, at least `wanted` if there are as many; none: the
+   * collection has no codes, or there is no memory for them. Finer codes leave only the best `finer.kept` of those that
+   * have them; if all passages have them, of `finer.wanted`.
    */
   readonly nearest = Effect.fnUntraced(function* <E>(
     this: Scanner,
     store: CodeStore<E>,
     collection: number,
     query: Float32Array,
-    { mask, wanted }: { readonly wanted: number; readonly mask: Uint32Array | undefined }
+    asked: Asked
   ) {
     const found = yield* store.find({ collection, generation: "current" })
     if (Option.isNone(found)) {
@@ -94,7 +105,7 @@ export class Scanner {
     const set = found.value
     if (query.length !== set.width) return Option.none()
     return yield* this.current(store, collection, set).pipe(
-      Effect.flatMap((directory) => this.scan(directory, query, wanted, mask)),
+      Effect.flatMap((directory) => this.scan(directory, query, asked)),
       Effect.asSome,
       Effect.catchTag("NoMemory", () => Effect.succeedNone)
     )
@@ -104,8 +115,29 @@ export class Scanner {
     const directory = this.directories.get(collection)
     if (directory === undefined) return
     this.directories.delete(collection)
+    directory.refiner.keep(new Map())
     this.cache!.release([...directory.blocks.values()].map(({ slot }) => slot))
   }
+
+  /**
+   * Makes finer codes for some passages of the collections that were searched; false: there is nothing left to make. Run
+   * it in one snapshot.
+   */
+  readonly refine = Effect.fnUntraced(function* <E>(
+    this: Scanner,
+    store: CodeStore<E>,
+    vectorsOf: (collection: number) => VectorSource<E>
+  ) {
+    let room = this.finerBytes
+    for (const [collection, { blocks, centroids, refiner, set }] of this.directories) {
+      room -= refiner.bytesOf(blocks)
+      if (room < 0) break
+      const found = yield* store.find({ collection, generation: "current" })
+      if (Option.isNone(found) || found.value.id !== set.id) continue
+      if (yield* refiner.step(blocks, centroids, vectorsOf(collection))) return true
+    }
+    return false
+  })
 
   /** The directory of the current snapshot; loads missing blocks and releases those that are gone. */
   private readonly current = Effect.fnUntraced(function* <E>(
@@ -139,7 +171,10 @@ export class Scanner {
           { slot: slots.get(version) ?? same!.blocks.get(version)!.slot, epoch, rows }
         ])
       )
-      const directory: Directory = { set, blocks, centroids, prepare: same?.prepare ?? encoder(set).prepare }
+      if (same === undefined) before?.refiner.keep(new Map())
+      const refiner = same?.refiner ?? new Refiner(cache, set, this.era)
+      refiner.keep(blocks)
+      const directory: Directory = { set, blocks, centroids, prepare: same?.prepare ?? encoder(set).prepare, refiner }
       const gone = [...(before?.blocks ?? [])].filter(([version]) => !blocks.has(version))
       this.directories.set(collection, directory)
       isKept = true
@@ -166,36 +201,45 @@ export class Scanner {
 
   private readonly scan = Effect.fnUntraced(function* (
     this: Scanner,
-    { blocks, centroids, prepare, set }: Directory,
+    { blocks, centroids, prepare, refiner, set }: Directory,
     query: Float32Array,
-    wanted: number,
-    mask: Uint32Array | undefined
+    { finer: ranked, mask, ...asked }: Asked
   ) {
     const cache = this.cache!
+    const refined = ranked === undefined ? "none" : refiner.has(blocks)
+    const wanted = refined === "all" ? ranked!.wanted : asked.wanted
     const capacity = 2 * wanted + mostTied + 32
     const { least, step, tables } = prepare(query)
+    const finer = refined === "none" ? undefined : refiner.finer.prepare(query)
+    const bases = new Float32Array(Math.max(0, ...centroids.keys()) + 1)
+    for (const [epoch, centroid] of centroids) bases[epoch] = offset(query, centroid)
     const maskBytes = mask?.byteLength ?? 0
     const aligned = (bytes: number) => Math.ceil(bytes / 16) * 16
-    const slot = yield* claim(() => this.room(tables.length + stateBytes + aligned(maskBytes) + capacity * 8))
+    const outBytes = aligned(capacity * 12)
+    const finerBytes = aligned(finer?.values.byteLength ?? 0)
+    const slot = yield* claim(() =>
+      this.room(tables.length + stateBytes + aligned(maskBytes) + outBytes + finerBytes + bases.byteLength)
+    )
     const tablesAt = slot.at
     const stateAt = tablesAt + tables.length
     const maskAt = stateAt + stateBytes
     const outAt = maskAt + aligned(maskBytes)
+    const finerAt = outAt + outBytes
+    const basesAt = finerAt + finerBytes
     cache.write(slot, tables)
     if (mask !== undefined) {
       cache.write(slot, new Uint8Array(mask.buffer, mask.byteOffset, mask.byteLength), maskAt - slot.at)
     }
-    const { buffer } = cache.view(outAt + capacity * 8)
+    const { buffer } = cache.view(basesAt + bases.byteLength)
     const state = new Int32Array(buffer, stateAt, 8)
     state.set([0, wanted, capacity, 0, 0, mostTied, 2 * wanted, 0])
     new Float32Array(buffer, stateAt, 8)[3] = -Infinity
-    const bases = new Map([...centroids].map(([epoch, centroid]) => [epoch, offset(query, centroid)]))
     const { kernel } = cache
     const lines = bytesOf(set.width)
     let until = performance.now() + turnMs
     let scanned = 0
-    for (const block of blocks.values()) {
-      const base = bases.get(block.epoch)!
+    for (const [version, block] of blocks) {
+      const base = bases[block.epoch]!
       const groups = groupsOf(block.rows)
       const words = maskBytes / 4
       kernel.scan(
@@ -208,6 +252,8 @@ export class Scanner {
         least,
         mask === undefined ? 0 : maskAt,
         words,
+        finer === undefined ? 0 : refiner.addressOf(version),
+        refiner.finer.stride,
         stateAt,
         outAt
       )
@@ -217,6 +263,11 @@ export class Scanner {
       }
     }
     kernel.cut(stateAt, outAt)
+    if (finer !== undefined && state[0]! > ranked!.kept) {
+      new Int16Array(buffer, finerAt, finer.values.length).set(finer.values)
+      new Float32Array(buffer, basesAt, bases.length).set(bases)
+      kernel.refine(finerAt, finer.groups, finer.step, basesAt, ranked!.kept, stateAt, outAt)
+    }
     const ids = new Uint32Array(buffer, outAt + capacity * 4, state[0])
     return Uint32Array.from(ids).sort()
   })

@@ -1,10 +1,5 @@
-import { bitsOf, rotation } from "./rotation.ts"
-
-/** How a collection's codes are made: the vectors' width, and the seed of the rotation. */
-export interface Making {
-  readonly width: number
-  readonly seed: number
-}
+import { bitsOf } from "./rotation.ts"
+import { type Making, norm, turning } from "./turning.ts"
 
 /** Bytes of a row's code. */
 export const bytesOf = (width: number): number => bitsOf(width) / 8
@@ -25,12 +20,6 @@ export interface Prepared {
   readonly least: number
 }
 
-const norm = (vector: Float32Array): number => {
-  let square = 0
-  for (let d = 0; d < vector.length; d++) square += vector[d]! * vector[d]!
-  return Math.sqrt(square)
-}
-
 /** The mean direction of vectors. */
 export const meanOf = (vectors: Iterable<Float32Array>, width: number): Float32Array => {
   const sum = new Float64Array(width)
@@ -48,10 +37,9 @@ export const meanOf = (vectors: Iterable<Float32Array>, width: number): Float32A
  * RaBitQ (Gao & Long, SIGMOD 2024): the signs of the rotated difference v of the vector's direction o and the centroid
  * c, and the factor f = |o - c|² / Σ|vᵢ|, so that cos ≈ c·q + f · Σ ±qᵢ without bias.
  */
-export const encoder = ({ seed, width }: Making) => {
-  const rotate = rotation(width, seed)
-  const bytes = bytesOf(width)
-  const values = new Float64Array(bytes * 8)
+export const encoder = (making: Making) => {
+  const { residual, toward, values } = turning(making)
+  const bytes = bytesOf(making.width)
   return {
     encode: (
       rows: ReadonlyArray<{ readonly id: number; readonly vector: Float32Array }>,
@@ -63,15 +51,7 @@ export const encoder = ({ seed, width }: Making) => {
       for (let row = 0; row < rows.length; row++) {
         const { id, vector } = rows[row]!
         ids[row] = id
-        const length = norm(vector)
-        let square = 0
-        values.fill(0)
-        for (let d = 0; d < width; d++) {
-          const value = vector[d]! / length - centroid[d]!
-          values[d] = value
-          square += value * value
-        }
-        rotate(values)
+        const square = residual(vector, centroid)
         let sum = 0
         for (let i = 0, at = row * bytes; i < bytes; i++, at++) {
           let byte = 0
@@ -82,7 +62,7 @@ export const encoder = ({ seed, width }: Making) => {
           }
           codes[at] = byte
         }
-        factors[row] = sum > 0 ? square / sum : length > 0 && length < Infinity ? 0 : Number.NaN
+        factors[row] = sum > 0 ? square / sum : square === 0 ? 0 : Number.NaN
       }
       return { ids, factors, codes }
     },
@@ -91,10 +71,7 @@ export const encoder = ({ seed, width }: Making) => {
      * The query's tables. A table's entries are at most 63, so that four add up in a byte, and all of them in 16 bits.
      */
     prepare: (query: Float32Array): Prepared => {
-      values.fill(0)
-      const length = norm(query)
-      for (let d = 0; d < width; d++) values[d] = query[d]! / length
-      rotate(values)
+      toward(query)
       const tables = bytes * 2
       const reach = new Float64Array(tables)
       for (let i = 0; i < values.length; i++) reach[i >> 2]! += Math.abs(values[i]!)

@@ -18,6 +18,17 @@ export interface Kernel {
     least: number,
     mask: number,
     maskWords: number,
+    finer: number,
+    stride: number,
+    state: number,
+    out: number
+  ) => void
+  readonly refine: (
+    query: number,
+    groups: number,
+    step: number,
+    bases: number,
+    wanted: number,
     state: number,
     out: number
   ) => void

@@ -8,7 +8,11 @@
  *
  * Results: at `state` i32 count, i32 wanted, i32 capacity, f32 threshold, i32 strict, i32 most ties, i32 count
  * at which to cut (at first 2 · wanted), a word free and room for a group's scores; at `out` `capacity` f32 scores, then
- * as many u32 ids. The capacity is at least 2 · wanted + most ties + a group.
+ * as many u32 ids, and as many u32 addresses of rows' finer codes, 0 if there are none. The capacity is at least
+ * 2 · wanted + most ties + a group.
+ *
+ * A row of finer codes: f32 factor, u32 epoch, then groups of 32 values of 4 bits: 16 bytes with the first 16 values in
+ * the low nibbles and the others in the high ones; see codes/finer.ts.
  */
 
 const GROUP: i32 = 32
@@ -27,6 +31,8 @@ export function scan(
   least: f32,
   mask: usize,
   maskWords: u32,
+  finer: usize,
+  stride: usize,
   state: usize,
   out: usize
 ): void {
@@ -117,7 +123,8 @@ export function scan(
           (i32x4.bitmask(f32x4.ge(s7, limit)) << 28)) &
         chosen
       if (hits != 0) {
-        keep(at, hits, ids + ((<usize>(g * GROUP)) << 2), state, out)
+        const first = <usize>(g * GROUP)
+        keep(at, hits, ids + (first << 2), finer == 0 ? 0 : finer + first * stride, stride, state, out)
         threshold = load<f32>(state, 12)
       }
     }
@@ -148,13 +155,14 @@ function bitsOf(ids: usize, mask: usize, maskWords: u32): i32 {
 }
 
 /** Appends a group's hits, and raises the threshold whenever enough hits have been added. */
-function keep(scores: usize, hits: i32, ids: usize, state: usize, out: usize): void {
+function keep(scores: usize, hits: i32, ids: usize, finer: usize, stride: usize, state: usize, out: usize): void {
   const capacity = load<i32>(state, 8)
   const strict = load<i32>(state, 16)
   const threshold = load<f32>(state, 12)
   let count = load<i32>(state)
   while (hits != 0) {
-    const r = (<usize>ctz(hits)) << 2
+    const row = <usize>ctz(hits)
+    const r = row << 2
     hits &= hits - 1
     const id = load<u32>(ids + r)
     const score = load<f32>(scores + r)
@@ -162,10 +170,64 @@ function keep(scores: usize, hits: i32, ids: usize, state: usize, out: usize): v
     const at = out + ((<usize>count) << 2)
     store<f32>(at, score)
     store<u32>(at + ((<usize>capacity) << 2), id)
+    store<u32>(at + ((<usize>capacity) << 3), finer == 0 ? 0 : <u32>(finer + row * stride))
     count++
   }
   store<i32>(state, count)
   if (count >= load<i32>(state, 24)) cut(state, out)
+}
+
+/**
+ * Estimates again what was collected, by the finer codes: bases[epoch] + factor · step · sum over `groups` groups of 32
+ * values. `query` has an i16 for each value. Then keeps the best `wanted` of them, and all that have no finer codes.
+ */
+export function refine(
+  query: usize,
+  groups: i32,
+  step: f32,
+  bases: usize,
+  wanted: i32,
+  state: usize,
+  out: usize
+): void {
+  const count = load<i32>(state)
+  const capacity = load<i32>(state, 8)
+  const low = i8x16.splat(15)
+  let without = 0
+  for (let i = 0; i < count; i++) {
+    const at = out + ((<usize>i) << 2)
+    const row: usize = load<u32>(at + ((<usize>capacity) << 3))
+    if (row == 0) {
+      store<f32>(at, Infinity)
+      without++
+      continue
+    }
+    let sums = i32x4.splat(0)
+    let code = row + 8
+    let values = query
+    for (let g = 0; g < groups; g++) {
+      const bytes = v128.load(code)
+      // A level from 0 to 15 stands for the odd value 2 · level - 15.
+      const a = v128.and(bytes, low)
+      const b = v128.and(i16x8.shr_u(bytes, 4), low)
+      const x = i8x16.sub(i8x16.add(a, a), low)
+      const y = i8x16.sub(i8x16.add(b, b), low)
+      sums = i32x4.add(sums, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(x), v128.load(values)))
+      sums = i32x4.add(sums, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(x), v128.load(values, 16)))
+      sums = i32x4.add(sums, i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(y), v128.load(values, 32)))
+      sums = i32x4.add(sums, i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(y), v128.load(values, 48)))
+      code += 16
+      values += 64
+    }
+    const sum =
+      i32x4.extract_lane(sums, 0) +
+      i32x4.extract_lane(sums, 1) +
+      i32x4.extract_lane(sums, 2) +
+      i32x4.extract_lane(sums, 3)
+    store<f32>(at, load<f32>(bases + ((<usize>load<u32>(row, 4)) << 2)) + load<f32>(row) * step * <f32>sum)
+  }
+  store<i32>(state, wanted + without, 4)
+  cut(state, out)
 }
 
 /** Keeps the best `wanted` and all that tie with the last of them, in no order. */
@@ -174,6 +236,7 @@ export function cut(state: usize, out: usize): void {
   const wanted = load<i32>(state, 4)
   const capacity = load<i32>(state, 8)
   const idsOf = out + ((<usize>capacity) << 2)
+  const rowsOf = out + ((<usize>capacity) << 3)
   if (count <= wanted) return
   let left = 0
   let right = count - 1
@@ -188,6 +251,7 @@ export function cut(state: usize, out: usize): void {
       if (i <= j) {
         swap(out, i, j)
         swap(idsOf, i, j)
+        swap(rowsOf, i, j)
         i++
         j--
       }
@@ -203,6 +267,7 @@ export function cut(state: usize, out: usize): void {
     if (load<f32>(out + ((<usize>i) << 2)) < threshold) continue
     swap(out, i, kept)
     swap(idsOf, i, kept)
+    swap(rowsOf, i, kept)
     kept++
   }
   store<i32>(state, kept)

@@ -67,7 +67,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
         place: file,
         graph: options.graph ?? true,
         searching: {
-          codes: new Scanner(options.cache, file === undefined ? 0 : eraOf(filename)),
+          codes: new Scanner(options.cache, file === undefined ? 0 : eraOf(filename), options.vectors?.finerBytes),
           masks: new Masks(),
           linkages: new Linkages(),
           vectors: options.vectors ?? defaults
