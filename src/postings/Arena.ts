@@ -5,27 +5,24 @@ import type { Loaded } from "./loaded.ts"
 
 /** The exports of the kernel; see kernel.as.ts. */
 interface Kernel {
-  readonly begin: (heap: number, depth: number) => void
+  readonly begin: (heap: number, depth: number, base: number, slope: number, sums: number) => void
   readonly bound: () => number
-  readonly open: (cursors: number, count: number) => void
   readonly rank: (
-    cursors: number,
-    cursorCount: number,
+    lists: number,
+    listCount: number,
     lengths: number,
-    base: number,
-    slope: number,
     dead: number,
     allowed: number,
     also: number,
     alsoScores: number,
     alsoCount: number,
-    sums: number,
     out: number,
     room: number,
+    from: number,
     until: number
   ) => number
-  readonly countLiving: (at: number, end: number, dead: number) => number
-  readonly check: (at: number, end: number, passages: number) => number
+  readonly countLiving: (list: number, windows: number, dead: number) => number
+  readonly unpack: (from: number, end: number, list: number, count: number, passages: number, windows: number) => number
 }
 
 interface Memory {
@@ -52,7 +49,7 @@ const maxPages = 16_384
  * exceed it.
  */
 const leastBytes = 8 * 1024 * 1024
-const bytesPerPassage = 32
+const bytesPerPassage = 56
 const maxBytes = 64 * 1024 * 1024
 /** The bytes below belong to the kernel. */
 const firstByte = 1024

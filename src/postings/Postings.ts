@@ -3,12 +3,12 @@
  *
  * It guarantees exact scores with live statistics, under any filter and over several collections at once. Deleted
  * passages are never found. The cost of a write depends only on what is written, not on the size of the index. It takes
- * about 135 bytes per passage of 120 words, and a query takes about 10 ns per posting of its terms: it scores all
+ * about 135 bytes per passage of 120 words, and a query takes about 4 ns per posting of its terms: it scores all
  * postings of its terms, without skipping. What queries have loaded stays in one memory of 8 to 64 MB per thread
  * (`Arena`).
  *
  * Passages are stored in segments (`build`): a head with their ids and lengths, and blocks of terms with their postings
- * (`block`, `posting`). Segments never change except for their tombstones. Merges turn many into few (`tiers`, `merge`,
+ * (`block`, `posting`), which queries unpack (`unpacked`). Segments never change except for their tombstones. Merges turn many into few (`tiers`, `merge`,
  * `mergeStep`), a few milliseconds at a time, and any process may continue what another began. The store of the bytes
  * implements `SegmentStore`. Terms are made in `text/terms`, for passages and queries alike.
  */

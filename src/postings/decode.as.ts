@@ -1,108 +1,87 @@
-// Reads the bytes of a term's postings, and detects invalid ones. The layout of
-// postings and the weights of fields are defined in posting.ts.
+// Unpacks the stored bytes of a term's postings (posting.ts defines their layout), and detects invalid ones.
 
-/** No ordinal. */
-export const none: u32 = 0xffffffff
+import { chunkBits, escape, List, titled, windowBits, within } from "./list.as"
 
 const titleWeight: u32 = 3
 
-/** Where the next byte is read, and where the last varint ended. */
+/** Where the next byte is read. */
 let place: usize = 0
 
-/** Moves to a position. */
-export function seek(at: usize): void {
-  place = at
-}
-
-/** The end of the last varint. */
-export function ended(): usize {
-  return place
-}
-
-/** The varint at the place. */
-export function varint(): u32 {
-  let byte = <u32>load<u8>(place++)
-  if (byte < 128) return byte
-  let value = byte & 127
-  let shift: u32 = 7
-  do {
-    byte = <u32>load<u8>(place++)
-    value |= (byte & 127) << shift
-    shift += 7
-  } while (byte > 127)
-  return value
-}
-
-/** The weighted frequency at `place`. */
-export function frequency(): u32 {
-  const packed = varint()
-  let title = (packed >>> 2) & 3
-  let heading = packed & 3
-  if (title === 3) title += varint()
-  if (heading === 3) heading += varint()
-  return (packed >>> 4) + heading + titleWeight * title
-}
-
-/** Whether a bitmap contains an ordinal. */
-export function has(bits: usize, ordinal: u32): bool {
-  return ((load<u8>(bits + (ordinal >>> 3)) >>> (ordinal & 7)) & 1) === 1
-}
-
-/** Moves past a 32-bit varint; false if it is longer or exceeds `end`. */
-function skip(end: usize): bool {
-  for (let i = 0; i < 5; i++) {
-    if (place >= end) return false
-    if (load<u8>(place++) < 128) return true
-  }
-  return false
-}
-
-/** Whether there is a varint; its value goes to `read`. */
+/** Whether a 32-bit varint ends before `end`; its value goes to `read`. */
 let read: u32 = 0
-function readUpTo(end: usize): bool {
-  const start = place
-  if (!skip(end)) return false
-  const after = place
-  place = start
-  read = varint()
-  place = after
+function varint(end: usize): bool {
+  if (place >= end) return false
+  let byte = <u32>load<u8>(place++)
+  read = byte & 127
+  for (let shift: u32 = 7; byte > 127; shift += 7) {
+    if (place >= end) return false
+    byte = <u32>load<u8>(place++)
+    if (shift === 28 && byte > 15) return false
+    read |= (byte & 127) << shift
+  }
   return true
 }
 
-/**
- * The number of a term's postings; 0 if the bytes are invalid, or contain an ordinal of `passages` or more. With bytes
- * that pass, all other functions here stay within bounds.
- */
-export function check(at: usize, end: usize, passages: u32): u32 {
-  place = at
-  let next: u32 = 0
-  let count: u32 = 0
-  while (place < end) {
-    if (!readUpTo(end)) return 0
-    const skipped = read >>> 1
-    if (skipped >= passages - next) return 0
-    next += skipped + 1
-    if (read & 1) {
-      if (!readUpTo(end)) return 0
-      const packed = read
-      if (((packed >>> 2) & 3) === 3 && !skip(end)) return 0
-      if ((packed & 3) === 3 && !skip(end)) return 0
-    }
-    count++
+/** Begins the windows after `last` up to `next` with the posting at `index`. */
+function begin(list: List, last: u32, next: u32, index: u32): void {
+  for (let w = last + 1; w <= next; w++) {
+    const chunk = <usize>list.chunks + ((<usize>(w >>> chunkBits)) << 2)
+    if ((w & ((1 << chunkBits) - 1)) === 0) store<u32>(chunk, index)
+    store<u16>(<usize>list.windows + ((<usize>w) << 1), <u16>(index - load<u32>(chunk)))
   }
-  return count
 }
 
-/** How many of a term's postings belong to passages that are not dead. */
-export function countLiving(at: usize, end: usize, dead: usize): u32 {
-  place = at
-  let ordinal: u32 = none
-  let living: u32 = 0
+/**
+ * Unpacks the bytes of `count` postings into the places of a list, for a segment of `passages` in `windows`; false if
+ * they are invalid, or name an ordinal of `passages` or more. Sets the number of large frequencies.
+ */
+export function unpack(from: usize, end: usize, list: List, count: u32, passages: u32, windows: u32): bool {
+  place = from
+  let next: u32 = 0
+  let index: u32 = 0
+  let window: u32 = 0
+  let escapes = <usize>list.escapes
+  store<u32>(list.chunks, 0)
+  store<u16>(list.windows, 0)
   while (place < end) {
-    const head = varint()
-    ordinal += (head >>> 1) + 1
-    if (head & 1) frequency()
-    if (!has(dead, ordinal)) living++
+    if (index === count || !varint(end)) return false
+    const rich = (read & 1) !== 0
+    const skipped = read >>> 1
+    if (skipped >= passages - next) return false
+    const ordinal = next + skipped
+    next = ordinal + 1
+    let f: u32 = 1
+    let mark: u32 = 0
+    if (rich) {
+      if (!varint(end)) return false
+      const packed = read
+      let title = (packed >>> 2) & 3
+      let heading = packed & 3
+      if (title === 3) {
+        if (!varint(end)) return false
+        title += read
+      }
+      if (heading === 3) {
+        if (!varint(end)) return false
+        heading += read
+      }
+      f = (packed >>> 4) + heading + titleWeight * title
+      if (title > 0) mark = titled
+    }
+    if (ordinal >>> windowBits > window) {
+      begin(list, window, ordinal >>> windowBits, index)
+      window = ordinal >>> windowBits
+    }
+    if (f >= escape) {
+      store<u32>(escapes, index)
+      store<u32>(escapes, f, 4)
+      escapes += 8
+      f = escape
+    }
+    store<u16>(<usize>list.postings + ((<usize>index) << 1), <u16>((ordinal & within) | (f << windowBits) | mark))
+    index++
   }
-  return living
+  begin(list, window, windows, index)
+  list.escaped = (<u32>escapes - list.escapes) >>> 3
+  return index === count
 }

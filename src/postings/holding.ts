@@ -1,10 +1,9 @@
 import * as Effect from "effect/Effect"
 import { Arena } from "./Arena.ts"
-import { ByteReader } from "./bytes.ts"
 import { loadPostings, loadSegments, type Needle, needleKey } from "./load.ts"
-import { forEachPosting } from "./posting.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 import { isDead } from "./tombstones.ts"
+import { forEachOrdinal } from "./unpacked.ts"
 
 /**
  * The ids of a collection's passages that have all given terms: in any field, or in the title only. Without terms, all
@@ -28,9 +27,9 @@ export const holding = Effect.fnUntraced(function* <E>(
         const sorted = needles.map((needle) => postings.get(needleKey(needle))!).sort((a, b) => a.count - b.count)
         if (sorted[0]?.count === 0) continue
         const met = new Uint8Array(ids.count)
-        for (const [turn, { at, end }] of sorted.entries()) {
-          forEachPosting(new ByteReader(arena.bytes, at), end, (ordinal, title) => {
-            if (met[ordinal] === turn && (options.field === "any" || title > 0)) met[ordinal] = turn + 1
+        for (const [turn, held] of sorted.entries()) {
+          forEachOrdinal(arena, held, ids.count, (ordinal, isInTitle) => {
+            if (met[ordinal] === turn && (options.field === "any" || isInTitle)) met[ordinal] = turn + 1
           })
         }
         const dead = deadAt === 0 ? undefined : arena.bytes.subarray(deadAt)

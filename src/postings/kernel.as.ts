@@ -1,22 +1,12 @@
 // Scores a segment's passages by the postings of a query's terms, window by window, so that sums stay in the cache.
-// posting.ts defines the layout of postings.
+// unpacked.ts defines the layout of postings.
 
-import { check, countLiving, ended, frequency, has, none, seek, varint } from "./decode.as"
+import { unpack } from "./decode.as"
+import { at, countLiving, enter, escape, has, large, List, window, windowBits, within } from "./list.as"
 
-export { check, countLiving }
+export { countLiving, unpack }
 
-const window: u32 = 8192
 const least: f64 = 5e-324
-
-/** A term's cursor: its position, its end, its current ordinal, whether frequencies follow, and its weight. */
-@unmanaged
-class Cursor {
-  at: u32
-  end: u32
-  ordinal: u32
-  rich: u32
-  weight: f64
-}
 
 @unmanaged
 class Entry {
@@ -30,26 +20,20 @@ let heap: usize = 0
 let heapSize: u32 = 0
 let depth: u32 = 0
 let threshold: f64 = least
+// The norm of BM25, and the sums of a window, all 0 between two windows.
+let base: f64 = 0
+let slope: f64 = 0
+let sums: usize = 0
 
-/** Moves to the next posting, if there is one. */
-function advance(cursor: Cursor): void {
-  if (cursor.at >= cursor.end) {
-    cursor.ordinal = none
-    return
-  }
-  seek(cursor.at)
-  const head = varint()
-  cursor.at = <u32>ended()
-  cursor.ordinal += (head >>> 1) + 1
-  cursor.rich = head & 1
-}
-
-/** Starts a query for the best `k`, with space for that many scores at `at`. */
-export function begin(at: usize, k: u32): void {
-  heap = at
+/** Starts a query for the best `k`, with space for that many scores at `heapAt`, and for a window's at `sumsAt`. */
+export function begin(heapAt: usize, k: u32, ofNorm: f64, perTerm: f64, sumsAt: usize): void {
+  heap = heapAt
   heapSize = 0
   depth = k
   threshold = least
+  base = ofNorm
+  slope = perTerm
+  sums = sumsAt
 }
 
 /** The lowest score that may still be among the best. */
@@ -90,46 +74,19 @@ function push(score: f64): void {
   if (heapSize === depth) threshold = load<f64>(heap)
 }
 
-/** Adds a term's contribution to the scores of the window from `start` to `limit`. */
-function accumulate(cursor: Cursor, start: u32, limit: u32, lengths: usize, base: f64, slope: f64, sums: usize): void {
-  const end = <usize>cursor.end
-  const weight = cursor.weight
-  let ordinal = cursor.ordinal
-  let rich = cursor.rich
-  let at: usize = cursor.at
-  const origin = sums - ((<usize>start) << 3)
-  for (;;) {
-    let f = 1.0
-    if (rich) {
-      seek(at)
-      f = <f64>frequency()
-      at = ended()
-    }
-    const length = <f64>load<u32>(lengths + ((<usize>ordinal) << 2))
-    const sum = origin + ((<usize>ordinal) << 3)
-    store<f64>(sum, load<f64>(sum) + (weight * f) / (f + base + slope * length))
-    if (at >= end) {
-      ordinal = none
-      break
-    }
-    // Most are one byte; reading a varint into a local is faster than into a global.
-    let head = <u32>load<u8>(at++)
-    if (head > 127) {
-      const second = <u32>load<u8>(at++)
-      head = (head & 127) | ((second & 127) << 7)
-      let shift: u32 = 14
-      for (let byte = second; byte > 127; shift += 7) {
-        byte = <u32>load<u8>(at++)
-        head |= (byte & 127) << shift
-      }
-    }
-    ordinal += (head >>> 1) + 1
-    rich = head & 1
-    if (ordinal >= limit) break
+/** Adds a term's contributions to the sums of the current window, whose passages' lengths are at `lengths`. */
+function accumulate(list: List, lengths: usize): void {
+  const weight = list.weight
+  const end = list.end
+  for (let i = list.first; i < end; i++) {
+    const posting = at(list, i)
+    const ordinal = <usize>(posting & within)
+    let f = (posting >>> windowBits) & escape
+    if (f === escape) f = large(list, i)
+    const length = <f64>load<u32>(lengths + (ordinal << 2))
+    const sum = sums + (ordinal << 3)
+    store<f64>(sum, load<f64>(sum) + (weight * <f64>f) / (<f64>f + base + slope * length))
   }
-  cursor.at = <u32>at
-  cursor.ordinal = ordinal
-  cursor.rich = rich
 }
 
 /** Drops candidates that have fallen below the bound, and ties with it beyond the room. */
@@ -153,82 +110,67 @@ function compact(out: usize, found: u32, room: u32): u32 {
   return kept
 }
 
-/** Moves cursors before their first posting (ordinal -1) to it. */
-export function open(cursors: usize, count: u32): void {
-  const size = <u32>offsetof<Cursor>()
-  for (let i: u32 = 0; i < count; i++) advance(changetype<Cursor>(cursors + i * size))
-}
-
 /**
- * Continues up to the ordinal `until`, a multiple of the window. Writes passages that may be among the best to `out`
- * (ordinal, score) and returns their number. `room` is how many may be kept between windows; `out` must fit one window
- * more. `dead` and `allowed` are bitmaps by ordinal, 0 if there is none. The scores of the ordinals at `also` (ascending)
- * go to `alsoScores`, 0 if nothing matches. `sums` has a window's scores, all 0.
+ * Goes through the ordinals from `from`, a multiple of the window, up to `until`. Writes passages that may be among the
+ * best to `out` (ordinal, score) and returns their number. `room` is how many may be kept between windows; `out` must fit
+ * one window more. `dead` and `allowed` are bitmaps by ordinal, 0 if there is none. The scores of the ordinals at `also`
+ * (ascending) go to `alsoScores`, 0 if nothing matches.
  */
 export function rank(
-  cursors: usize,
-  cursorCount: u32,
+  lists: usize,
+  listCount: u32,
   lengths: usize,
-  base: f64,
-  slope: f64,
   dead: usize,
   allowed: usize,
   also: usize,
   alsoScores: usize,
   alsoCount: u32,
-  sums: usize,
   out: usize,
   room: u32,
+  from: u32,
   until: u32
 ): u32 {
   let found: u32 = 0
   let alsoAt: u32 = 0
-  const size = <u32>offsetof<Cursor>()
-  for (;;) {
-    let first = none
-    for (let i: u32 = 0; i < cursorCount; i++) first = min(first, changetype<Cursor>(cursors + i * size).ordinal)
-    if (first >= until) break
-    const start = first & ~(window - 1)
-    const limit = start + window
-    for (let i: u32 = 0; i < cursorCount; i++) {
-      const cursor = changetype<Cursor>(cursors + i * size)
-      if (cursor.ordinal < limit) accumulate(cursor, start, limit, lengths, base, slope, sums)
+  const size = <u32>offsetof<List>()
+  for (let start = from; start < until; start += window) {
+    let any = false
+    for (let l: u32 = 0; l < listCount; l++) {
+      const list = changetype<List>(lists + l * size)
+      enter(list, start >>> windowBits)
+      if (list.first === list.end) continue
+      accumulate(list, lengths + ((<usize>start) << 2))
+      any = true
     }
-    while (alsoAt < alsoCount) {
-      const ordinal = load<u32>(also + ((<usize>alsoAt) << 2))
-      if (ordinal >= limit) break
-      store<f64>(
-        alsoScores + ((<usize>alsoAt) << 3),
-        ordinal >= start ? load<f64>(sums + ((<usize>(ordinal - start)) << 3)) : 0
-      )
-      alsoAt++
+    for (; alsoAt < alsoCount; alsoAt++) {
+      const ordinal = load<u32>(also + ((<usize>alsoAt) << 2)) - start
+      if (ordinal >= window) break
+      store<f64>(alsoScores + ((<usize>alsoAt) << 3), load<f64>(sums + ((<usize>ordinal) << 3)))
     }
-    for (let i: u32 = first - start; i < window; i++) {
-      if ((i & 3) === 0) {
-        // Four at a time while none is good enough.
-        const least = f64x2.splat(threshold)
-        while (i < window) {
-          const at = sums + ((<usize>i) << 3)
-          const good = v128.or(f64x2.ge(v128.load(at), least), f64x2.ge(v128.load(at, 16), least))
-          if (v128.any_true(good)) break
-          i += 4
-        }
-        if (i >= window) break
+    if (!any) continue
+    for (let i: u32 = 0; i < window; i += 4) {
+      const four = sums + ((<usize>i) << 3)
+      const enough = f64x2.splat(threshold)
+      const first = f64x2.ge(v128.load(four), enough)
+      const second = f64x2.ge(v128.load(four, 16), enough)
+      if (!v128.any_true(v128.or(first, second))) continue
+      let reached = i64x2.bitmask(first) | (i64x2.bitmask(second) << 2)
+      for (; reached !== 0; reached &= reached - 1) {
+        const place = i + <u32>ctz(reached)
+        const ordinal = start + place
+        const score = load<f64>(sums + ((<usize>place) << 3))
+        if (score < threshold) continue
+        if (dead !== 0 && has(dead, ordinal)) continue
+        if (allowed !== 0 && !has(allowed, ordinal)) continue
+        const entry = changetype<Entry>(out + ((<usize>found) << 4))
+        entry.ordinal = ordinal
+        entry.score = score
+        found++
+        if (heapSize < depth || score > threshold) push(score)
       }
-      const score = load<f64>(sums + ((<usize>i) << 3))
-      if (score < threshold) continue
-      const ordinal = start + i
-      if (dead !== 0 && has(dead, ordinal)) continue
-      if (allowed !== 0 && !has(allowed, ordinal)) continue
-      const entry = changetype<Entry>(out + ((<usize>found) << 4))
-      entry.ordinal = ordinal
-      entry.score = score
-      found++
-      if (heapSize < depth || score > threshold) push(score)
     }
     memory.fill(sums, 0, (<usize>window) << 3)
     if (found > room) found = compact(out, found, room)
   }
-  for (; alsoAt < alsoCount; alsoAt++) store<f64>(alsoScores + ((<usize>alsoAt) << 3), 0)
   return found
 }

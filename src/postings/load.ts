@@ -8,6 +8,7 @@ import { blockOf } from "./head.ts"
 import { forEachPosting, type Frequencies, writePosting } from "./posting.ts"
 import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
 import { tombstones } from "./tombstones.ts"
+import { unpacked } from "./unpacked.ts"
 
 /** A term to look up, or a prefix whose terms count as one. */
 export interface Needle {
@@ -71,7 +72,7 @@ export const loadSegments = Effect.fnUntraced(function* <E>(
   return all
 })
 
-const none: Postings = { at: 0, end: 0, count: 0, living: 0, version: 0, used: 0 }
+const none: Postings = { at: 0, end: 0, count: 0, large: 0, living: 0, version: 0, used: 0 }
 
 /** Loads the missing postings of terms into the arena. */
 export const loadPostings = Effect.fnUntraced(function* <E>(
@@ -108,18 +109,11 @@ export const loadPostings = Effect.fnUntraced(function* <E>(
       loaded.postings.set(needleKey(needle), none)
       continue
     }
-    const at = arena.store(found.bytes)
-    if (arena.kernel.check(at, at + found.bytes.length, loaded.ids.count) !== found.count) {
-      damaged(`the postings of “${needle.term}” do not belong to their segment`)
-    }
-    loaded.postings.set(needleKey(needle), {
-      at,
-      end: at + found.bytes.length,
-      count: found.count,
-      living: found.count,
-      version: 0,
-      used: arena.uses
-    })
+    const postings = unpacked(arena, found.bytes, found.count, loaded.ids.count)
+    loaded.postings.set(
+      needleKey(needle),
+      postings ?? damaged(`the postings of “${needle.term}” do not belong to their segment`)
+    )
   }
 })
 

@@ -1,10 +1,12 @@
 import type { Head } from "./head.ts"
 
-/** A term's postings in the arena, and how many of them are not deleted in this version. */
+/** A term's unpacked postings in the arena, and how many of them are not deleted in this version. */
 export interface Postings {
   at: number
   end: number
   readonly count: number
+  /** How many have a frequency too large for a byte. */
+  readonly large: number
   living: number
   version: number
   /** The last use of the arena that asked for them. */

@@ -7,6 +7,7 @@ import { type Needle, needleKey } from "./load.ts"
 import { allowed } from "./allowed.ts"
 import type { Segment } from "./SegmentStore.ts"
 import { isDead } from "./tombstones.ts"
+import { describe, listBytes, window, windowsOf } from "./unpacked.ts"
 
 /** A term of the query, and how often it occurs there; a fraction if it only stands in for another word. */
 export interface Wanted extends Needle {
@@ -22,20 +23,20 @@ export interface SearchOptions {
   readonly also: ReadonlyArray<number>
 }
 
-/** Sizes of the kernel's data structures. */
-const window = 8192
-const cursorBytes = 24
+/** Bytes of what the kernel finds. */
 const entryBytes = 16
 
-/** Ordinals that the kernel processes between two checks for cancellation: a few milliseconds. */
-const stretch = 16 * window
+/** Ordinals that the kernel processes between two checks for cancellation: a few milliseconds; a multiple of its windows. */
+const stretch = 2 ** 17
 
 /** Postings of a term in a segment that are not deleted. */
 const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle: Needle): number => {
   const postings = loaded.postings.get(needleKey(needle))!
   if (dead === 0 || postings.count === 0) return postings.count
   if (postings.version !== version) {
-    postings.living = arena.kernel.countLiving(postings.at, postings.end, loaded.deadAt)
+    const [list] = arena.scratch([listBytes])
+    describe(arena, list, postings, loaded.ids.count, 0)
+    postings.living = arena.kernel.countLiving(list, windowsOf(loaded.ids.count), loaded.deadAt)
     postings.version = version
   }
   return postings.living
@@ -70,8 +71,8 @@ export const score = (
   const largest = Math.max(...segments.map((segment) => segment.passages))
   // Has space for everything that one stretch finds, so that no tie is lost.
   const room = Math.min(stretch, Math.ceil(largest / window) * window)
-  const [cursors, heap, sums, out, alsoAt, alsoScores, allowedAt] = arena.scratch([
-    cursorBytes * wanted.length,
+  const [lists, heap, sums, out, alsoAt, alsoScores, allowedAt] = arena.scratch([
+    listBytes * wanted.length,
     8 * most,
     8 * window,
     entryBytes * (room + window),
@@ -81,22 +82,15 @@ export const score = (
   ])
   const { bytes, doubles, kernel, words } = arena
   doubles.fill(0, sums / 8, sums / 8 + window)
-  kernel.begin(heap, most)
+  kernel.begin(heap, most, base, slope, sums)
 
-  /** Places the cursors of the query's terms that a segment has; returns their number. */
-  const openCursors = ({ postings }: Loaded): number => {
+  /** Describes the postings of the query's terms that a segment has; returns their number. */
+  const describeAll = ({ ids, postings }: Loaded): number => {
     let count = 0
     for (const [place, want] of wanted.entries()) {
-      const { at, end } = postings.get(needleKey(want))!
-      if (at === end) continue
-      const cursor = (cursors + cursorBytes * count++) / 4
-      words[cursor] = at
-      words[cursor + 1] = end
-      words[cursor + 2] = 0xffffffff
-      words[cursor + 3] = 0
-      doubles[cursor / 2 + 2] = weights[place]!
+      const found = postings.get(needleKey(want))!
+      if (found.count > 0) describe(arena, lists + listBytes * count++, found, ids.count, weights[place]!)
     }
-    kernel.open(cursors, count)
     return count
   }
   const asked = also.toSorted((a, b) => a - b)
@@ -112,7 +106,7 @@ export const score = (
   let next = window
   for (const segment of loaded) {
     const { deadAt, ids, lengthsAt } = segment
-    const count = openCursors(segment)
+    const count = describeAll(segment)
     if (count === 0) continue
     const bits = words.subarray(allowedAt / 4, allowedAt / 4 + Math.ceil(ids.count / 32))
     if (mask !== undefined && !allowed(mask, ids, bits)) continue
@@ -122,20 +116,18 @@ export const score = (
       const within = here.filter(({ ordinal }) => ordinal >= from && ordinal < from + stretch)
       for (const [place, { ordinal }] of within.entries()) words[alsoAt / 4 + place] = ordinal
       const found = kernel.rank(
-        cursors,
+        lists,
         count,
         lengthsAt,
-        base,
-        slope,
         deadAt,
         mask === undefined ? 0 : allowedAt,
         alsoAt,
         alsoScores,
         within.length,
-        sums,
         out,
         room,
-        from + stretch
+        from,
+        Math.min(from + stretch, ids.count)
       )
       for (let entry = 0; entry < found; entry++) {
         const at = out + entryBytes * entry

@@ -26,7 +26,7 @@ const filled = (segments: number, terms: number) => {
     at += 512
     for (let term = 0; term < terms; term++) {
       bytes.fill(100 + term, at, at + 1000)
-      postings.set(String(term), { at, end: at + 1000, count: 1, living: 1, version: 0, used: term })
+      postings.set(String(term), { at, end: at + 1000, count: 1, large: 0, living: 1, version: 0, used: term })
       at += 1024
     }
     all.set(stamp, loaded)
