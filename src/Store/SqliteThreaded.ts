@@ -18,13 +18,9 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole>
     ])
   )
 
-/** A thread that has stored documents with more characters than this is ended. */
-const large = 4 * 1024 * 1024
-
-/** Whether a write holds that much text. */
-const isLarge = (method: Method, args: ReadonlyArray<unknown>): boolean =>
-  method === "put" &&
-  (args as Parameters<Whole["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) > large
+/** The characters of documents that a call stores. */
+const weigh = (method: Method, args: ReadonlyArray<unknown>): number =>
+  method === "put" ? (args as Parameters<Whole["put"]>)[1].reduce((sum, { content }) => sum + content.length, 0) : 0
 
 /**
  * The one thread that writes, started with the first write. A write that broke off is not retried: it may have been
@@ -35,7 +31,7 @@ const writing = (options: Options) =>
     size: 1,
     eager: false,
     attempts: 1,
-    exhausts: isLarge,
+    weigh,
     start: Thread.start({ ...options, cache: undefined, mode: options.mode === "shrink" ? "shrink" : "existing" }),
     broken: (reason) =>
       new StoreUnavailable({ reason: `Writing to ${options.filename} was interrupted: ${reason}; try again` })

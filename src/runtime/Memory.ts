@@ -9,13 +9,18 @@ export const large = 4 * 1024 * 1024
 
 let collecting: (() => void) | undefined
 
-/** V8 collects old objects only when it needs memory: an idle process would keep them forever. */
+/**
+ * V8 collects old objects only when it needs memory: an idle process would keep them forever. Without compaction it also
+ * keeps every page with one live object.
+ */
 const collect = Effect.sync(() => {
   if (collecting === undefined) {
     setFlagsFromString("--expose-gc")
     collecting = runInNewContext("gc") as () => void
   }
+  setFlagsFromString("--compact-on-every-full-gc")
   collecting()
+  setFlagsFromString("--no-compact-on-every-full-gc")
 })
 
 /** Call it after large work: after a second without more, the memory is freed. */

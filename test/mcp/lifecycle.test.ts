@@ -14,6 +14,34 @@ const terminated = async ({ child, exited }: Client) => {
 
 const isRpc = (line: string) => JSON.parse(line).jsonrpc === "2.0"
 
+/** Node's arguments to run this before the program. */
+const preload = (text: string) => {
+  const file = join(temporaryFolder(), "preload.cjs")
+  writeFileSync(file, text)
+  return ["--require", file]
+}
+
+/** From `event` on, the program's time passes four times as fast; it says on standard error when 3 s of it are over. */
+const hastened = (event: (later: string) => string) =>
+  preload(`
+    const { isMainThread } = require("node:worker_threads")
+    const wait = globalThis.setTimeout
+    const later = () => {
+      globalThis.setTimeout = Object.assign((run, ms, ...rest) => wait(run, ms / 4, ...rest), wait)
+      setTimeout(() => process.stderr.write("3 s later"), 3000)
+    }
+    if (isMainThread) { ${event("later")} }
+  `)
+
+const later = ({ child }: Client) =>
+  new Promise<void>((resolve) => {
+    let said = ""
+    child.stderr.on("data", (text: string) => {
+      said += text
+      if (said.includes("3 s later")) resolve()
+    })
+  })
+
 describe("start", () => {
   it("answers initialize and lists its tools before it touches the index", async () => {
     const client = await connect()
@@ -145,12 +173,24 @@ describe("the end", () => {
 
   it("comes after all that was piped in is answered, however slowly that is read", async () => {
     const folder = temporaryFolder()
-    const filler = sea.content.repeat(300)
+    // All different: of passages that repeat each other, one is answered.
+    const words = (n: number) => Array.from({ length: 1500 }, (_, at) => `word${n * 1500 + at}`).join(" ")
     await connectWith(
-      Array.from({ length: 20 }, (_, n) => ({ content: `${n} ${filler}` })),
+      Array.from({ length: 20 }, (_, n) => ({ content: `The tides. ${words(n)}` })),
       { folder }
     )
-    const client = new Client({ folder })
+    const nodeArgs = hastened(
+      (later) => `
+        const { write } = process.stdout
+        let answers = 0
+        process.stdout.write = function (...args) {
+          const written = write.apply(this, args)
+          if (++answers === 16 && process.stdout.writableLength > 0) ${later}()
+          return written
+        }`
+    )
+    const client = new Client({ folder, nodeArgs })
+    const waitsForReader = later(client)
     client.child.stdout.pause()
     const request = (id: number, method: string, params: object) =>
       `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`
@@ -159,20 +199,23 @@ describe("the end", () => {
       capabilities: {},
       clientInfo: { name: "printf", version: "1" }
     })
-    const searches = Array.from({ length: 40 }, (_, n) =>
+    const searches = Array.from({ length: 15 }, (_, n) =>
       request(n + 1, "tools/call", { name: "search", arguments: { query: "tides", top_k: 100 } })
     )
     client.child.stdin.end(initialize + searches.join(""))
-    await new Promise((resolve) => setTimeout(resolve, 3000))
+    await waitsForReader
+    assert.strictEqual(client.child.exitCode, null)
     client.child.stdout.resume()
     const { code } = await client.exited
     assert.strictEqual(code, 0)
-    assert.lengthOf(client.lines, 41)
+    assert.lengthOf(client.lines, 16)
     assert.isTrue(client.lines.every((line) => "result" in JSON.parse(line)))
   })
 
   it("comes in order while another process holds the index's lock", async () => {
-    const client = await connectWith([sea])
+    const nodeArgs = hastened((later) => `process.stdin.once("end", ${later})`)
+    const client = await connectWith([sea], { nodeArgs })
+    const waited = later(client)
     const holder = new Database(join(client.folder, "index.db"))
     holder.exec("BEGIN IMMEDIATE")
     client.send({
@@ -182,7 +225,7 @@ describe("the end", () => {
       params: { name: "index_documents", arguments: { documents: [{ content: "Neap tides are low." }] } }
     })
     const ended = client.end()
-    await new Promise((resolve) => setTimeout(resolve, 3000))
+    await waited
     holder.exec("COMMIT")
     holder.close()
     const { code } = await ended
@@ -235,13 +278,6 @@ describe("the end", () => {
 })
 
 describe("standard output", () => {
-  const preload = (text: string) => {
-    const folder = temporaryFolder()
-    const file = join(folder, "preload.cjs")
-    writeFileSync(file, text)
-    return ["--require", file]
-  }
-
   it("carries JSON-RPC alone while everything in the process prints and warns", async () => {
     const nodeArgs = preload(`
       const { isMainThread, Worker } = require("node:worker_threads")

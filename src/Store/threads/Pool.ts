@@ -1,6 +1,8 @@
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as FiberHandle from "effect/FiberHandle"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
@@ -16,8 +18,7 @@ import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
 interface Job {
   readonly call: Call
   readonly reply: Deferred.Deferred<Reply, StoreError>
-  /** The thread ends after this call. */
-  readonly isLast: boolean
+  readonly weight: number
   abandoned: boolean
   /** The thread that runs the call. */
   thread: Thread | undefined
@@ -33,10 +34,18 @@ export interface PoolOptions {
   readonly start: Effect.Effect<Thread, ThreadDied | StoreError, Scope.Scope>
   readonly broken: (reason: string) => StoreUnavailable
   /**
-   * Whether a call leaves so much memory in use that its thread should end: an idle thread frees none. Default: never.
+   * About how many bytes a call leaves in use; default: none. An idle thread frees none, so after too many it ends once
+   * nobody needs it.
    */
-  readonly exhausts?: (method: Method, args: ReadonlyArray<unknown>) => boolean
+  readonly weigh?: (method: Method, args: ReadonlyArray<unknown>) => number
 }
+
+/** A thread that was left more bytes than this ends after an idle second; starting another takes a tenth of one. */
+const bearable = 4 * 1024 * 1024
+const idle = Duration.seconds(1)
+
+/** Taken from the queue in turn, like a job. */
+const rest = Symbol("rest")
 
 const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
@@ -54,14 +63,14 @@ export const make = ({
   attempts,
   broken,
   eager,
-  exhausts = () => false,
   size,
-  start
+  start,
+  weigh = () => 0
 }: PoolOptions): Effect.Effect<Pool, never, Scope.Scope> =>
   Effect.gen(function* () {
     // All threads end in parallel.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
-    const jobs = yield* Queue.unbounded<Job>()
+    const jobs = yield* Queue.unbounded<Job | typeof rest>()
     const open = new Set<Job>()
     let [lastId, begun, free, queued] = [0, 0, 0, 0]
 
@@ -76,6 +85,13 @@ export const make = ({
     const serve = Effect.scoped(
       Effect.gen(function* () {
         const own = yield* ScopedRef.fromAcquire(nobody)
+        const resting = yield* FiberHandle.make()
+        let burden = 0
+        const end = Effect.suspend(() => {
+          burden = 0
+          return ScopedRef.set(own, nobody)
+        })
+        const restLater = FiberHandle.run(resting, Effect.delay(Queue.offer(jobs, rest), idle))
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
             ? Effect.succeed(thread)
@@ -108,9 +124,11 @@ export const make = ({
         yield* Effect.exit(alive)
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
+            if (job === rest) return burden > bearable && queued === 0 ? end : Effect.void
             queued--
             if (job.abandoned) return Effect.void
-            return job.isLast ? Effect.zipRight(answer(job), ScopedRef.set(own, nobody)) : answer(job)
+            burden += job.weight
+            return burden > bearable ? Effect.zipRight(answer(job), restLater) : answer(job)
           })
         )
       })
@@ -148,7 +166,7 @@ export const make = ({
         const job: Job = {
           call,
           reply: yield* Deferred.make<Reply, StoreError>(),
-          isLast: exhausts(method, args),
+          weight: weigh(method, args),
           abandoned: false,
           thread: undefined
         }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -14,6 +15,7 @@ import type { Call, Outcome, Reply } from "../../../src/Store/threads/messages.t
 import * as Pool from "../../../src/Store/threads/Pool.ts"
 import { ThreadDied } from "../../../src/Store/threads/Thread.ts"
 import * as Schema from "effect/Schema"
+import * as TestClock from "effect/TestClock"
 
 /** A call that a thread has taken, for the test to end. */
 interface Taken {
@@ -87,7 +89,7 @@ const namesOf = (taken: ReadonlyArray<Taken>) => taken.map(({ call }) => call.ar
 
 const make = (
   threads: ReturnType<typeof fakes>,
-  options: Partial<Pick<Pool.PoolOptions, "size" | "attempts" | "eager" | "exhausts">> = {}
+  options: Partial<Pick<Pool.PoolOptions, "size" | "attempts" | "eager" | "weigh">> = {}
 ) => Pool.make({ size: 2, attempts: 2, eager: false, start: threads.start, broken, ...options })
 
 describe("Pool", () => {
@@ -111,22 +113,40 @@ describe("Pool", () => {
     })
   )
 
-  it.scoped("ends a thread after a call that leaves it with too much memory, and starts another for the next", () =>
+  it.scoped("ends a thread that calls have left with too much memory, once it is idle, and starts another", () =>
     Effect.gen(function* () {
       const threads = fakes()
-      const pool = yield* make(threads, { size: 1, exhausts: (_, [name]) => name === "large" })
-      for (const [at, name] of ["small", "large", "next"].entries()) {
+      const pool = yield* make(threads, { size: 1, weigh: (_, [name]) => (name === "large" ? 3_000_000 : 0) })
+      const answered = Effect.fnUntraced(function* (name: string) {
         const call = yield* Effect.fork(rank(pool, name))
         yield* settled
-        yield* threads.taken[at]!.answer({ value: name })
+        yield* threads.taken.at(-1)!.answer({ value: name })
         assert.strictEqual(yield* Fiber.join(call), name)
         yield* settled
-      }
+      })
+      const pause = (duration: Duration.DurationInput) => Effect.zipRight(TestClock.adjust(duration), settled)
+      yield* answered("large")
+      yield* pause("5 seconds")
+      yield* answered("large")
+      // Within a second of the last call, and while one is under way, it is needed.
+      yield* pause("600 millis")
+      yield* answered("small")
+      yield* pause("600 millis")
+      assert.deepStrictEqual(threads.ended, [])
+      const long = yield* Effect.fork(rank(pool, "long"))
+      yield* pause("5 seconds")
+      assert.deepStrictEqual(threads.ended, [])
+      yield* threads.taken.at(-1)!.answer({ value: "long" })
+      yield* Fiber.join(long)
+      yield* pause("1 second")
+      assert.deepStrictEqual(threads.ended, [1])
+      yield* answered("next")
+      yield* pause("5 seconds")
+      assert.deepStrictEqual(threads.ended, [1])
       assert.deepStrictEqual(
         threads.taken.map(({ thread }) => thread),
-        [1, 1, 2]
+        [1, 1, 1, 1, 2]
       )
-      assert.deepStrictEqual(threads.ended, [1])
     })
   )
 
