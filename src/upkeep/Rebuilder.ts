@@ -14,8 +14,19 @@ const interval = 2000
 
 const names: Record<Rebuild["kind"], string> = { postings: "keyword index", codes: "codes of vectors" }
 
-const describe = ({ collection, kind, missing, total }: Rebuild): string =>
-  `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : "was built by an older version"}`
+const describe = ({ collection, kind, missing, total }: Rebuild): string => {
+  const fault =
+    kind === "codes" ? "are missing or incomplete" : missing ? "is missing" : "was built by an older version"
+  return `The ${names[kind]} of collection ${collection} (${total} passages) ${fault}`
+}
+
+/** Whether a search notices that this is not rebuilt: codes make the search of so few vectors little faster. */
+const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > atOnce
+
+const pronoun = ({ kind }: Rebuild): string => (kind === "codes" ? "them" : "it")
+
+const consequence = ({ kind, missing }: Rebuild): string =>
+  kind === "codes" ? "searches by meaning are slow" : missing ? "it finds nothing" : "the old one is used"
 
 /** Searches use the old data meanwhile. */
 const putOff = <A, R>(effect: Effect.Effect<A, StoreUnavailable, R>) =>
@@ -40,7 +51,7 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
     const logged = Effect.gen(function* () {
       const pending = yield* store.rebuilds()
       if (pending.length === 0) return
-      for (const rebuild of pending) yield* Effect.logInfo(`${describe(rebuild)}: rebuilding it`)
+      for (const rebuild of pending) yield* Effect.logInfo(`${describe(rebuild)}: rebuilding ${pronoun(rebuild)}`)
       let next = (yield* Clock.currentTimeMillis) + interval
       yield* Stream.runForEach(run, ({ collection, done, kind, total }) =>
         Effect.gen(function* () {
@@ -75,10 +86,10 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
           const passages = pending.reduce((sum, { done, total }) => sum + total - done, 0)
           if (writable && (first.missing || passages <= atOnce)) return yield* logged
           yield* Effect.forEach(
-            pending,
+            pending.filter(isNoticed),
             (rebuild) =>
               Effect.logWarning(
-                `${describe(rebuild)}: ${rebuild.missing ? "it finds nothing" : "the old one is used"} until \`clew doctor --fix\`, \`clew serve\` or \`clew mcp\` rebuilds it`
+                `${describe(rebuild)}: ${consequence(rebuild)} until \`clew doctor --fix\`, \`clew serve\` or \`clew mcp\` rebuilds ${pronoun(rebuild)}`
               ),
             { discard: true }
           )

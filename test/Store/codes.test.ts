@@ -23,6 +23,9 @@ type Sql = SqlClient.SqlClient
 const width = 16
 const collection = 1
 
+/** Vectors of a collection that has several blocks of codes. */
+const many = 4096
+
 const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
   found.map((vector, i) => ({ id: from + i, vector }))
 
@@ -103,7 +106,7 @@ describe("codes in the database", () => {
   it.scoped("fill blocks however few come at a time", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
       const more = randomVectors(1500, width, 2)
       yield* transaction(
         sql,
@@ -114,7 +117,7 @@ describe("codes in the database", () => {
         })
       )
       const { blocks, set } = yield* stored(sql)
-      assert.strictEqual(set.rows, codes.codesFrom + 1500)
+      assert.strictEqual(set.rows, many + 1500)
       const open = blocks.filter(({ rows }) => rows < blockRows)
       assert.isAtMost(open.length, 6)
       for (const { first, ids, last, rows } of blocks) {
@@ -144,7 +147,7 @@ describe("codes in the database", () => {
       Effect.gen(function* () {
         const sql = yield* inMemory
         const searching = new Scanner()
-        const there = new Map(rowsOf(1, randomVectors(codes.codesFrom, width, 1)).map((row) => [row.id, row.vector]))
+        const there = new Map(rowsOf(1, randomVectors(many, width, 1)).map((row) => [row.id, row.vector]))
         yield* prepare(sql, rowsOf(1, [...there.values()]))
         let next = 10_000
         for (const edit of edits) {
@@ -184,7 +187,7 @@ describe("codes in the database", () => {
   it.scoped("move on to a new centroid as the collection grows, and small remains of old blocks with them", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
       // As if the collection had been a sixteenth of what it is when its centroid was taken.
       yield* sql.unsafe("UPDATE code_epochs SET rows = 256")
       yield* put(sql, rowsOf(10_000, randomVectors(10, width, 2)))
@@ -192,11 +195,11 @@ describe("codes in the database", () => {
       assert.deepStrictEqual(yield* epochs, [1, 2])
       yield* take(
         sql,
-        Array.from({ length: codes.codesFrom }, (_, i) => i + 1).filter((id) => id % 3 !== 0)
+        Array.from({ length: many }, (_, i) => i + 1).filter((id) => id % 3 !== 0)
       )
       assert.deepStrictEqual(yield* epochs, [2])
       const expected = [
-        ...Array.from({ length: codes.codesFrom }, (_, i) => i + 1).filter((id) => id % 3 === 0),
+        ...Array.from({ length: many }, (_, i) => i + 1).filter((id) => id % 3 === 0),
         ...Array.from({ length: 10 }, (_, i) => 10_000 + i)
       ]
       assert.deepStrictEqual(yield* idsStored(sql), expected)
@@ -214,7 +217,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
         yield* connect({ filename, mode: "existing" }),
         yield* connect({ filename, mode: "readonly" })
       ]
-      const all = rowsOf(1, randomVectors(codes.codesFrom + 500, width, 1))
+      const all = rowsOf(1, randomVectors(many + 500, width, 1))
       yield* prepare(writer, all)
       const arena = BlockCache.make()
       const [ahead, behind] = [new Scanner(arena.admit()), new Scanner(arena.admit())]
@@ -234,10 +237,10 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
           assert.deepStrictEqual(yield* idsFound(b, behind), ids)
         })
       )
-      assert.strictEqual((yield* read(b, idsFound(b, behind))).length, codes.codesFrom + 500 - 3000 + 700 - 900)
+      assert.strictEqual((yield* read(b, idsFound(b, behind))).length, many + 500 - 3000 + 700 - 900)
       // Both hold the same blocks now, which count once.
       assert.deepStrictEqual(behind.figures, ahead.figures)
-      assert.isBelow(behind.figures.bytes, 16 * codes.codesFrom)
+      assert.isBelow(behind.figures.bytes, 16 * many)
     })
   )
 
@@ -245,7 +248,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
     Effect.gen(function* () {
       const filename = yield* temporary
       const sql = yield* connect({ filename, mode: "create" })
-      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
       const arena = BlockCache.make()
       const stop = new Int32Array(new SharedArrayBuffer(12))
       const threads = Array.from({ length: 2 }, (_, at) => {
@@ -297,10 +300,10 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
   it.scoped("are not there for a collection that has been dropped, or that is small", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      yield* prepare(sql, rowsOf(1, randomVectors(codes.codesFrom, width, 1)))
+      yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
       const searching = new Scanner()
       yield* read(sql, idsFound(sql, searching))
-      assert.isAtLeast(searching.figures.bytes, codes.codesFrom * 16)
+      assert.isAtLeast(searching.figures.bytes, many * 16)
       yield* vectors.retire(sql, collection, "current")
       const query = new Float32Array(width).fill(1)
       const found = yield* read(
@@ -315,7 +318,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
   it.scoped("change with the embedder, in one step", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory
-      const count = codes.codesFrom + 10
+      const count = many + 10
       yield* prepare(sql, rowsOf(1, randomVectors(count, width, 1)))
       const searching = new Scanner()
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)

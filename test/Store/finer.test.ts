@@ -3,7 +3,6 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { BlockCache } from "../../src/codes/BlockCache.ts"
-import { codesFrom } from "../../src/codes/CodeStore.ts"
 import { rowBytes } from "../../src/codes/finer.ts"
 import { blockRows } from "../../src/codes/layout.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
@@ -18,7 +17,7 @@ type Sql = SqlClient.SqlClient
 const width = 64
 const collection = 1
 const enough = 2 ** 30
-const passages = codesFrom + 1700
+const passages = 5800
 
 const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
   found.map((vector, i) => ({ id: from + i, vector }))

@@ -186,7 +186,7 @@ export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey):
 
   spread: Effect.fnUntraced(function* (count, width) {
     const [range] = yield* sql.unsafe<{ readonly first: number; readonly last: number }>(
-      `SELECT min(passage_id) AS first, max(passage_id) AS last FROM ${table}`
+      `SELECT (SELECT min(passage_id) FROM ${table}) AS first, (SELECT max(passage_id) FROM ${table}) AS last`
     )
     const { first, last } = range!
     const step = Math.max(1, (last - first + 1) / count)

@@ -1,4 +1,5 @@
-import { copyFileSync, readdirSync } from "node:fs"
+import Database from "better-sqlite3"
+import { copyFileSync, readdirSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
@@ -39,4 +40,24 @@ describe("an index that an older version made", () => {
       assert.strictEqual(again.stderr, "")
     })
   }
+
+  it("that has too few vectors for them to matter, and no codes, answers without a word", async () => {
+    const lines = Array.from({ length: 1200 }, (_, n) =>
+      JSON.stringify({ _id: `d${n}`, text: `Note ${n} about tides.` })
+    )
+    writeFileSync(box.path("notes.jsonl"), lines.join("\n"))
+    assert.strictEqual((await box.run(["index", "--db", "index.db", "notes.jsonl"])).code, 0)
+    const database = new Database(box.path("index.db"))
+    database.pragma("foreign_keys = ON")
+    assert.strictEqual(database.prepare("DELETE FROM code_sets").run().changes, 1)
+    database.close()
+    const answer = await box.run(["query", "--db", "index.db", "note 77"])
+    assert.match(answer.stdout, /Note 77 about tides/)
+    assert.strictEqual(answer.stderr, "")
+    const doctor = await box.run(["doctor", "--db", "index.db"])
+    assert.match(doctor.stdout + doctor.stderr, /codes: collection default: made by another version, or incomplete/)
+    await box.run(["doctor", "--db", "index.db", "--fix"])
+    const fixed = await box.run(["doctor", "--db", "index.db"])
+    assert.match(fixed.stdout + fixed.stderr, /ok +codes: collection default/)
+  })
 })
