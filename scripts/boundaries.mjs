@@ -49,7 +49,7 @@ const table = [
   { places: ["codes/", "postings/"], may: ["runtime/", ...words], not: database },
 
   // Ranking of hits from any store.
-  { places: ["ranking/"], may: [...words], not: database },
+  { places: ["ranking/"], may: ["runtime/", ...words], not: database },
 
   // Implementations.
   { places: ["Config/"], may: ["Config.ts", ...words] },

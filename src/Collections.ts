@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import { Embedders } from "./Embedders.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
+import { spanned } from "./runtime/tracing.ts"
 import { type CollectionNotFound, Store } from "./Store.ts"
 
 /**
@@ -48,12 +49,14 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
       ),
 
       /** The named collection, else all with passages; if none has any, at most the default one. */
-      searched: Effect.fn("Collections.searched")(function* (name: CollectionName | undefined) {
-        if (name !== undefined && name !== defaultCollection) return [yield* store.collection(name)]
-        const found = yield* store.collections
-        const full = name === undefined ? found.filter(({ passages }) => passages > 0) : []
-        return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)
-      }),
+      searched: spanned("Collections.searched")((name: CollectionName | undefined) =>
+        name !== undefined && name !== defaultCollection
+          ? Effect.map(store.collection(name), (found) => [found])
+          : Effect.map(store.collections, (found) => {
+              const full = name === undefined ? found.filter(({ passages }) => passages > 0) : []
+              return full.length > 0 ? full : found.filter((collection) => collection.name === defaultCollection)
+            })
+      ),
 
       /** The embedder that a collection records, or would be created with. */
       identity: Effect.fn("Collections.identity")((name: CollectionName) =>

@@ -11,6 +11,7 @@ import {
   identicalEmbedder,
   sameEmbedder
 } from "./model/Collection.ts"
+import { spannedGen } from "./runtime/tracing.ts"
 import { EmbedderMismatch } from "./Store.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
@@ -89,7 +90,7 @@ export const layer = (options: {
         insists: options.insists,
         prefixesOf:
           options.prefixesOf ?? (({ passagePrefix, queryPrefix }) => ({ query: queryPrefix, passage: passagePrefix })),
-        forCollection: Effect.fn("Embedders.forCollection")(function* (
+        forCollection: spannedGen("Embedders.forCollection")(function* (
           { embedder: recorded, name },
           patience = "patient"
         ) {

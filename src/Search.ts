@@ -22,7 +22,7 @@ import { listed } from "./Search/listed.ts"
 import { wordsOf } from "./Search/nearWords.ts"
 import { reranked } from "./Search/reranked.ts"
 import { read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
-import { lean } from "./runtime/tracing.ts"
+import { lean, spannedGen } from "./runtime/tracing.ts"
 import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
 import { RankingStore, type Store } from "./Store.ts"
 
@@ -47,7 +47,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const config = yield* SearchConfig
     const available = Option.getOrUndefined(yield* Effect.serviceOption(Reranker))
 
-    const embed = Effect.fn("Search.embed")(function* (
+    const embed = spannedGen("Search.embed")(function* (
       query: string,
       collection: Parameters<typeof embedders.forCollection>[0]
     ) {
@@ -78,7 +78,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
      * Without a collection's name, all are searched together. A vector-only search fails if the vector leg fails for
      * every collection; a hybrid search continues with the keyword leg.
      */
-    const run = Effect.fn("Search.run")(function* (request: DoorRequest) {
+    const run = spannedGen("Search.run")(function* (request: DoorRequest) {
       const started = yield* Clock.currentTimeMillis
       const hybrid = request.hybrid ?? true
       const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/ReadAs.ts"
+import { spannedGen } from "../runtime/tracing.ts"
 import { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../text/remarks.ts"
 import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
@@ -95,7 +96,7 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
  * Reads quotes, `-word` and `field:value` in a query. A field that no document has, and a `-word` that documents
  * contain with its dash, like a flag, count as words.
  */
-export const read = Effect.fn("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
+export const read = spannedGen("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
   const parts = queryParts(query)
   if (!hasOperators(parts)) return plainly(query)
   const store = yield* Store

@@ -13,6 +13,7 @@ import {
 } from "../Store.ts"
 import { type Collection, type CollectionName, sameEmbedder } from "../model/Collection.ts"
 import type { RankRequest } from "../model/Stored.ts"
+import { spanned, spanning } from "../runtime/tracing.ts"
 import * as collections from "./sqlite/collections.ts"
 import { compact, purge, settle, upkeepStep } from "./sqlite/compact.ts"
 import { type DatabaseOptions, memory } from "./sqlite/connect.ts"
@@ -45,7 +46,7 @@ import * as vectors from "./sqlite/vectors.ts"
 
 const make = Effect.gen(function* () {
   const database = yield* Database.Database
-  const { graph: inGraph, read, searching, sql, write } = database
+  const { graph: inGraph, look, read, searching, sql, write } = database
   const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
   const refining =
@@ -66,9 +67,9 @@ const make = Effect.gen(function* () {
       )
     }),
 
-    collection: Effect.fn("Store.collection")((name) => read(collections.find(sql, name))),
+    collection: spanned("Store.collection")((name) => look(collections.find(sql, name))),
 
-    collections: Effect.withSpan(read(collections.all(sql)), "Store.collections"),
+    collections: spanning(look(collections.all(sql)), "Store.collections"),
 
     dropCollection: Effect.fn("Store.dropCollection")((name) => change(collections.drop(sql, name))),
 
@@ -193,9 +194,9 @@ const make = Effect.gen(function* () {
 
     compact: Effect.fn("Store.compact")(() => compact(database)),
 
-    rank: Effect.fn("Store.rank")((request) => Effect.map(ranked({ ...request, explain: false }), ({ hits }) => hits)),
+    rank: spanned("Store.rank")((request) => Effect.map(ranked({ ...request, explain: false }), ({ hits }) => hits)),
 
-    find: Effect.fn("Store.find")(ranked),
+    find: spanned("Store.find")(ranked),
 
     written: Effect.fn("Store.written")((names, words) =>
       read(

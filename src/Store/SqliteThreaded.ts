@@ -4,6 +4,7 @@ import { ports, type Stores, StoreUnavailable, type Whole, whole } from "../Stor
 import * as Sqlite from "./Sqlite.ts"
 import { BlockCache } from "../codes/BlockCache.ts"
 import { type Method, reads, writes } from "./threads/messages.ts"
+import { spanning } from "../runtime/tracing.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
 
@@ -14,7 +15,7 @@ const inPool = (pool: Pool.Pool, methods: ReadonlyArray<Method>): Partial<Whole>
   Object.fromEntries(
     methods.map((method) => [
       method,
-      (...args: ReadonlyArray<unknown>) => Effect.withSpan(pool(method, args), `Store.${method}`)
+      (...args: ReadonlyArray<unknown>) => spanning(pool(method, args), `Store.${method}`)
     ])
   )
 

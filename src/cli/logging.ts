@@ -1,20 +1,55 @@
+import * as Cause from "effect/Cause"
+import * as FiberId from "effect/FiberId"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
+import * as List from "effect/List"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import type { LogConfig } from "../Config.ts"
+import * as logLines from "../runtime/logLines.ts"
 import { harmless } from "./harmless.ts"
 
 type Log = LogConfig["Type"]
+type Entry = Logger.Logger.Options<unknown>
 
 /** Log lines may contain file names and texts from elsewhere. */
 const clean = (message: unknown): unknown =>
   typeof message === "string" ? harmless(message) : Array.isArray(message) ? message.map(clean) : message
 
+const digits = (value: number, count = 2): string => String(value).padStart(count, "0")
+
+const time = (date: Date): string =>
+  `${digits(date.getHours())}:${digits(date.getMinutes())}:${digits(date.getSeconds())}.${digits(date.getMilliseconds(), 3)}`
+
+/** The line that Effect's pretty logger writes of a plain text; undefined if there is more than that to write. */
+const plainLine = ({ annotations, cause, date, fiberId, logLevel, message, spans }: Entry): string | undefined => {
+  const text: unknown = Array.isArray(message) && message.length === 1 ? message[0] : message
+  return typeof text === "string" && HashMap.isEmpty(annotations) && List.isNil(spans) && Cause.isEmpty(cause)
+    ? `[${time(date)}] ${logLevel.label} (${FiberId.threadName(fiberId)}): ${text}`
+    : undefined
+}
+
+const pretty = (colors: boolean): Logger.Logger<unknown, void> => {
+  const whole = Logger.prettyLogger({ stderr: true, colors })
+  return Logger.make((entry) => {
+    const line = colors ? undefined : plainLine(entry)
+    if (line !== undefined) return write(line, entry)
+    logLines.flush()
+    whole.log(entry)
+  })
+}
+
+/** Warnings and errors are written at once. */
+const write = (line: string, { logLevel }: Entry): void => {
+  logLines.write(line)
+  if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) logLines.flush()
+}
+
 /** Writes log lines to standard error in the configured format. */
 export const loggerOf = (format: Log["format"], colors: boolean): Logger.Logger<unknown, void> =>
   format === "json"
-    ? Logger.withConsoleError(Logger.jsonLogger)
-    : Logger.mapInput(Logger.prettyLogger({ stderr: true, colors }), clean)
+    ? Logger.make((entry) => write(Logger.jsonLogger.log(entry), entry))
+    : Logger.mapInput(pretty(colors), clean)
 
 /** Logs to standard error, with the configured level and format. */
 export const logging = ({ format, level }: Log, colors: boolean) =>

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as readline from "node:readline"
 import { createColors } from "picocolors"
 import { exitCode, type ExitCode } from "./exit.ts"
+import * as logLines from "../runtime/logLines.ts"
 import { forTerminal, harmless } from "./harmless.ts"
 import { wrapped } from "./wrap.ts"
 
@@ -64,6 +65,7 @@ export const faceOf = (
 const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
   // A failed write completes too: the listener for the stream's errors handles it.
   Effect.async((resume) => {
+    logLines.flush()
     stream.write(text, () => resume(Effect.void))
   })
 

@@ -6,6 +6,7 @@ import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Fused } from "../text/fusion.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
 import type { Language } from "../text/terms/languages.ts"
+import { spanning } from "../runtime/tracing.ts"
 import { terms } from "../text/terms.ts"
 import type { Beside } from "./context.ts"
 import type { Ages } from "./recency.ts"
@@ -19,7 +20,7 @@ export class Stages {
 
   /** Runs an effect under a span of the stage, and times it. */
   during<A, E, R>(stage: Stage, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.withSpan(effect, `Store.${stage}`).pipe(
+    return spanning(effect, `Store.${stage}`).pipe(
       Effect.timed,
       Effect.map(([took, value]) => {
         this.us[stage] += Math.round(Duration.toMillis(took) * 1000)

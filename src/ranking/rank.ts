@@ -8,6 +8,7 @@ import { present } from "../model/Damaged.ts"
 import { limits } from "../model/Limits.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { Found, RankRequest } from "../model/Stored.ts"
+import { spanning } from "../runtime/tracing.ts"
 import { byRank, fuse, type Ranked } from "../text/fusion.ts"
 import { namesGain, namesIn } from "../text/codeNames.ts"
 import { along } from "./along.ts"
@@ -87,7 +88,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     request.recency === undefined
       ? { ages: undefined, order: complete }
       : yield* byRecency(snapshot, complete, request.recency, ties, request.limit)
-  const led = yield* Effect.withSpan(along(snapshot, asked, request, timely), "Store.graph")
+  const led = yield* spanning(along(snapshot, asked, request, timely), "Store.graph")
   const best = led.order.slice(0, request.limit)
 
   const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))

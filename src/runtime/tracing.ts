@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
@@ -21,6 +22,39 @@ const none: ReadonlySet<string> = new Set()
 /** The names of the spans that a tracer uses; undefined means all. */
 export const namesOf = (tracer: Tracer.Tracer): ReadonlySet<string> | undefined =>
   tracer === native ? none : wanted.get(tracer)
+
+/** Whether anybody collects spans of this name in a fiber. */
+export const isTraced = (fiber: Fiber.RuntimeFiber<unknown, unknown>, name: string): boolean =>
+  fiber.getFiberRef(FiberRef.currentTracerEnabled) && namesOf(tracerOf(fiber))?.has(name) !== false
+
+const tracerOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Tracer.Tracer =>
+  Context.get(fiber.currentDefaultServices, Tracer.Tracer)
+
+/**
+ * Runs an effect under a span, if anybody collects spans of this name; the span has no stack trace, which would cost
+ * more than the span.
+ */
+export const spanning = <A, E, R>(effect: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime<A, E, R>((fiber) =>
+    isTraced(fiber, name)
+      ? (Effect.withSpan(effect, name, { captureStackTrace: false }) as Effect.Effect<A, E, R>)
+      : effect
+  )
+
+/** A function whose effect runs under a span, if anybody collects spans of this name. */
+export const spanned =
+  (name: string) =>
+  <Args extends Array<unknown>, A, E, R>(make: (...args: Args) => Effect.Effect<A, E, R>) =>
+  (...args: Args): Effect.Effect<A, E, R> =>
+    spanning(
+      Effect.suspend(() => make(...args)),
+      name
+    )
+
+/** The same of a generator function, like `Effect.fn`. */
+export const spannedGen = (name: string): typeof Effect.fnUntraced =>
+  ((body: Parameters<typeof Effect.fnUntraced>[0]) =>
+    spanned(name)(Effect.fnUntraced(body))) as typeof Effect.fnUntraced
 
 /** `namesOf` the current tracer. */
 export const namesWanted: Effect.Effect<ReadonlySet<string> | undefined> = Effect.flatMap(

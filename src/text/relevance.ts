@@ -1,5 +1,5 @@
 import { queryTerms, splitQuery } from "./terms.ts"
-import { scan } from "./terms/scan.ts"
+import { beginningsOf, scan } from "./terms/scan.ts"
 
 /** The text by which a passage is judged: everything that is searched. */
 export interface Judged {
@@ -40,19 +40,27 @@ export const sharing = (
     for (const own of queryTerms(word)) if (content.has(own)) known.add(own)
     if (known.size > 0) meanings.set(term, known)
   }
+  const beginnings = beginningsOf(meanings.keys())
   return ({ heading, text, title }) => {
     const has = new Set<string>()
     let found = 0
     for (const field of [title, heading, text]) {
       // All terms were found.
       if (found === all) break
-      scan(field, (term) => {
-        for (const own of meanings.get(term) ?? []) {
-          if (has.has(own)) continue
-          has.add(own)
-          found += own.length
-        }
-      })
+      scan(
+        field,
+        (term) => {
+          const own = meanings.get(term)
+          if (own === undefined) return
+          for (const one of own) {
+            if (has.has(one)) continue
+            has.add(one)
+            found += one.length
+          }
+        },
+        "en",
+        beginnings
+      )
     }
     return all === 0 ? 0 : found / all
   }

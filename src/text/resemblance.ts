@@ -23,64 +23,98 @@ const sampledShare = 0.4
 const seed = 0x811c9dc5
 const prime = 0x01000193
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
-
 /** Chinese, Japanese and Korean, and everything beyond the basic plane, is compared character by character. */
 const standsAlone = (code: number): boolean => code >= 0x2e80 && code < 0xff00 && !(code >= 0x3000 && code <= 0x303f)
 
+const [between, letter, digit] = [0, 1, 2]
+
 /** Word separators, as far as comparing needs them: all of ASCII except letters and digits, and other punctuation. */
-const parts = (code: number): boolean =>
-  code < 0x80
-    ? !(isDigit(code) || (code >= 0x61 && code <= 0x7a))
-    : code < 0xc0 || (code >= 0x2000 && code <= 0x206f) || (code >= 0x3000 && code <= 0x303f) || code >= 0xff00
+const ascii = Uint8Array.from({ length: 0x80 }, (_, code) =>
+  code >= 0x30 && code <= 0x39 ? digit : code >= 0x61 && code <= 0x7a ? letter : between
+)
+const beyondAscii = (code: number): number =>
+  code < 0xc0 || (code >= 0x2000 && code <= 0x206f) || (code >= 0x3000 && code <= 0x303f) || code >= 0xff00
+    ? between
+    : letter
+
+/** Where words are collected; it grows to the longest text. */
+let room = new Uint32Array(0x1000)
 
 /** The words of texts, without what is between them, as if they were one text. */
 export const sketch = (texts: ReadonlyArray<string>): Sketch => {
-  const words: Array<number> = []
+  const lowered = texts.map((text) => text.toLowerCase())
+  const characters = lowered.reduce((sum, { length }) => sum + length, 0)
+  if (room.length < characters) room = new Uint32Array(characters)
+  const words = room
+  let count = 0
   let numbers = 0
   let whole = seed
-  const close = (hash: number, hasDigit: boolean) => {
-    words.push(hash)
-    whole = Math.imul(whole ^ hash, prime) >>> 0
-    if (hasDigit) numbers = (numbers + hash) >>> 0
-  }
-  for (const text of texts) {
-    const small = text.toLowerCase()
+  for (const small of lowered) {
     let hash = seed
     let [length, hasDigit] = [0, false]
     for (let at = 0; at <= small.length; at++) {
       const code = at < small.length ? small.charCodeAt(at) : 0x20
-      const alone = standsAlone(code)
-      if (length > 0 && (alone || parts(code))) {
-        close(hash, hasDigit)
+      const kind = code < 0x80 ? (ascii[code] as number) : beyondAscii(code)
+      const alone = kind === letter && standsAlone(code)
+      if (kind !== between && !alone) {
+        hash = Math.imul(hash ^ code, prime)
+        length++
+        if (kind === digit) hasDigit = true
+        continue
+      }
+      if (length > 0) {
+        words[count++] = hash
+        whole = Math.imul(whole ^ hash, prime)
+        if (hasDigit) numbers = (numbers + hash) | 0
         hash = seed
         length = 0
         hasDigit = false
       }
-      if (alone) close(Math.imul(seed ^ code, prime) >>> 0, false)
-      else if (!parts(code)) {
-        hash = Math.imul(hash ^ code, prime) >>> 0
-        length++
-        hasDigit ||= isDigit(code)
+      if (alone) {
+        const character = Math.imul(seed ^ code, prime)
+        words[count++] = character
+        whole = Math.imul(whole ^ character, prime)
       }
     }
   }
-  return { words: Uint32Array.from(words), numbers, whole }
+  return { words: words.slice(0, count), numbers: numbers >>> 0, whole: whole >>> 0 }
 }
 
-const shinglesOf = ({ words }: Sketch): ReadonlySet<number> => {
-  const found = new Set<number>()
+/** Calls `use` with the hash of each shingle, in order and with repeats. */
+const forShingles = ({ words }: Sketch, use: (shingle: number) => void): void => {
   for (let at = 0; at + shingleWords <= words.length; at++) {
     let hash = seed
-    for (let next = at; next < at + shingleWords; next++) hash = Math.imul(hash ^ words[next]!, prime) >>> 0
-    found.add(hash ^ (hash >>> 15))
+    for (let next = at; next < at + shingleWords; next++) hash = Math.imul(hash ^ (words[next] as number), prime)
+    use(hash ^ (hash >>> 15))
   }
+}
+
+const noShingles: ReadonlySet<number> = new Set()
+
+/** The shingles by which similar texts are found; none of a text with few words. */
+const sampleOf = (sketch: Sketch): ReadonlySet<number> => {
+  if (sketch.words.length < fewWords) return noShingles
+  const found = new Set<number>()
+  forShingles(sketch, (shingle) => {
+    if (shingle % sampling === 0) found.add(shingle)
+  })
   return found
 }
 
-interface Known {
-  readonly sketch: Sketch
-  readonly shingles: ReadonlySet<number>
+/** A text seen, and all its shingles once something is compared with it. */
+class Known {
+  private all: Set<number> | undefined
+
+  constructor(readonly sketch: Sketch) {}
+
+  get shingles(): ReadonlySet<number> {
+    if (this.all === undefined) {
+      const found = new Set<number>()
+      forShingles(this.sketch, (shingle) => found.add(shingle))
+      this.all = found
+    }
+    return this.all
+  }
 }
 
 /**
@@ -96,20 +130,24 @@ export class Seen {
   place(sketch: Sketch): number | undefined {
     const same = this.same.get(sketch.whole)
     if (same !== undefined && this.known[same]!.sketch.words.length === sketch.words.length) return same
-    const next: Known = { sketch, shingles: shinglesOf(sketch) }
-    const sample =
-      sketch.words.length < fewWords ? [] : [...next.shingles].filter((shingle) => shingle % sampling === 0)
+    const next = new Known(sketch)
+    const sample = sampleOf(sketch)
     const shared = new Map<number, number>()
     for (const shingle of sample) {
-      for (const at of this.sampled.get(shingle) ?? []) shared.set(at, (shared.get(at) ?? 0) + 1)
+      const others = this.sampled.get(shingle)
+      if (others !== undefined) for (const at of others) shared.set(at, (shared.get(at) ?? 0) + 1)
     }
     const found = [...shared]
-      .filter(([at, count]) => count >= sample.length * sampledShare && isAlike(this.known[at]!, next))
+      .filter(([at, count]) => count >= sample.size * sampledShare && isAlike(this.known[at]!, next))
       .map(([at]) => at)
     if (found.length > 0) return Math.min(...found)
     const at = this.known.push(next) - 1
     this.same.set(sketch.whole, at)
-    for (const shingle of sample) this.sampled.set(shingle, [...(this.sampled.get(shingle) ?? []), at])
+    for (const shingle of sample) {
+      const others = this.sampled.get(shingle)
+      if (others === undefined) this.sampled.set(shingle, [at])
+      else others.push(at)
+    }
     return undefined
   }
 }

@@ -12,7 +12,7 @@ import * as Guard from "./file/guard.ts"
 import { eraOf, type Place } from "./file/place.ts"
 import { Linkages } from "./graph/linkage.ts"
 import { Masks } from "./Masks.ts"
-import { transaction } from "./transaction.ts"
+import { single, transaction } from "./transaction.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
 import { walKeeper } from "./walKeeper.ts"
 
@@ -36,6 +36,10 @@ export class Database extends Context.Tag("clew/Store/Database")<
     readonly graph: boolean
     /** Runs in one snapshot. */
     readonly read: <A, E, R>(
+      effect: Effect.Effect<A, E | SqlError, R>
+    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
+    /** Runs a single read, which is a snapshot by itself. */
+    readonly look: <A, E, R>(
       effect: Effect.Effect<A, E | SqlError, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
     /** Runs outside of a transaction. */
@@ -73,6 +77,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
           vectors: options.vectors ?? defaults
         },
         typed: (effect) => turn(typed(filename)(effect)),
+        look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
         read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
         write: (effect) =>
           turn(

@@ -1,7 +1,5 @@
-import * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { isMainThread } from "node:worker_threads"
@@ -9,6 +7,7 @@ import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import { migrate, schemaVersion } from "../migrations/index.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
+import * as SqliteClient from "./client.ts"
 import { isCannotOpen, retryBusy } from "./errors.ts"
 import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
@@ -59,10 +58,7 @@ const pragma = (sql: SqlClient.SqlClient, name: string) =>
 
 /** SQLite's connection, closed with the scope. */
 export const client = (filename: string, readonly: boolean) =>
-  SqliteClient.make({ filename, readonly, disableWAL: true }).pipe(
-    Effect.provide(Reactivity.layer),
-    Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error)))
-  )
+  SqliteClient.make(filename, readonly).pipe(Effect.catchAllDefect((error) => Effect.fail(ioReason(filename, error))))
 
 /**
  * If this was the last connection, leaves a single file, which can be read where nobody can write. If others have it

@@ -3,7 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as FiberHandle from "effect/FiberHandle"
-import * as Queue from "effect/Queue"
+import * as FiberId from "effect/FiberId"
 import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
@@ -70,17 +70,28 @@ export const make = ({
   Effect.gen(function* () {
     // All threads end in parallel.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
-    const jobs = yield* Queue.unbounded<Job | typeof rest>()
+    const jobs: Array<Job | typeof rest> = []
+    /** Those who take the next job, the last to become idle last: its caches are warm. */
+    const takers: Array<(job: Job | typeof rest) => void> = []
     const open = new Set<Job>()
-    let [lastId, begun, free, queued] = [0, 0, 0, 0]
+    let [lastId, begun, starting] = [0, 0, 0]
 
-    const next = Effect.suspend(() => {
-      free++
-      return Effect.ensuring(
-        Queue.take(jobs),
-        Effect.sync(() => free--)
-      )
+    const next = Effect.async<Job | typeof rest>((resume) => {
+      const first = jobs.shift()
+      if (first !== undefined) return resume(Effect.succeed(first))
+      const take = (job: Job | typeof rest) => resume(Effect.succeed(job))
+      takers.push(take)
+      return Effect.sync(() => {
+        const at = takers.indexOf(take)
+        if (at !== -1) takers.splice(at, 1)
+      })
     })
+
+    const offer = (job: Job | typeof rest): void => {
+      const take = takers.pop()
+      if (take === undefined) jobs.push(job)
+      else take(job)
+    }
 
     const serve = Effect.scoped(
       Effect.gen(function* () {
@@ -91,7 +102,13 @@ export const make = ({
           burden = 0
           return ScopedRef.set(own, nobody)
         })
-        const restLater = FiberHandle.run(resting, Effect.delay(Queue.offer(jobs, rest), idle))
+        const restLater = FiberHandle.run(
+          resting,
+          Effect.delay(
+            Effect.sync(() => offer(rest)),
+            idle
+          )
+        )
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
             ? Effect.succeed(thread)
@@ -106,13 +123,16 @@ export const make = ({
             job.thread = thread
             return thread.perform(job.call)
           })
+        const tried = (job: Job, left: number): Effect.Effect<Reply, StoreError> =>
+          Effect.catchAll(attempt(job), (error) =>
+            error._tag !== "ThreadDied"
+              ? Effect.fail(error)
+              : left > 1 && error.stalled !== true && !job.abandoned
+                ? tried(job, left - 1)
+                : broken(error.reason)
+          )
         const answer = (job: Job) =>
-          attempt(job).pipe(
-            Effect.retry({
-              times: attempts - 1,
-              while: (error) => error._tag === "ThreadDied" && error.stalled !== true && !job.abandoned
-            }),
-            Effect.catchTag("ThreadDied", ({ reason }) => broken(reason)),
+          tried(job, attempts).pipe(
             Effect.exit,
             Effect.flatMap((exit) => {
               // Its caller may return only now, when the thread is at the next call.
@@ -122,10 +142,10 @@ export const make = ({
           )
         // The first call that needs it gets the reason why it cannot start.
         yield* Effect.exit(alive)
+        starting--
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
-            if (job === rest) return burden > bearable && queued === 0 ? end : Effect.void
-            queued--
+            if (job === rest) return burden > bearable && jobs.length === 0 ? end : Effect.void
             if (job.abandoned) return Effect.void
             burden += job.weight
             return burden > bearable ? Effect.zipRight(answer(job), restLater) : answer(job)
@@ -138,15 +158,15 @@ export const make = ({
     const begin = Effect.uninterruptible(
       Effect.suspend(() => {
         begun++
+        starting++
         // An uninterruptible caller would pass that on.
         return Effect.forkIn(Effect.interruptible(serve), scope)
       })
     )
     const submit = (job: Job) =>
       Effect.suspend(() => {
-        queued++
-        Queue.unsafeOffer(jobs, job)
-        return queued > free && begun < size ? begin : Effect.void
+        offer(job)
+        return jobs.length > starting && begun < size ? begin : Effect.void
       })
 
     yield* Scope.addFinalizer(
@@ -165,7 +185,7 @@ export const make = ({
         }
         const job: Job = {
           call,
-          reply: yield* Deferred.make<Reply, StoreError>(),
+          reply: Deferred.unsafeMake<Reply, StoreError>(FiberId.none),
           weight: weigh(method, args),
           abandoned: false,
           thread: undefined
@@ -180,7 +200,7 @@ export const make = ({
               job.thread?.cancel(call.id)
             })
         )
-        yield* replay(spans)
+        if (spans.length > 0) yield* replay(spans)
         return arriving.result(method, yield* fromOutcome(outcome))
       })
   })

@@ -1,15 +1,19 @@
 import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { setTimeout } from "node:timers/promises"
+import { setTimeout as delay } from "node:timers/promises"
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "../../runtime/workers.ts"
 import { held } from "../sqlite/file/RawFile.ts"
 import { StoreError } from "../port/errors.ts"
 import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
-import { type Limits, limits, standstill } from "./standstill.ts"
+import { type Limits, limits, look, standstill } from "./standstill.ts"
 
 /** The thread ended before it answered: it ran out of memory, or something in it ended it, or it made no progress. */
 export class ThreadDied extends Data.TaggedError("ThreadDied")<{
@@ -51,7 +55,7 @@ const spawn = (given: ThreadData): Worker =>
 const end = (worker: Worker): Effect.Effect<void> =>
   Effect.promise(async () => {
     worker.ref()
-    await Promise.race([worker.terminate(), setTimeout(patience, undefined, { ref: false })])
+    await Promise.race([worker.terminate(), delay(patience, undefined, { ref: false })])
   })
 
 /** The share of the time since the last call that a thread was busy. */
@@ -91,11 +95,16 @@ export const start = (
       end
     )
     let waiting: { readonly id: number; readonly resume: (reply: Either.Either<Reply, ThreadDied>) => void } | undefined
+    let soon: NodeJS.Timeout | undefined
+    let watcher: Fiber.RuntimeFiber<void> | undefined
     let dead: ThreadDied | undefined
     let reason: string | undefined
     const settle = (reply: Either.Either<Reply, ThreadDied>) => {
       const waiter = waiting
       waiting = undefined
+      clearTimeout(soon)
+      watcher?.unsafeInterruptAsFork(FiberId.none)
+      watcher = undefined
       worker.unref()
       waiter?.resume(reply)
     }
@@ -110,24 +119,23 @@ export const start = (
     worker.on("error", (error) => (reason = error instanceof Error ? error.message : String(error)))
     worker.on("messageerror", (error) => die(new ThreadDied({ reason: error.message })))
     worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
-    const stalled = Effect.flatMap(
-      standstill({ steps: () => steps[0]!, utilization: utilizationOf(worker) }, within),
-      (seconds) => {
-        die(new ThreadDied({ reason: `its thread made no progress for ${seconds} s and was abandoned`, stalled: true }))
-        return Effect.never
-      }
-    )
+    const died = (seconds: number) =>
+      die(new ThreadDied({ reason: `its thread made no progress for ${seconds} s and was abandoned`, stalled: true }))
+    const progress = { steps: () => steps[0]!, utilization: utilizationOf(worker) }
+    const fork = Runtime.runFork(yield* Effect.runtime<never>())
+    const watch = () => {
+      watcher = fork(Effect.map(standstill(progress, within), died))
+    }
     // Sends and waits in one step: a fiber may be suspended between two steps, and the thread could answer meanwhile.
     const replyTo = (id: number, send: () => void) =>
-      Effect.raceFirst(
-        Effect.async<Reply, ThreadDied>((resume) => {
-          if (dead !== undefined) return resume(dead)
-          send()
-          worker.ref()
-          waiting = { id, resume }
-        }),
-        stalled
-      )
+      Effect.async<Reply, ThreadDied>((resume) => {
+        if (dead !== undefined) return resume(dead)
+        send()
+        worker.ref()
+        waiting = { id, resume }
+        // Nearly all calls end before the first look, and need no watcher.
+        soon = setTimeout(watch, Duration.toMillis(look))
+      })
     // The caller may be interrupted while the thread starts.
     const started = yield* Effect.interruptible(replyTo(0, () => {}))
     yield* fromOutcome(started.outcome)

@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import { IdleSpan } from "../../runtime/tracing.ts"
+import { IdleSpan, ofNames } from "../../runtime/tracing.ts"
 
 /** A span recorded in a thread, in the form in which it is transferred. */
 export interface RecordedSpan {
@@ -19,26 +19,28 @@ export interface RecordedSpan {
 }
 
 /**
- * A tracer that records the spans under the first one, parents before children; if names are given, only those spans.
+ * A tracer that records the spans under the call's own, parents before children; if names are given, only those spans.
  */
-export const recorder = (tracer: Tracer.Tracer, names?: ReadonlySet<string>) => {
+export const recorder = (tracer: Tracer.Tracer, own: string, names?: ReadonlySet<string>) => {
   const begun: Array<Tracer.Span> = []
   const place = (span: Tracer.AnySpan): number | undefined => {
     const found = begun.indexOf(span as Tracer.Span)
-    return found < 1 ? undefined : found - 1
+    return found === -1 ? undefined : found
   }
+  const made = Tracer.make({
+    context: tracer.context,
+    span: (...args) => {
+      const [name, parent] = args
+      if (names?.has(name) === false) return new IdleSpan(name, parent)
+      const span = tracer.span(...args)
+      if (Option.isSome(parent) || name !== own) begun.push(span)
+      return span
+    }
+  })
   return {
-    tracer: Tracer.make({
-      context: tracer.context,
-      span: (...args) => {
-        const [name, parent] = args
-        const span = names?.has(name) === false ? new IdleSpan(name, parent) : tracer.span(...args)
-        if (begun.length === 0 || !(span instanceof IdleSpan)) begun.push(span)
-        return span
-      }
-    }),
+    tracer: names === undefined ? made : ofNames(made, names),
     spans: (): ReadonlyArray<RecordedSpan> =>
-      begun.slice(1).flatMap(({ attributes, name, parent, status }) =>
+      begun.flatMap(({ attributes, name, parent, status }) =>
         status._tag === "Started"
           ? []
           : [

@@ -12,7 +12,7 @@ export interface Limits {
 export const limits: Limits = { waiting: Duration.minutes(1), working: Duration.minutes(15) }
 
 /** How often a call's progress is checked. */
-const look = Duration.seconds(5)
+export const look = Duration.seconds(5)
 
 /** Completes with the seconds, once a call has made no progress for too long. */
 export const standstill = (

@@ -62,7 +62,7 @@ type Operation = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, Sto
 const perform = ({ args, id, method, spans: wanted }: Call) =>
   Effect.gen(function* () {
     const store = yield* whole
-    const { spans, tracer } = recorder(yield* Effect.tracer, wanted)
+    const { spans, tracer } = recorder(yield* Effect.tracer, `Store.${method}`, wanted)
     const call = Effect.suspend(() => (store[method] as unknown as Operation)(...arriving.args(method, args)))
     const exit = yield* call.pipe(
       Effect.map((value) => leaving.result(method, value)),

@@ -100,11 +100,52 @@ const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): nu
   return end
 }
 
+/** How terms begin: their first two characters, as far as those are ASCII. */
+export type Beginnings = Uint8Array
+
+const letterY = 121
+
+/**
+ * The beginnings of English terms. A stem begins as its word does, except that a `y` after the first letter may have
+ * become an `i` (dying, die).
+ */
+export const beginningsOf = (terms: Iterable<string>): Beginnings => {
+  const found = new Uint8Array(128 * 128)
+  for (const term of terms) {
+    const first = term.charCodeAt(0)
+    // A word that is not ASCII is never skipped.
+    if (!(first < 128)) continue
+    const own = found.subarray(first * 128, (first + 1) * 128)
+    if (term.length === 1) own.fill(1)
+    else if (term.charCodeAt(1) < 128) own[term.charCodeAt(1)] = 1
+    own[letterY] = 1
+  }
+  return found
+}
+
+const isSmall = (c: number): boolean => (c >= 97 && c <= 122) || isDigit(c)
+
+/**
+ * The end of the word at `start` if its only term begins in none of these ways; `start` if it may, or if the word may
+ * have other terms.
+ */
+const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
+  const c = text.charCodeAt(start)
+  const first = c >= 65 && c <= 90 ? c + 32 : c
+  if (!isSmall(first)) return start
+  let end = start + 1
+  let next = text.charCodeAt(end)
+  if (beginnings[first * 128 + (isSmall(next) ? next : 0)] !== 0) return start
+  while (isSmall(next)) next = text.charCodeAt(++end)
+  return endsAsciiWord(next) ? end : start
+}
+
 /**
  * Emits every index term of a text, parts of a compound before the whole. In a language other than English, which must
- * be loaded, words have their stems in it besides their English terms.
+ * be loaded, words have their stems in it besides their English terms. Given `beginnings`, for English only, terms that
+ * begin otherwise may be left out.
  */
-export const scan = (input: string, emit: Emit, language: Language = "en"): void => {
+export const scan = (input: string, emit: Emit, language: Language = "en", beginnings?: Beginnings): void => {
   const words = seenIn(language)
   // The NUL ends every run, so that the loops need no bounds: reading beyond a string's end is slow. Joining makes a
   // flat string; V8 would flatten a concatenation again within the loop.
@@ -114,8 +155,10 @@ export const scan = (input: string, emit: Emit, language: Language = "en"): void
   while (i < length) {
     const kind = classAt(text, i)
     if (kind === separator) i += widthAt(text, i)
-    else if (kind === word || opensWithDot(text, i)) i = scanWord(text, i, words, emit)
-    else if (kind === unspaced) i = scanUnspaced(text, i, emit)
+    else if (kind === word || opensWithDot(text, i)) {
+      const other = beginnings === undefined ? i : endOfOther(text, i, beginnings)
+      i = other > i ? other : scanWord(text, i, words, emit)
+    } else if (kind === unspaced) i = scanUnspaced(text, i, emit)
     else {
       const end = i + widthAt(text, i)
       if (kind === picture) emit(text.slice(i, end), i, end, false)

@@ -159,6 +159,44 @@ describe("Pool", () => {
     })
   )
 
+  it.scoped("gives a call to the thread that was idle last, whose caches are warm", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads)
+      const both = yield* Effect.forEach(["a", "b"], (name) => Effect.fork(rank(pool, name)))
+      yield* settled
+      // The second thread answers first.
+      for (const at of [1, 0]) {
+        yield* threads.taken[at]!.answer({ value: at })
+        yield* settled
+      }
+      yield* Effect.forEach(both, Fiber.join)
+      for (let at = 2; at < 6; at++) {
+        const call = yield* Effect.fork(rank(pool, "alone"))
+        yield* settled
+        yield* threads.taken[at]!.answer({ value: at })
+        yield* Fiber.join(call)
+        yield* settled
+      }
+      assert.deepStrictEqual(
+        threads.taken.slice(2).map(({ thread }) => thread),
+        [1, 1, 1, 1]
+      )
+    })
+  )
+
+  it.scoped("starts no second thread while the first one starts", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { eager: true })
+      const call = yield* Effect.fork(rank(pool, "a"))
+      yield* settled
+      yield* threads.taken[0]!.answer({ value: 1 })
+      assert.strictEqual(yield* Fiber.join(call), 1)
+      assert.strictEqual(threads.started(), 1)
+    })
+  )
+
   it.scoped("takes calls in their order, past one that takes long", () =>
     Effect.gen(function* () {
       const threads = fakes()

@@ -67,6 +67,17 @@ describe("serve", () => {
     assert.strictEqual(results[0].metadata.source, box.path("docs/bread.md"))
   })
 
+  it("writes a line of every request, in order, also of the last before SIGTERM", async () => {
+    const { child, ended: end, log, url } = await serve()
+    const ids = Array.from({ length: 40 }, (_, n) => `request-${n}`)
+    for (const id of ids) await (await fetch(`${url}/health`, { headers: { "x-request-id": id } })).text()
+    child.kill("SIGTERM")
+    await end
+    const lines = log().trim().split("\n")
+    const told = lines.flatMap((line): ReadonlyArray<string> => JSON.parse(line).annotations.request_id ?? [])
+    assert.deepStrictEqual(told, ids)
+  })
+
   it("indexes, answers, and keeps what it was given", async () => {
     const first = await serve()
     const { documents, indexed } = (await (
