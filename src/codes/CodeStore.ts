@@ -4,8 +4,8 @@ import type * as Option from "effect/Option"
 /** The version of how codes are made and stored. Codes of a lower version are made again from the vectors. */
 export const codesFormat = 1
 
-/** A collection has codes from this many vectors on: scoring fewer exactly takes less than two milliseconds. */
-export const codesFrom = 1024
+/** A collection has codes from this many vectors on: scoring fewer exactly takes no noticeable time. */
+export const codesFrom = 4096
 
 /** The codes of one generation of a collection's vectors. */
 export interface CodeSet {

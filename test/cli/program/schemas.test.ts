@@ -42,7 +42,7 @@ describe("an index that an older version made", () => {
   }
 
   it("that has too few vectors for them to matter, and no codes, answers without a word", async () => {
-    const lines = Array.from({ length: 1200 }, (_, n) =>
+    const lines = Array.from({ length: 4200 }, (_, n) =>
       JSON.stringify({ _id: `d${n}`, text: `Note ${n} about tides.` })
     )
     writeFileSync(box.path("notes.jsonl"), lines.join("\n"))
