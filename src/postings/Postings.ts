@@ -28,7 +28,7 @@ import { mergeStep } from "./mergeStep.ts"
 import { best } from "./search.ts"
 import type { Wanted } from "./score.ts"
 import { learned } from "./stemmers.ts"
-import { postingsFormat, type SegmentStore, State } from "./SegmentStore.ts"
+import { postingsFormat, type Segment, type SegmentStore, State } from "./SegmentStore.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
 
@@ -104,14 +104,16 @@ export const remove = Effect.fnUntraced(function* <E>(
   )
 })
 
-/** The language to look a query up in, chosen among those of the collections, and loaded. */
-export const queryLanguageIn = Effect.fnUntraced(function* <E>(
-  store: SegmentStore<E>,
-  collections: ReadonlyArray<number>,
-  query: string
-) {
-  const lists = (yield* Effect.forEach(collections, store.languages)).flat()
-  const language = queryLanguage(query, passagesIn(lists))
+/** The live segments of collections, in the order of their passages. */
+export const segmentsIn = <E>(store: SegmentStore<E>, collections: ReadonlyArray<number>) =>
+  Effect.map(
+    Effect.forEach(collections, (collection) => store.live(collection)),
+    (segments) => segments.flat()
+  )
+
+/** The language to look a query up in, chosen among those of segments, and loaded. */
+export const queryLanguageIn = Effect.fnUntraced(function* (segments: ReadonlyArray<Segment>, query: string) {
+  const language = queryLanguage(query, passagesIn(segments.map(({ languages }) => languages)))
   yield* learned([language])
   return language
 })
@@ -133,20 +135,27 @@ export const wantedTerms = (
   return wanted
 }
 
-/** What each term adds to the scores of passages that `search` returned, by passage, in the order of the terms. */
-export const termScores = <E>(
+/** The terms of a query, and what each of the first `most` adds to the scores of passages that `search` returned. */
+export const termScores = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
   collections: ReadonlyArray<number>,
-  wanted: ReadonlyArray<Wanted>,
+  query: string,
   passages: ReadonlyArray<number>,
-  options: Pick<Parameters<typeof best>[3], "isCancelled" | "mask">
-) =>
-  Effect.forEach(wanted, (want) =>
-    Effect.map(
-      best(store, collections, [want], { ...options, depth: 1, also: passages }),
-      (scored) => new Map(scored.map(({ id, score }) => [id, score]))
-    )
+  options: Pick<Parameters<typeof best>[3], "isCancelled" | "mask"> & {
+    readonly near: ReadonlyArray<NearTerm> | undefined
+    readonly most: number
+  }
+) {
+  const segments = yield* segmentsIn(store, collections)
+  const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
+  const terms = yield* Effect.forEach(wanted.slice(0, options.most), (want) =>
+    Effect.map(best(store, segments, [want], { ...options, depth: 1, also: passages }), (scored) => ({
+      ...want,
+      scores: new Map(scored.map(({ id, score }) => [id, score]))
+    }))
   )
+  return { terms, total: wanted.length }
+})
 
 /**
  * The best passages by BM25 (Robertson & Zaragoza 2009; k1 1.2, b 0.75) with occurrences weighted by field, best first,
@@ -162,7 +171,8 @@ export const search = Effect.fnUntraced(function* <E>(
     readonly near?: ReadonlyArray<NearTerm> | undefined
   }
 ) {
-  const wanted = wantedTerms(query, yield* queryLanguageIn(store, collections, query), options.near)
+  const segments = yield* segmentsIn(store, collections)
+  const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
   if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
-  return yield* best(store, collections, wanted, options)
+  return yield* best(store, segments, wanted, options)
 })

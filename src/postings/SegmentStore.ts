@@ -68,8 +68,6 @@ export interface BlockRef {
 export interface SegmentStore<E> {
   /** A collection's live segments, in the order of their passages. */
   readonly live: (collection: number) => Effect.Effect<ReadonlyArray<Segment>, E>
-  /** The lists of languages of a collection's live segments. */
-  readonly languages: (collection: number) => Effect.Effect<ReadonlyArray<string>, E>
   /** The segments that contain a collection's passages: the live ones, and those of a rebuild. */
   readonly holding: (collection: number) => Effect.Effect<ReadonlyArray<Segment>, E>
   /** In all collections, by collection and passages. */

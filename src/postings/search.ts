@@ -3,12 +3,12 @@ import { damaged } from "../model/Damaged.ts"
 import { Arena } from "./Arena.ts"
 import { loadPostings, loadSegments } from "./load.ts"
 import { score, type SearchOptions, type Wanted } from "./score.ts"
-import type { SegmentStore } from "./SegmentStore.ts"
+import type { Segment, SegmentStore } from "./SegmentStore.ts"
 
-/** The best passages of some collections by BM25, best first, then by id; interrupted if the caller is gone. */
+/** The best passages of segments by BM25, best first, then by id; interrupted if the caller is gone. */
 export const best = Effect.fnUntraced(function* <E>(
   store: SegmentStore<E>,
-  collections: ReadonlyArray<number>,
+  segments: ReadonlyArray<Segment>,
   wanted: ReadonlyArray<Wanted>,
   options: SearchOptions & {
     /** The expected number of passages, compared with the postings. */
@@ -17,7 +17,6 @@ export const best = Effect.fnUntraced(function* <E>(
     readonly isCancelled: () => boolean
   }
 ) {
-  const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
   const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
   if (options.passages !== undefined && alive !== options.passages) {
     damaged(

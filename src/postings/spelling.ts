@@ -1,14 +1,14 @@
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
-import { distance } from "../text/distance.ts"
-import { allowance, type Spelled, spelledWords, termsNearby } from "../text/spelling.ts"
+import { spelledWords } from "../text/spelling.ts"
 import { splits, likeliest } from "../text/compounds.ts"
 import { weighted } from "../text/terms.ts"
 import { Arena } from "./Arena.ts"
 import { BlockReader } from "./block.ts"
 import { blockOf } from "./head.ts"
 import { loadPostings, loadSegments } from "./load.ts"
-import { queryLanguageIn } from "./Postings.ts"
+import { Nearest, often } from "./nearest.ts"
+import { queryLanguageIn, segmentsIn } from "./Postings.ts"
 import type { SegmentStore } from "./SegmentStore.ts"
 
 /** Most unknown words of a query for which similar terms are looked up. */
@@ -17,20 +17,6 @@ const mostWords = 3
 const mostBlocks = 96
 /** Of a larger block only the first term is used: most of it is a single term's postings. */
 const smallBlock = 64 * 1024
-/** Most terms per word. */
-const mostTerms = 2
-
-/** The weight of a term by its number of edits, relative to a word of the query. */
-const weights = [0.7, 0.7, 0.4]
-
-/** The assumed count of a first term whose block is too large to read: it is frequent. */
-const often = 1e6
-
-interface Near {
-  readonly edits: number
-  readonly shown: string | undefined
-  count: number
-}
 
 const shared = (a: Uint8Array, b: Uint8Array): number => {
   let length = 0
@@ -77,10 +63,15 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
 ) {
   const words = spelledWords(query)
   if (words.length === 0) return []
-  const segments = (yield* Effect.forEach(collections, (collection) => store.live(collection))).flat()
+  const segments = yield* segmentsIn(store, collections)
   if (segments.length === 0) return []
-  const language = yield* queryLanguageIn(store, collections, query)
-  const termsOf = (word: string) => [...weighted(word, language).keys()]
+  const language = yield* queryLanguageIn(segments, query)
+  const known = new Map<string, ReadonlyArray<string>>()
+  const termsOf = (word: string): ReadonlyArray<string> => {
+    const terms = known.get(word) ?? [...weighted(word, language).keys()]
+    known.set(word, terms)
+    return terms
+  }
   /** The number of passages that have any of a word's terms, and the segments. */
   const counting = (all: ReadonlyArray<string>) =>
     Arena.using(
@@ -105,7 +96,7 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
   const found: Array<NearTerm> = []
   for (const word of unknown) {
     const ways = splits(word.word, language)
-    const parts = (yield* counting(ways.flat())).counts
+    const parts = ways.length === 0 ? counts : (yield* counting(ways.flat())).counts
     const compound = likeliest(ways, (part) => parts.get(part)!)
     if (compound !== undefined) {
       for (const part of compound) {
@@ -126,58 +117,10 @@ export const nearTerms = Effect.fnUntraced(function* <E>(
     yield* store.readSmallBlocks(refs, smallBlock, (data) => {
       const reader = new BlockReader(data)
       while (reader.next()) {
-        if (nearest.mayBe(reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)
+        if (nearest.mayBe(reader.term, reader.termLength)) nearest.see(reader.currentTerm.toString(), reader.count)
       }
     })
     found.push(...nearest.best())
   }
   return found
 })
-
-/** Collects the terms similar to a word. */
-class Nearest {
-  private readonly terms = new Map<string, Near>()
-  private readonly edited: ReadonlyMap<string, string>
-  private readonly limit: number
-  private readonly first: string
-  private readonly shortest: number
-  private readonly longest: number
-
-  constructor(private readonly word: Spelled) {
-    this.edited = termsNearby(word.folded)
-    this.limit = allowance(word.term.length)
-    this.first = word.term[0]!
-    const lengths = [...this.edited.keys(), word.term].map((term) => term.length)
-    this.shortest = Math.min(Math.min(...lengths), word.term.length - this.limit)
-    // A letter has up to three bytes.
-    this.longest = 3 * Math.max(Math.max(...lengths), word.term.length + this.limit)
-  }
-
-  mayBe(bytes: number): boolean {
-    return bytes >= this.shortest && bytes <= this.longest
-  }
-
-  see(term: string, count: number): void {
-    const known = this.terms.get(term)
-    if (known !== undefined) {
-      known.count = known.count >= often ? count : known.count + count
-      return
-    }
-    const shown = this.edited.get(term)
-    if (shown !== undefined) this.terms.set(term, { edits: 1, shown, count })
-    else if (term.length >= 5 && term[0] === this.first && /^\p{L}+$/u.test(term)) {
-      const edits = distance(this.word.term, term, this.limit)
-      if (edits <= this.limit) this.terms.set(term, { edits, shown: undefined, count })
-    }
-  }
-
-  /** The terms with the fewest edits, and of these the most frequent. */
-  best(): ReadonlyArray<NearTerm> {
-    const sorted = [...this.terms].sort(([, a], [, b]) => a.edits - b.edits || b.count - a.count)
-    const least = sorted[0]?.[1].edits
-    return sorted
-      .filter(([, { edits }]) => edits === least)
-      .slice(0, mostTerms)
-      .map(([term, { edits, shown }]) => ({ word: this.word.word, term, shown, weight: weights[edits]! }))
-  }
-}

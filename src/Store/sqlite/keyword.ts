@@ -28,16 +28,16 @@ export const search = (
     postings.search(segmentsOn(sql), collections, query, { ...options, isCancelled })
   )
 
-/** What each term adds to the scores of some passages; see `postings.termScores`. */
+/** What each term of a query adds to the scores of some passages; see `postings.termScores`. */
 export const termScores = (
   sql: SqlClient.SqlClient,
   collections: ReadonlyArray<number>,
-  wanted: ReturnType<typeof postings.wantedTerms>,
+  query: string,
   passages: ReadonlyArray<number>,
-  mask: Search[3]["mask"]
+  options: Omit<Parameters<typeof postings.termScores<SqlError>>[4], "isCancelled">
 ) =>
   Effect.flatMap(Cancelled, (isCancelled) =>
-    postings.termScores(segmentsOn(sql), collections, wanted, passages, { mask, isCancelled })
+    postings.termScores(segmentsOn(sql), collections, query, passages, { ...options, isCancelled })
   )
 
 /** The passages of a collection that have all given terms; see `holding`. */
@@ -50,17 +50,6 @@ export const holding = (
 
 export const nearTerms = (sql: SqlClient.SqlClient, collections: ReadonlyArray<number>, query: string) =>
   spelling.nearTerms(segmentsOn(sql), collections, query)
-
-/** The terms to look up for a query in collections; loads the language for them. */
-export const wantedTerms = (
-  sql: SqlClient.SqlClient,
-  collections: ReadonlyArray<number>,
-  query: string,
-  near: Parameters<typeof postings.wantedTerms>[2]
-) =>
-  Effect.map(postings.queryLanguageIn(segmentsOn(sql), collections, query), (language) =>
-    postings.wantedTerms(query, language, near)
-  )
 
 /** Adds passages, in order of their ids, which are greater than all stored ids. */
 export const insert = (sql: SqlClient.SqlClient, collection: number, rows: ReadonlyArray<KeywordRow>) =>

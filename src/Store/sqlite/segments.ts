@@ -55,15 +55,6 @@ const make = (sql: SqlClient.SqlClient): SegmentStore<SqlError> => ({
       [collection]
     ),
 
-  languages: (collection) =>
-    Effect.map(
-      sql.unsafe<{ readonly languages: string }>(
-        `SELECT languages FROM keyword_segments WHERE collection_id = ? AND state = ${State.live}`,
-        [collection]
-      ),
-      (rows) => rows.map(({ languages }) => languages)
-    ),
-
   holding: (collection) =>
     sql.unsafe<Segment>(
       `SELECT ${columns} FROM keyword_segments WHERE collection_id = ? AND state IN (${State.live}, ${State.waiting})

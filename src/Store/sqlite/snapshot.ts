@@ -66,13 +66,14 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
       query
     ),
 
-  terms: Effect.fnUntraced(function* (asked, query, { most, near, passages }) {
-    const collections = asked.map(({ id }) => id)
-    const wanted = yield* keyword.wantedTerms(sql, collections, query, near)
-    const shown = wanted.slice(0, most)
-    const scores = yield* keyword.termScores(sql, collections, shown, passages, union(asked))
-    return { total: wanted.length, terms: shown.map((want, at) => ({ ...want, scores: scores[at]! })) }
-  }),
+  terms: (asked, query, { most, near, passages }) =>
+    keyword.termScores(
+      sql,
+      asked.map(({ id }) => id),
+      query,
+      passages,
+      { mask: union(asked), near, most }
+    ),
 
   nearest: ({ id, mask, passages }, vector, depth) =>
     vectors.search(sql, searching, id, vector, { depth, mask, passages }),
