@@ -4,22 +4,33 @@ import { chunkBits, escape, List, titled, windowBits, within } from "./list.as"
 
 const titleWeight: u32 = 3
 
-/** Where the next byte is read. */
+/** Where the byte after a varint is, or 0 if the varint is longer than 32 bits or exceeds the end. */
 let place: usize = 0
 
-/** Whether a 32-bit varint ends before `end`; its value goes to `read`. */
-let read: u32 = 0
-function varint(end: usize): bool {
-  if (place >= end) return false
-  let byte = <u32>load<u8>(place++)
-  read = byte & 127
-  for (let shift: u32 = 7; byte > 127; shift += 7) {
-    if (place >= end) return false
-    byte = <u32>load<u8>(place++)
-    if (shift === 28 && byte > 15) return false
-    read |= (byte & 127) << shift
+/** The varint of several bytes that begins with `first` and continues at `at`; sets the place. */
+function longer(first: u32, at: usize, end: usize): u32 {
+  let value = first & 127
+  for (let shift: u32 = 7; at < end; shift += 7) {
+    const byte = <u32>load<u8>(at++)
+    if (shift === 28 && byte > 15) break
+    value |= (byte & 127) << shift
+    if (byte < 128) {
+      place = at
+      return value
+    }
   }
-  return true
+  place = 0
+  return 0
+}
+
+/** The varint at `at`; sets the place. */
+function varint(at: usize, end: usize): u32 {
+  place = 0
+  if (at >= end) return 0
+  const byte = <u32>load<u8>(at)
+  if (byte > 127) return longer(byte, at + 1, end)
+  place = at + 1
+  return byte
 }
 
 /** Begins the windows after `last` up to `next` with the posting at `index`. */
@@ -36,37 +47,50 @@ function begin(list: List, last: u32, next: u32, index: u32): void {
  * they are invalid, or name an ordinal of `passages` or more. Sets the number of large frequencies.
  */
 export function unpack(from: usize, end: usize, list: List, count: u32, passages: u32, windows: u32): bool {
-  place = from
+  let at = from
   let next: u32 = 0
   let index: u32 = 0
   let window: u32 = 0
   let escapes = <usize>list.escapes
   store<u32>(list.chunks, 0)
   store<u16>(list.windows, 0)
-  while (place < end) {
-    if (index === count || !varint(end)) return false
-    const rich = (read & 1) !== 0
-    const skipped = read >>> 1
+  while (at < end) {
+    if (index === count) return false
+    // Most are one byte; reading a varint into a local is faster than into a global.
+    let head = <u32>load<u8>(at++)
+    if (head > 127) {
+      head = longer(head, at, end)
+      if (place === 0) return false
+      at = place
+    }
+    const skipped = head >>> 1
     if (skipped >= passages - next) return false
     const ordinal = next + skipped
     next = ordinal + 1
     let f: u32 = 1
     let mark: u32 = 0
-    if (rich) {
-      if (!varint(end)) return false
-      const packed = read
+    if (head & 1) {
+      if (at >= end) return false
+      let packed = <u32>load<u8>(at++)
+      if (packed > 127) {
+        packed = longer(packed, at, end)
+        if (place === 0) return false
+        at = place
+      }
       let title = (packed >>> 2) & 3
       let heading = packed & 3
+      if (title > 0) mark = titled
       if (title === 3) {
-        if (!varint(end)) return false
-        title += read
+        title += varint(at, end)
+        if (place === 0) return false
+        at = place
       }
       if (heading === 3) {
-        if (!varint(end)) return false
-        heading += read
+        heading += varint(at, end)
+        if (place === 0) return false
+        at = place
       }
       f = (packed >>> 4) + heading + titleWeight * title
-      if (title > 0) mark = titled
     }
     if (ordinal >>> windowBits > window) {
       begin(list, window, ordinal >>> windowBits, index)

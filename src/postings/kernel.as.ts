@@ -74,18 +74,28 @@ function push(score: f64): void {
   if (heapSize === depth) threshold = load<f64>(heap)
 }
 
+/** The weighted frequency of a list's posting. */
+function frequency(list: List, index: u32, posting: u32): u32 {
+  const f = (posting >>> windowBits) & escape
+  return f === escape ? large(list, index) : f
+}
+
 /** Adds a term's contributions to the sums of the current window, whose passages' lengths are at `lengths`. */
 function accumulate(list: List, lengths: usize): void {
+  // In locals, since a store might change what is in memory.
+  const postings = <usize>list.postings
+  const own = sums
   const weight = list.weight
+  const b0 = base
+  const s0 = slope
   const end = list.end
   for (let i = list.first; i < end; i++) {
-    const posting = at(list, i)
+    const posting = <u32>load<u16>(postings + ((<usize>i) << 1))
+    const f = <f64>frequency(list, i, posting)
     const ordinal = <usize>(posting & within)
-    let f = (posting >>> windowBits) & escape
-    if (f === escape) f = large(list, i)
     const length = <f64>load<u32>(lengths + (ordinal << 2))
-    const sum = sums + (ordinal << 3)
-    store<f64>(sum, load<f64>(sum) + (weight * <f64>f) / (<f64>f + base + slope * length))
+    const sum = own + (ordinal << 3)
+    store<f64>(sum, load<f64>(sum) + (weight * f) / (f + b0 + s0 * length))
   }
 }
 
