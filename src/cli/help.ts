@@ -37,6 +37,23 @@ const wrap = (text: string, width: number): ReadonlyArray<string> => {
   return [...lines, line]
 }
 
+/** An argument of a command line, quoted or not. */
+const argument = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g
+
+/** Breaks a command line between arguments, so that it still is one. */
+const wrapCommand = (line: string, width: number): string => {
+  const lines: Array<string> = []
+  let current = ""
+  for (const [word] of line.matchAll(argument)) {
+    // Two more for the backslash.
+    if (current !== "" && current.length + 1 + word.length + 2 > width) {
+      lines.push(`${current} \\`)
+      current = `  ${word}`
+    } else current = current === "" ? word : `${current} ${word}`
+  }
+  return line.length <= width ? line : [...lines, current].join("\n  ")
+}
+
 /** What `--help` prints for the innermost of the commands named. */
 export const help = (path: readonly [Spec, ...Array<Spec>], version: string, face: Face): string => {
   const spec = path.at(-1) as Spec
@@ -65,7 +82,9 @@ export const help = (path: readonly [Spec, ...Array<Spec>], version: string, fac
   ].join(" ")
 
   return [
-    path.length === 1 ? `${colors.bold(spec.name)} ${version}: ${spec.summary}\n` : `${spec.summary}\n`,
+    path.length === 1
+      ? `${colors.bold(spec.name)} ${version}: ${spec.summary}\n`
+      : `${wrap(spec.summary, columns).join("\n")}\n`,
     `\n${colors.bold("Usage")}\n  ${usage}\n`,
     section("Arguments", spec.positional === undefined ? [] : [[spec.positional.name, spec.positional.summary]]),
     section("Commands", spec.subcommands.map(commandRow)),
@@ -75,7 +94,9 @@ export const help = (path: readonly [Spec, ...Array<Spec>], version: string, fac
       : `\n${wrap(`Also the flags of every command, such as --db and --json: ${path[0].name} --help`, columns).join("\n")}\n`,
     ...(spec.examples === undefined
       ? []
-      : [`\n${colors.bold("Examples")}\n${spec.examples.map((line) => `  ${line}\n`).join("")}`]),
+      : [
+          `\n${colors.bold("Examples")}\n${spec.examples.map((line) => `  ${face.isTerminal ? wrapCommand(line, columns - 2) : line}\n`).join("")}`
+        ]),
     ...(spec.details ?? []).map((paragraph) => `\n${wrap(paragraph, columns).join("\n")}\n`)
   ]
     .join("")

@@ -15,6 +15,7 @@ import { printJson } from "./output.ts"
 import { page } from "./pager.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
+import { wrapLine } from "./wrap.ts"
 
 /** What `show --json` prints. */
 export const ShowReport = Schema.Struct({
@@ -166,15 +167,18 @@ export const show = define(
         }
         const { bold, cyan, dim } = out.colors
         const width = String(end).length
+        const gutter = " ".repeat(width + 4)
+        const fit = (row: string) => (out.isTerminal ? wrapLine(row, Math.max(20, out.columns - gutter.length)) : [row])
         const rows = text.replace(/\n$/, "").split("\n")
         let at = lines.startOf(start)
-        const body = rows.map((row) => {
+        const body = rows.flatMap((row) => {
           const line = lines.knownAt(at)
           const about = line ?? lines.lineAt(at)
           at += row.length + 1
           const within = passage !== undefined && passage.startLine <= about && about <= passage.endLine
           const mark = within ? bold(">") : " "
-          return `${mark} ${dim(String(line ?? "").padStart(width))}  ${harmless(row)}`
+          const [first = "", ...rest] = fit(harmless(row))
+          return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
         })
         const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
         yield* page([head, "", ...body].join("\n"))

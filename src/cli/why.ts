@@ -23,6 +23,7 @@ import { harmless } from "./harmless.ts"
 import { count, printJson } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { Terminal } from "./terminal.ts"
+import { wrapped } from "./wrap.ts"
 import { limits } from "../model/Limits.ts"
 
 const Leg = Schema.Struct({
@@ -211,30 +212,33 @@ export const why = define(
             : `#${rank}, score ${score?.toFixed(3)}`
         const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
         yield* print(
-          [
-            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
-            ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
-            row("fused", legText(report.hybrid!)),
-            row(
-              "meaning",
-              report.degraded === undefined ? legText(report.vector!) : `not searched: ${report.degraded}`
-            ),
-            row("words", legText(report.keyword!)),
-            ...terms.map(
-              ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`
-            ),
-            ...(report.ahead!.length === 0
-              ? []
-              : [
-                  "Ranked above it:",
-                  ...hybrid.ahead.map(
-                    (hit) =>
-                      `  ${shown(cwd, hit.document.source)}${placeOf(hit.passage)}  ${hit.score.toFixed(3)}` +
-                      (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
-                      (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
-                  )
-                ])
-          ].join("\n")
+          wrapped(
+            out,
+            [
+              `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
+              ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
+              row("fused", legText(report.hybrid!)),
+              row(
+                "meaning",
+                report.degraded === undefined ? legText(report.vector!) : `not searched: ${report.degraded}`
+              ),
+              row("words", legText(report.keyword!)),
+              ...terms.map(
+                ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`
+              ),
+              ...(report.ahead!.length === 0
+                ? []
+                : [
+                    "Ranked above it:",
+                    ...hybrid.ahead.map(
+                      (hit) =>
+                        `  ${shown(cwd, hit.document.source)}${placeOf(hit.passage)}  ${hit.score.toFixed(3)}` +
+                        (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
+                        (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
+                    )
+                  ])
+            ].join("\n")
+          )
         )
       }).pipe(Effect.provide(engine.open("read")))
     })

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util"
 
-const wide = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
+const wide =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}\u3000-\u303e\u30a0-\u30ff\u31f0-\u31ff\p{Emoji_Presentation}\uff01-\uff60\uffe0-\uffe6]/u
 
 /** The width of a text in terminal columns. */
 export const widthOf = (text: string): number => {
@@ -12,9 +13,12 @@ export const widthOf = (text: string): number => {
   return width
 }
 
-/** Words with the blanks before them; in scripts without blanks, each character is a word. */
+/**
+ * Words with the blanks before them; in scripts without blanks, each character is a word, with the brackets that open
+ * before it and the marks that close after it.
+ */
 const words =
-  /\s*(?:[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+)|\s+$/gu
+  /\s*(?:[\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b\uff5b]{0,3}[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}][\u3001\u3002\uff0c\uff0e\uff01\uff1f\uff1a\uff1b\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d\uff5d\u30fb\u30fc\u2026]{0,4}|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b\uff5b]+|\S)|\s+$/gu
 
 /** Wraps each line to a terminal's width; elsewhere the text stays as it is. */
 export const wrapped = (face: { readonly isTerminal: boolean; readonly columns: number }, text: string): string =>

@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
 
+const nameRule = "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
+
 /** A collection's name: letters, digits, `.`, `_`, `-`. */
-export const CollectionName = Schema.String.pipe(
-  Schema.pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, {
-    message: () => "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
-  }),
+export const CollectionName = Schema.String.annotations({ message: () => nameRule }).pipe(
+  Schema.pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { message: () => nameRule }),
   Schema.brand("CollectionName"),
   Schema.annotations({ identifier: "CollectionName", description: "Name of a collection" })
 )

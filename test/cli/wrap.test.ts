@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import { forTerminal } from "../../src/cli/harmless.ts"
+import { help } from "../../src/cli/help.ts"
 import { renderFiles, renderHits } from "../../src/cli/hits.ts"
 import { Place, shown } from "../../src/cli/place.ts"
 import { faceOf, Terminal } from "../../src/cli/terminal.ts"
@@ -36,6 +37,24 @@ describe("output", () => {
       for (const line of lines) assert.isAtMost(widthOf(line), width)
     }
   )
+
+  it("counts the columns of East Asian marks, and breaks no line before one that closes or after one that opens", () => {
+    const text = "「データベース」、または（インデックス）とは。".repeat(5)
+    assert.strictEqual(widthOf("「、。ー・」！（￥）"), 20)
+    assert.strictEqual(widthOf("ｱ·—…“x”"), 7)
+    for (let width = 20; width <= 80; width++) {
+      const lines = wrapLine(text, width)
+      assert.strictEqual(lines.join(""), text)
+      for (const line of lines) {
+        // Every character of it takes two columns.
+        assert.isAtMost(2 * line.length, width)
+        assert.notMatch(line, /^[」、。ー）]|[「（]$/)
+      }
+    }
+    for (const odd of ["「「「「「「「「「「「「", "「abc」 (d) 「", "。。。 。", "x「"]) {
+      assert.strictEqual(wrapLine(odd.repeat(9), 20).join("").replaceAll(" ", ""), odd.repeat(9).replaceAll(" ", ""))
+    }
+  })
 
   it.effect("fits a terminal of 60 and of 80 columns, in any script", () =>
     Effect.gen(function* () {
@@ -82,5 +101,23 @@ describe("output", () => {
     assert.notMatch(shown("/", evil), control)
     assert.notMatch(forTerminal(evil, false), control)
     assert.notMatch(forTerminal(evil, true).replaceAll("\u001b[31m", ""), control)
+  })
+
+  it("of --help fits a narrow terminal, and its examples are still commands", () => {
+    const examples = [
+      "clew benchmark --judgements judgements.jsonl --baseline quality.json --tolerance 0.02",
+      "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'"
+    ]
+    const spec = {
+      name: "clew",
+      summary: "Make the index as small as possible, without a byte of deleted documents",
+      flags: [],
+      examples,
+      subcommands: []
+    }
+    const text = help([spec, { ...spec, name: "compact" }], "1.0.0", faceOf({ isTTY: true, columns: 60 }, {}))
+    for (const line of text.split("\n")) assert.isAtMost(widthOf(line), 60, line)
+    const joined = text.replaceAll(/ \\\n +/g, " ")
+    for (const example of examples) assert.include(joined, example)
   })
 })

@@ -68,6 +68,7 @@ const refused: ReadonlyArray<readonly [name: string, path: string, body: string,
     "half"
   ],
   ["half a surrogate in a filter", "/query", '{"query":"x","filter":{"a":"\\ud800"}}', "filter.a", "half"],
+  ["a number for a collection", "/query", '{"query":"x","collection":5}', "collection", "name is 1 to 64 letters"],
   ["a dot for an id", "/index", document({ doc_id: "." }), "documents.1.doc_id", "which no URL can carry"],
   ["two dots for an id", "/index", document({ doc_id: ".." }), "documents.1.doc_id", "which no URL can carry"],
   [
