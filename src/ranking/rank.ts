@@ -27,8 +27,10 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const hasVectors = asked.some(({ vector }) => vector !== undefined)
   const asks = hasVectors && request.wordsAlone !== true
   const both = asks && request.keyword !== undefined
-  const depth = both ? limits.legDepth : Math.max(limits.legDepth, request.limit)
   const groups = byEmbedder(asked)
+  // The order of one embedder's vectors is final; fusion, names and age also move up what is below.
+  const isFinal = request.keyword === undefined && request.recency === undefined && groups.length === 1
+  const depth = both ? limits.legDepth : Math.max(isFinal ? 0 : limits.legDepth, request.limit)
   // Scores of different embedders are not comparable; ranks are.
   const method = groups.length > 1 ? "rrf" : request.fusion
   const crosswise = both && method === "score"

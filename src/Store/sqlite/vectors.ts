@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { limits } from "../../model/Limits.ts"
 import type { Vector } from "../../model/Passage.ts"
 import type { Scored } from "../../model/Scored.ts"
 import { crcOf } from "../crc.ts"
@@ -171,7 +172,7 @@ const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt
  * Candidates by finer codes, and how many of them are scored exactly. Of the exact best 200 among 10,475 passages, the
  * last one had place 350 to 403 by these codes in one of a hundred queries (bench/finer.ts).
  */
-const byFiner = (depth: number, wanted: number) => ({ wanted: Math.ceil(1.5 * wanted), kept: 2 * depth + spare })
+const byFiner = (depth: number, wanted: number) => ({ wanted: Math.ceil(1.5 * wanted), kept: 2 * depth + 2 * spare })
 
 /**
  * The numbers of candidates to ask for, one after another, while equals may be missing; first those that finer codes
@@ -212,7 +213,9 @@ const find = Effect.fnUntraced(function* (
 
   const few = exact || passages < (exactBelow ?? (hasFiner ? 0 : manyFrom))
   const left = mask?.count ?? passages
-  const wanted = Math.ceil(depth * (oversample === "auto" ? autoOversample(left) : oversample))
+  const wanted = Math.ceil(
+    Math.max(depth, limits.legDepth) * (oversample === "auto" ? autoOversample(left) : oversample)
+  )
   // Reading so few takes about as long as finding the best of many.
   const candidates = hasFiner ? byFiner(depth, wanted).kept : 2 * wanted
   if (mask !== undefined && (few || mask.count < Math.min(candidates, exactBelow ?? Infinity))) {
