@@ -17,5 +17,6 @@ export const filterHint = Effect.fn("filterHint")(function* (filter: Filter) {
   const named = unknown.slice(0, shown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
   const all = candidates.slice(0, shown + columnKeys.size)
   const more = candidates.length > all.length ? ", …" : ""
-  return `no document has the metadata key ${named.join(", ")}; existing keys: ${all.map(clipped).join(", ")}${more}`
+  const keys = unknown.length === 1 ? "the metadata key" : "any of the metadata keys"
+  return `no document has ${keys} ${named.join(", ")}; existing keys: ${all.map(clipped).join(", ")}${more}`
 })

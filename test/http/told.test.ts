@@ -18,6 +18,19 @@ const filled = Effect.gen(function* () {
   return port
 })
 
+it.scopedLive("says which keys of a filter no document has, one or several", () =>
+  Effect.gen(function* () {
+    const port = yield* filled
+    const hintOf = (filter: object) =>
+      Effect.map(ask(port, "POST", "/query", { body: { query: "harbour", filter } }), ({ json }) => json.hint)
+    assert.include(yield* hintOf({ lan: "en" }), why)
+    assert.include(
+      yield* hintOf({ year: 1, lan: "en" }),
+      'any of the metadata keys "year", "lan" (did you mean "lang"?);'
+    )
+  })
+)
+
 /** The message that ends the answer to one over a WebSocket. */
 const told = (port: number, message: object) =>
   Effect.async<any>((resume) => {
