@@ -1,4 +1,4 @@
-import { fold } from "./fold.ts"
+import { fold, isAscii } from "./fold.ts"
 import { type Language, languagesByWord } from "./languages.ts"
 
 /** Characters read per text. */
@@ -12,6 +12,7 @@ const short = 24
 const margin = 1.5
 
 const word = /\p{L}+/gu
+const letters = /\p{L}+/uy
 const cyrillic = /^\p{Script=Cyrillic}/u
 /** Letters of Russian, and letters of the other languages that share its words of grammar. */
 const russian = /[\u044b\u044d]/u
@@ -19,24 +20,88 @@ const notRussian = /[\u0456\u0457\u0454\u045e\u0458\u0459\u045a\u045b\u0452\u045
 
 interface Counts {
   count: number
-  readonly different: Set<string>
+  different: number
 }
 
-/** How many words of grammar of each language are among the words; languages in order of first occurrence. */
-const countsIn = (words: ReadonlyArray<string>) => {
-  const counts = new Map<Language, Counts>()
-  for (const each of words) {
+/** The words of grammar of all languages, by number. */
+const grammar = [...languagesByWord.keys()]
+const numbers = new Map(grammar.map((each, number) => [each, number]))
+const longest = Math.max(...grammar.map((each) => each.length))
+
+const step = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x9e3779b1)
+const lastSlot = 4095
+const slotOf = (hash: number): number => (hash ^ (hash >>> 16)) & lastSlot
+
+/** A hash table of the ASCII ones: number + 1, 0 for a free slot. A Map would need a copy of each word of a text. */
+const slots = new Uint16Array(lastSlot + 1)
+for (const [number, each] of grammar.entries()) {
+  if (!isAscii.test(each)) continue
+  let hash = 0
+  for (let i = 0; i < each.length; i++) hash = step(hash, each.charCodeAt(i))
+  let slot = slotOf(hash)
+  while (slots[slot] !== 0) slot = (slot + 1) & lastSlot
+  slots[slot] = number + 1
+}
+
+/** The number of the word of grammar in a range of ASCII with this hash; undefined if it is none. */
+const numberAt = (text: string, start: number, end: number, hash: number): number | undefined => {
+  if (end - start > longest) return undefined
+  for (let slot = slotOf(hash); slots[slot] !== 0; slot = (slot + 1) & lastSlot) {
+    const number = (slots[slot] as number) - 1
+    const known = grammar[number] as string
+    if (known.length === end - start && text.startsWith(known, start)) return number
+  }
+  return undefined
+}
+
+/** How many words a text in lower case has, and how often each word of grammar is among them. */
+const grammarIn = (text: string) => {
+  const found = new Map<number, number>()
+  let words = 0
+  for (let at = 0; at < text.length;) {
+    const start = at
+    let hash = 0
+    let unit = text.charCodeAt(at)
+    while (unit >= 97 && unit <= 122) {
+      hash = step(hash, unit)
+      unit = text.charCodeAt(++at)
+    }
+    letters.lastIndex = at
+    let number: number | undefined
+    if (unit >= 128 && letters.test(text)) {
+      at = letters.lastIndex
+      const folded = fold(text.slice(start, at))
+      if (!counts(folded)) continue
+      number = numbers.get(folded)
+    } else if (at === start) {
+      at++
+      continue
+    } else if (at === start + 1) continue
+    else number = numberAt(text, start, at, hash)
+    words++
+    if (number !== undefined) found.set(number, (found.get(number) ?? 0) + 1)
+  }
+  return { found, words }
+}
+
+/** Code is full of one-letter names. */
+const counts = (word: string): boolean => word.length > 1 || cyrillic.test(word)
+
+/** How many words of grammar of each language there are, given how often each occurs. */
+const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => {
+  const languages = new Map<Language, Counts>()
+  for (const [each, count] of found) {
     for (const language of languagesByWord.get(each) ?? []) {
-      const found = counts.get(language) ?? { count: 0, different: new Set() }
-      found.count++
-      found.different.add(each)
-      counts.set(language, found)
+      const known = languages.get(language)
+      if (known === undefined) languages.set(language, { count, different: 1 })
+      else {
+        known.count += count
+        known.different++
+      }
     }
   }
-  return counts
+  return languages
 }
-
-const wordsOf = (text: string): ReadonlyArray<string> => (text.match(word) ?? []).map(fold)
 
 /**
  * The language of a document, from the words of grammar at the beginning of its text. English if they do not decide: it
@@ -49,17 +114,16 @@ export const documentLanguage = (texts: Iterable<string>): Language => {
     if (text.length >= most) break
   }
   const isRussian = russian.test(text) && !notRussian.test(text)
-  // Code is full of one-letter names.
-  const words = wordsOf(text.toLowerCase()).filter((each) => each.length > 1 || cyrillic.test(each))
-  const counts = countsIn(words)
-  const english = counts.get("en")?.count ?? 0
-  const [best] = [...counts]
+  const { found, words } = grammarIn(text.toLowerCase())
+  const languages = byLanguage([...found].map(([number, count]) => [grammar[number]!, count] as const))
+  const english = languages.get("en")?.count ?? 0
+  const [best] = [...languages]
     .filter(([language]) => language !== "en" && (language !== "ru" || isRussian))
     .sort(([x, a], [y, b]) => b.count - a.count || (x < y ? -1 : 1))
   if (best === undefined) return "en"
   const [language, { count, different }] = best
-  const enough = different.size >= (words.length < short ? 2 : leastDifferent)
-  return enough && count >= leastShare * words.length && count > margin * english ? language : "en"
+  const enough = different >= (words < short ? 2 : leastDifferent)
+  return enough && count >= leastShare * words && count > margin * english ? language : "en"
 }
 
 const beyondAscii = /[^\p{ASCII}\p{P}\p{S}]/u
@@ -74,7 +138,8 @@ export const queryLanguage = (query: string, passages: ReadonlyMap<Language, num
   const others = there.filter((language) => language !== "en")
   if (others.length === 0 || han.test(query)) return "en"
   if (cyrillic.test(query.replace(/^[^\p{L}]+/u, ""))) return passages.has("ru") ? "ru" : "en"
-  const counts = countsIn(wordsOf(query.slice(0, most).toLowerCase()))
+  const words = query.slice(0, most).toLowerCase().match(word) ?? []
+  const counts = byLanguage(words.map((each) => [fold(each), 1] as const))
   const [first, second] = [...there, ...(passages.has("en") ? [] : ["en" as const])]
     .map((language) => ({ language, count: counts.get(language)?.count ?? 0 }))
     .sort((a, b) => b.count - a.count)

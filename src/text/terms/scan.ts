@@ -140,6 +140,16 @@ const endOfOther = (text: string, start: number, beginnings: Beginnings): number
   return endsAsciiWord(next) ? end : start
 }
 
+/** Emits the terms of what is at `i` in a text that ends with a separator, and returns its end. */
+export const scanOne = (text: string, i: number, words: SeenWords, emit: Emit): number => {
+  const kind = classAt(text, i)
+  if (kind === word || opensWithDot(text, i)) return scanWord(text, i, words, emit)
+  if (kind === unspaced) return scanUnspaced(text, i, emit)
+  const end = i + widthAt(text, i)
+  if (kind === picture) emit(text.slice(i, end), i, end, false)
+  return end
+}
+
 /**
  * Emits every index term of a text, parts of a compound before the whole. In a language other than English, which must
  * be loaded, words have their stems in it besides their English terms. Given `beginnings`, for English only, terms that
@@ -151,19 +161,9 @@ export const scan = (input: string, emit: Emit, language: Language = "en", begin
   // flat string; V8 would flatten a concatenation again within the loop.
   const text = [input, "\0"].join("")
   const length = input.length
-  let i = 0
-  while (i < length) {
-    const kind = classAt(text, i)
-    if (kind === separator) i += widthAt(text, i)
-    else if (kind === word || opensWithDot(text, i)) {
-      const other = beginnings === undefined ? i : endOfOther(text, i, beginnings)
-      i = other > i ? other : scanWord(text, i, words, emit)
-    } else if (kind === unspaced) i = scanUnspaced(text, i, emit)
-    else {
-      const end = i + widthAt(text, i)
-      if (kind === picture) emit(text.slice(i, end), i, end, false)
-      i = end
-    }
+  for (let i = 0; i < length;) {
+    const other = beginnings === undefined ? i : endOfOther(text, i, beginnings)
+    i = other > i ? other : scanOne(text, i, words, emit)
   }
 }
 
