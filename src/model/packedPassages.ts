@@ -75,10 +75,10 @@ export const unpackPassages = <A>(
       start,
       end,
       startLine: numbers[at + 2]!,
-      endLine: numbers[at + 3]!,
-      ...rest.get(ordinal)
+      endLine: numbers[at + 3]!
     }
-    passages.push(make(passage, ordinal))
+    const more = rest.get(ordinal)
+    passages.push(make(more === undefined ? passage : { ...passage, ...more }, ordinal))
   }
   return passages
 }

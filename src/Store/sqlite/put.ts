@@ -8,6 +8,7 @@ import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { searchedHeading, searchedTitle } from "../../text/naming.ts"
 import { documentLanguage } from "../../text/terms/detect.ts"
+import type { Language } from "../../text/terms/languages.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
 import { documentCrc, type PassagePart } from "./documentCrc.ts"
@@ -66,6 +67,8 @@ const passageColumns = [
   "table_header"
 ]
 
+type PreparedPassage = PreparedDocument["passages"][number]
+
 /** Rows for every table, as they are collected. */
 interface Rows {
   readonly documents: Array<ReadonlyArray<unknown>>
@@ -93,21 +96,68 @@ const insertAll = Effect.fnUntraced(function* (
   if (inGraph) yield* graph.insert(sql, collection, rows.graph, said)
 })
 
-/** Passages in the form of their rows. */
-function* partsOf(passages: PreparedDocument["passages"], leads: ReadonlyArray<string>): Generator<PassagePart> {
-  for (const [ordinal, { end, endLine, heading, locator, start, startLine, tableHeader, text }] of passages.entries()) {
-    yield {
+/** A passage in the form of its row. */
+const partOf = (
+  { end, endLine, heading, locator, start, startLine, tableHeader, text }: PreparedPassage,
+  lead: string,
+  ordinal: number
+): PassagePart => ({
+  ordinal,
+  lead,
+  text,
+  heading: JSON.stringify(heading),
+  start,
+  end,
+  start_line: startLine,
+  end_line: endLine,
+  locator: locator === undefined ? null : JSON.stringify(locator),
+  table_header: tableHeader ?? null
+})
+
+function* partsOf(passages: ReadonlyArray<PreparedPassage>, leads: ReadonlyArray<string>): Generator<PassagePart> {
+  for (const [ordinal, passage] of passages.entries()) yield partOf(passage, leads[ordinal]!, ordinal)
+}
+
+/** A document being stored. */
+interface Storing {
+  readonly document: PreparedDocument
+  readonly id: number
+  readonly firstPassage: number
+  readonly leads: ReadonlyArray<string>
+  readonly language: Language
+}
+
+/** Collects the rows of a document's passages from one to another. A function of its own is compiled sooner than `put`. */
+const addPassages = (
+  rows: Rows,
+  { document, firstPassage, id: documentId, language, leads }: Storing,
+  from: number,
+  to: number
+): void => {
+  const { source, title } = document
+  const searched = searchedTitle(title, source)
+  for (let ordinal = from; ordinal < to; ordinal++) {
+    const id = firstPassage + ordinal
+    const passage = document.passages[ordinal]!
+    const part = partOf(passage, leads[ordinal]!, ordinal)
+    rows.passages.push([
+      id,
+      documentId,
       ordinal,
-      lead: leads[ordinal]!,
-      text,
-      heading: JSON.stringify(heading),
-      start,
-      end,
-      start_line: startLine,
-      end_line: endLine,
-      locator: locator === undefined ? null : JSON.stringify(locator),
-      table_header: tableHeader ?? null
-    }
+      part.lead,
+      part.text,
+      part.heading,
+      part.start,
+      part.end,
+      part.start_line,
+      part.end_line,
+      part.locator,
+      part.table_header
+    ])
+    const { heading, text, vector } = passage
+    rows.keyword.push({ id, title: searched, heading: searchedHeading(passage), text, language })
+    rows.graph.push({ id, ordinal, text, heading, title, source })
+    if (Option.isSome(vector)) rows.vectors.push({ id, vector: vector.value })
   }
 }
 
@@ -153,7 +203,6 @@ export const put = Effect.fnUntraced(function* (
     const stored = found[index] ?? Option.none()
     const docId = storedId(document, stored)
     const { leads, tail } = cut(document.content, document.passages)
-    const title = searchedTitle(document.title, document.source)
     const metadata = JSON.stringify(document.metadata)
     const language = documentLanguage(textsOf(document.passages))
     rows.documents.push([
@@ -185,30 +234,14 @@ export const put = Effect.fnUntraced(function* (
       )
     ])
     for (const row of metadataRows(document.metadata)) rows.metadata.push([...row, documentId])
-    for (const part of partsOf(document.passages, leads)) {
-      const passage = document.passages[part.ordinal]!
-      rows.passages.push([
-        passageId,
-        documentId,
-        part.ordinal,
-        part.lead,
-        part.text,
-        part.heading,
-        part.start,
-        part.end,
-        part.start_line,
-        part.end_line,
-        part.locator,
-        part.table_header
-      ])
-      rows.keyword.push({ id: passageId, title, heading: searchedHeading(passage), text: part.text, language })
-      const { heading, text, vector } = passage
-      const { ordinal } = part
-      rows.graph.push({ id: passageId, ordinal, text, heading, title: document.title, source: document.source })
-      if (Option.isSome(vector)) rows.vectors.push({ id: passageId, vector: vector.value })
-      passageId++
+    const storing = { document, id: documentId, firstPassage: passageId, leads, language }
+    for (let from = 0; from < document.passages.length;) {
+      const to = Math.min(document.passages.length, from + segmentRows - rows.passages.length)
+      addPassages(rows, storing, from, to)
+      from = to
       if (rows.passages.length === segmentRows) yield* flush
     }
+    passageId += document.passages.length
     outcomes.push({
       docId,
       status: Option.isSome(stored) ? "updated" : "created",

@@ -37,6 +37,9 @@ const general = new Set(
 
 /** Frequent German words: German capitalises its nouns, so capitals do not show names. */
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
+/** The longest of them, and their first letters in either case, since most words begin with others. */
+const longestGerman = 6
+const germanInitials = new Set([...german].flatMap(([first = ""]) => [first, first.toUpperCase()]).map((c) => c.charCodeAt(0)))
 
 const longest = 8
 /** More consecutive capitalised words than this, with nothing between them, are cells of a table. */
@@ -74,12 +77,12 @@ export const names = (text: string): ReadonlyArray<Span> => {
   let nouns = 0
   for (const word of all) {
     if (word.capital && !word.opens) inside.set(word.lower, (inside.get(word.lower) ?? 0) + 1)
-    if (word.text.length <= 6 && german.has(word.lower)) nouns++
+    const isShort = word.end - word.start <= longestGerman
+    if (isShort && germanInitials.has(text.charCodeAt(word.start)) && german.has(word.lower)) nouns++
   }
   const singleWords = nouns * 12 < all.length && (text.length < shortestTable || sentenceEnd.test(text))
   const isGerman = nouns * 12 >= all.length
-  const small = new Set<string>()
-  for (const { capital, text: word } of all) if (!capital) small.add(word)
+  const isSmall = smallIn(all)
   const found = new Map<number, Span>()
 
   const add = (from: number, to: number): void => {
@@ -96,7 +99,7 @@ export const names = (text: string): ReadonlyArray<Span> => {
       const telling = isMark(first)
       if (!telling && (!singleWords || first.text.length < 3 || (first.opens && !inside.has(first.lower)))) return
       // If it also occurs in lower case, it is a noun.
-      if (!telling && small.has(first.lower)) return
+      if (!telling && isSmall(first.lower)) return
     }
     const span = { start: first.start, end: all[to]!.end }
     found.set(span.start * 65_536 + Math.min(65_535, span.end - span.start), span)
@@ -107,11 +110,27 @@ export const names = (text: string): ReadonlyArray<Span> => {
     const to = addRun(all, from, add, {
       isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
       isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
-      isNoun: ({ lower }) => small.has(lower) || verb.test(lower)
+      isNoun: ({ lower }) => isSmall(lower) || verb.test(lower)
     })
     from = to
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
+}
+
+/** From so many questions on, a set of all words pays. */
+const manyQuestions = 8
+
+/** Answers whether a word also occurs without a capital. */
+const smallIn = (all: ReadonlyArray<Word>): ((lower: string) => boolean) => {
+  let small: ReadonlySet<string> | undefined
+  let questions = 0
+  return (lower) => {
+    if (small === undefined && ++questions < manyQuestions) {
+      return all.some((word) => !word.capital && word.is(lower))
+    }
+    small ??= new Set(all.flatMap(({ capital, text }) => (capital ? [] : [text])))
+    return small.has(lower)
+  }
 }
 
 /** Adds the names of the run that begins here, and returns the word with which it ends. */

@@ -4,6 +4,8 @@ import type { Span } from "./mention.ts"
 export interface Word extends Span {
   readonly text: string
   readonly lower: string
+  /** Whether its text is this one. */
+  readonly is: (text: string) => boolean
   /** Whether it begins with a capital, or has one inside, as in iPhone. */
   readonly capital: boolean
   /** Whether only a space, a line end or an initial's full stop separates it from the previous word. */
@@ -28,9 +30,13 @@ const opensByDash = (gap: string): boolean => {
 /** A heading may capitalise all its words. */
 const heading = /(?:^|\n) {0,3}#{1,6}[ \t]+$/u
 
-const parts = new Set("/_~")
-const apostrophe = /['’]/u
-const inside = new Set("'’&.-")
+/** After one of these signs, a word is a part of something else. */
+const isPartAfter = (unit: number): boolean => unit === 0x2f || unit === 0x5f || unit === 0x7e
+const underscore = 0x5f
+
+const isApostrophe = (unit: number): boolean => unit === 0x27 || unit === 0x2019
+/** Whether a sign may be inside of a word: an apostrophe, `&`, `.` or `-`. */
+const isInside = (unit: number): boolean => isApostrophe(unit) || unit === 0x26 || unit === 0x2e || unit === 0x2d
 
 /** Classes of characters: not part of a word, part of one, a small letter, a capital. */
 const [none, other, small, large] = [1, 2, 3, 4]
@@ -50,13 +56,42 @@ const classAt = (text: string, at: number): number => {
   return (known[unit] ||= classed(text[at]!))
 }
 
-const widthAt = (text: string, at: number): number => (text.codePointAt(at)! > 0xffff ? 2 : 1)
+const widthAt = (text: string, at: number): number =>
+  text.charCodeAt(at) >= 0xd800 && text.codePointAt(at)! > 0xffff ? 2 : 1
+
+/** A word that copies its text only if somebody asks: of most words, nobody does. */
+class Found implements Word {
+  constructor(
+    private readonly source: string,
+    readonly start: number,
+    readonly end: number,
+    private readonly hasLarge: boolean,
+    readonly capital: boolean,
+    readonly adjacent: boolean,
+    readonly opens: boolean
+  ) {}
+
+  get text(): string {
+    return this.source.slice(this.start, this.end)
+  }
+
+  get lower(): string {
+    return this.hasLarge ? this.text.toLowerCase() : this.text
+  }
+
+  is(other: string): boolean {
+    return this.end - this.start === other.length && this.source.startsWith(other, this.start)
+  }
+}
+
+const space = 0x20
 
 /** The words of a text: letters and digits, joined by single signs such as a hyphen or an apostrophe. */
 export const words = (text: string): ReadonlyArray<Word> => {
   const found: Array<Word> = []
+  // The word before; -1: there is none.
+  let before = -1
   let last = 0
-  let before: string | undefined
   let inHeading = false
   let at = 0
   while (at < text.length) {
@@ -72,45 +107,45 @@ export const words = (text: string): ReadonlyArray<Word> => {
     let isSmall = first === small
     for (;;) {
       at += widthAt(text, at)
-      let next = at < text.length ? classAt(text, at) : none!
-      // "d'Ampezzo" continues with a name.
-      if (at === start + 1 && isSmall && apostrophe.test(text.charAt(at)) && classAt(text, at + 1) === large)
-        capital = true
-      if (next === none && inside.has(text.charAt(at)) && at + 1 < text.length && classAt(text, at + 1) > none!) {
+      if (at >= text.length) break
+      let next = classAt(text, at)
+      if (next === none) {
+        const sign = text.charCodeAt(at)
+        if (at + 1 === text.length || !isInside(sign)) break
+        const after = classAt(text, at + 1)
+        // "d'Ampezzo" continues with a name.
+        if (at === start + 1 && isSmall && after === large && isApostrophe(sign)) capital = true
+        if (after === none) break
         at += 1
-        next = classAt(text, at)
+        next = after
         isSmall = false
       }
-      if (next === none) break
       if (next === large) {
         hasLarge = true
         capital ||= isSmall
       }
       isSmall &&= next === small
     }
-    const word = text.slice(start, at)
-    const gap = text.slice(last, start)
-    const isPlain = gap === " " && before !== undefined
-    const stop = !isPlain && (gap === ". " || gap === ".") && before !== undefined && abbreviation.test(before)
-    if (before === undefined || gap.includes("\n")) inHeading = heading.test(gap)
-    // A part of a path or a constant is not a name.
-    const isPart = (start > 0 && parts.has(text.charAt(start - 1))) || text.charAt(at) === "_"
-    found.push({
-      start,
-      end: at,
-      text: word,
-      lower: hasLarge ? word.toLowerCase() : word,
-      capital: capital && !inHeading && !isPart,
-      adjacent: isPlain || (before !== undefined && (stop || joined.test(gap))),
-      opens:
-        before === undefined ||
-        (!isPlain &&
-          !stop &&
+    const isPlain = before >= 0 && start === last + 1 && text.charCodeAt(last) === space
+    let adjacent = isPlain
+    let opens = false
+    let isPart = text.charCodeAt(at) === underscore
+    if (!isPlain) {
+      const gap = text.slice(last, start)
+      const stop = (gap === ". " || gap === ".") && before >= 0 && abbreviation.test(text.slice(before, last))
+      if (before < 0 || gap.includes("\n")) inHeading = heading.test(gap)
+      // A part of a path or a constant is not a name.
+      isPart ||= start > 0 && isPartAfter(text.charCodeAt(start - 1))
+      adjacent = before >= 0 && (stop || joined.test(gap))
+      opens =
+        before < 0 ||
+        (!stop &&
           gap.length > 1 &&
           (ending.test(gap) || gap.includes("//") || opensByDash(gap) || /\n\s*\n/u.test(gap)))
-    })
+    }
+    found.push(new Found(text, start, at, hasLarge, capital && !inHeading && !isPart, adjacent, opens))
     last = at
-    before = word
+    before = start
   }
   return found
 }
