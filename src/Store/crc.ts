@@ -22,9 +22,17 @@ const native = (zlib as { readonly crc32?: (data: Uint8Array, before?: number) =
 /** CRC-32 of bytes, optionally continuing from the checksum of the bytes before them. */
 export const crc32: (data: Uint8Array, before?: number) => number = native ?? crc32ByTable
 
+/** Space for few names, and its bytes by the number of names. */
+const scratch = new Float64Array(2)
+const namesOf = Array.from({ length: 3 }, (_, count) => new Uint8Array(scratch.buffer, 0, 8 * count))
+
 /** CRC-32 of bytes and of the whole numbers that identify them, so that one row's bytes do not pass for another's. */
-export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number =>
-  crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))
+export const crcOf = (data: Uint8Array, ...names: ReadonlyArray<number>): number => {
+  const bytes = namesOf[names.length]
+  if (bytes === undefined) return crc32(data, crc32(new Uint8Array(Float64Array.from(names).buffer)))
+  for (let i = 0; i < names.length; i++) scratch[i] = names[i]!
+  return crc32(data, crc32(bytes))
+}
 
 /** Checks bytes against the checksum they were stored with; bytes that an older version stored have none. */
 export const checked = <A extends Uint8Array>(

@@ -33,6 +33,21 @@ export const meanOf = (vectors: Iterable<Float32Array>, width: number): Float32A
   return Float32Array.from(sum, (value) => value / Math.max(1, count))
 }
 
+/** Writes the signs of values as bits, and returns the sum of their absolute values. */
+const writeSigns = (values: Float64Array, codes: Uint8Array, at: number): number => {
+  let sum = 0
+  for (let from = 0; from < values.length; from += 8) {
+    let byte = 0
+    for (let j = 0; j < 8; j++) {
+      const value = values[from + j]!
+      if (value >= 0) byte |= 1 << j
+      sum += Math.abs(value)
+    }
+    codes[at + from / 8] = byte
+  }
+  return sum
+}
+
 /**
  * RaBitQ (Gao & Long, SIGMOD 2024): the signs of the rotated difference v of the vector's direction o and the centroid
  * c, and the factor f = |o - c|² / Σ|vᵢ|, so that cos ≈ c·q + f · Σ ±qᵢ without bias.
@@ -52,16 +67,7 @@ export const encoder = (making: Making) => {
         const { id, vector } = rows[row]!
         ids[row] = id
         const square = residual(vector, centroid)
-        let sum = 0
-        for (let i = 0, at = row * bytes; i < bytes; i++, at++) {
-          let byte = 0
-          for (let j = 0; j < 8; j++) {
-            const value = values[i * 8 + j]!
-            if (value >= 0) byte |= 1 << j
-            sum += Math.abs(value)
-          }
-          codes[at] = byte
-        }
+        const sum = writeSigns(values, codes, row * bytes)
         factors[row] = sum > 0 ? square / sum : square === 0 ? 0 : Number.NaN
       }
       return { ids, factors, codes }
@@ -88,6 +94,20 @@ export const encoder = (making: Making) => {
       return { tables: entries, step, least: -reach.reduce((sum, value) => sum + value, 0) }
     }
   }
+}
+
+type Encoder = ReturnType<typeof encoder>
+
+const mostKept = 8
+const kept = new Map<string, Encoder>()
+
+/** The same encoder each time, since V8 optimises the functions of a new one again. */
+export const keptEncoder = (making: Making): Encoder => {
+  const key = `${making.width}/${making.seed}`
+  const known = kept.get(key) ?? encoder(making)
+  if (kept.size === mostKept) kept.clear()
+  kept.set(key, known)
+  return known
 }
 
 /** The cosine of a query and a centroid, which need not have length 1. */

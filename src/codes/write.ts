@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Block, codesFrom, type CodeSet, type CodeStore, type VectorRow, type VectorSource } from "./CodeStore.ts"
-import { bytesOf, type Coded, encoder } from "./encoder.ts"
+import { bytesOf, type Coded, keptEncoder } from "./encoder.ts"
 import { beginEpoch, currentEpoch } from "./epochs.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
 
@@ -50,7 +50,7 @@ export const build = Effect.fnUntraced(function* <E>(
 ) {
   const set = yield* store.create(vectors, width)
   const { centroid, epoch } = yield* beginEpoch(store, set, vectors, { epoch: 1, rows: count })
-  const { encode } = encoder(set)
+  const { encode } = keptEncoder(set)
   let through = -1
   let rows = 0
   for (;;) {
@@ -81,7 +81,7 @@ export const insert = Effect.fnUntraced(function* <E>(
   }
   const set = found.value
   const { centroid, epoch } = yield* currentEpoch(store, set, vectors, rows.length)
-  yield* append(store, set, epoch, encoder(set).encode(rows, centroid))
+  yield* append(store, set, epoch, keptEncoder(set).encode(rows, centroid))
   yield* store.changed(set, rows.length)
 })
 
@@ -117,7 +117,7 @@ export const remove = Effect.fnUntraced(function* <E>(
     else {
       // Small remainders move to the latest centroid, where they can be merged with other blocks.
       const rows = yield* vectors.of([...rest.ids], set.width)
-      small.push(encoder(set).encode(rows, latest.centroid))
+      small.push(keptEncoder(set).encode(rows, latest.centroid))
     }
   }
   if (small.length > 0) yield* append(store, set, latest.epoch, concat(small))

@@ -14,11 +14,6 @@ export interface KeywordRow {
   readonly language?: Language | undefined
 }
 
-const surrogate = /[\ud800-\udfff]/
-
-/** Unpaired surrogates become U+FFFD, as in SQLite. */
-export const wellFormed = (term: string): string => (surrogate.test(term) ? Buffer.from(term).toString() : term)
-
 let segmenter: Segmenter | undefined
 
 /** Makes a segment of passages, given in order of their ids. */

@@ -102,7 +102,9 @@ export class Merger {
     let result: Input | "enough" | undefined
     for (;;) {
       let least: BlockReader | undefined
-      for (const input of inputs) {
+      // Indices, since an iterator for each term is garbage.
+      for (let i = 0; i < inputs.length; i++) {
+        const input = inputs[i] as Input
         if (input.waits) {
           result = input
           break
@@ -121,7 +123,8 @@ export class Merger {
       length = least.termLength
       least.term.copy(term, 0, 0, length)
       gathered.clear()
-      for (const input of inputs) {
+      for (let i = 0; i < inputs.length; i++) {
+        const input = inputs[i] as Input
         const entry = input.current
         if (entry === undefined || compareTerms(entry.term, entry.termLength, term, length) !== 0) continue
         gathered.add(entry, input.places)

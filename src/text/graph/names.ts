@@ -105,14 +105,13 @@ export const names = (text: string): ReadonlyArray<Span> => {
     found.set(span.start * 65_536 + Math.min(65_535, span.end - span.start), span)
   }
 
+  const rules: Rules = {
+    isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
+    isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
+    isNoun: ({ lower }) => isSmall(lower) || verb.test(lower)
+  }
   for (let from = 0; from < all.length; from++) {
-    if (!all[from]!.capital) continue
-    const to = addRun(all, from, add, {
-      isRepeated: (word) => (inside.get(word.lower) ?? 0) > 1,
-      isOne: (first, last) => isOne(text, all[first]!.start, all[last]!.end),
-      isNoun: ({ lower }) => isSmall(lower) || verb.test(lower)
-    })
-    from = to
+    if (all[from]!.capital) from = addRun(all, from, add, rules)
   }
   return [...found.values()].sort((a, b) => a.start - b.start || b.end - a.end)
 }
@@ -133,22 +132,20 @@ const smallIn = (all: ReadonlyArray<Word>): ((lower: string) => boolean) => {
   }
 }
 
+interface Rules {
+  /** Whether it occurs in lower case elsewhere in the text, or never begins a name. */
+  readonly isNoun: (word: Word) => boolean
+  /** Whether the parts around "and" form one name. */
+  readonly isOne: (first: number, last: number) => boolean
+  readonly isRepeated: (word: Word) => boolean
+}
+
 /** Adds the names of the run that begins here, and returns the word with which it ends. */
 const addRun = (
   all: ReadonlyArray<Word>,
   from: number,
   add: (from: number, to: number) => void,
-  {
-    isNoun,
-    isOne,
-    isRepeated
-  }: {
-    /** Whether it occurs in lower case elsewhere in the text, or never begins a name. */
-    readonly isNoun: (word: Word) => boolean
-    /** Whether the parts around "and" form one name. */
-    readonly isOne: (first: number, last: number) => boolean
-    readonly isRepeated: (word: Word) => boolean
-  }
+  { isNoun, isOne, isRepeated }: Rules
 ): number => {
   const parts: Array<readonly [from: number, to: number]> = []
   let begins = from
@@ -169,7 +166,8 @@ const addRun = (
     } else if (!joiners.has(word.text)) break
   }
   if (begins <= last) parts.push([begins, last])
-  for (const [index, [a, b]] of parts.entries()) {
+  for (let index = 0; index < parts.length; index++) {
+    const [a, b] = parts[index]!
     // "Following the BUA" names the BUA.
     if (all[a]!.opens && b > a + 1 && all[a + 1]!.text === "the" && (isNoun(all[a]!) || all[a]!.lower.endsWith("s"))) {
       add(a + 2, b)

@@ -54,9 +54,12 @@ const numberAt = (text: string, start: number, end: number, hash: number): numbe
   return undefined
 }
 
+/** How often each word of grammar occurs in the text at hand. */
+const occurrences = new Uint32Array(grammar.length)
+
 /** How many words a text in lower case has, and how often each word of grammar is among them. */
 const grammarIn = (text: string) => {
-  const found = new Map<number, number>()
+  const found: Array<number> = []
   let words = 0
   for (let at = 0; at < text.length;) {
     const start = at
@@ -79,9 +82,11 @@ const grammarIn = (text: string) => {
     } else if (at === start + 1) continue
     else number = numberAt(text, start, at, hash)
     words++
-    if (number !== undefined) found.set(number, (found.get(number) ?? 0) + 1)
+    if (number !== undefined && (occurrences[number] = occurrences[number]! + 1) === 1) found.push(number)
   }
-  return { found, words }
+  const counted = found.map((number) => [grammar[number]!, occurrences[number]!] as const)
+  for (const number of found) occurrences[number] = 0
+  return { found: counted, words }
 }
 
 /** Code is full of one-letter names. */
@@ -115,15 +120,19 @@ export const documentLanguage = (texts: Iterable<string>): Language => {
   }
   const isRussian = russian.test(text) && !notRussian.test(text)
   const { found, words } = grammarIn(text.toLowerCase())
-  const languages = byLanguage([...found].map(([number, count]) => [grammar[number]!, count] as const))
+  const languages = byLanguage(found)
+  let best: Language = "en"
+  let strongest: Counts = { count: 0, different: 0 }
+  for (const [language, counts] of languages) {
+    if (language === "en" || (language === "ru" && !isRussian)) continue
+    if (counts.count < strongest.count || (counts.count === strongest.count && language > best)) continue
+    best = language
+    strongest = counts
+  }
+  const { count, different } = strongest
   const english = languages.get("en")?.count ?? 0
-  const [best] = [...languages]
-    .filter(([language]) => language !== "en" && (language !== "ru" || isRussian))
-    .sort(([x, a], [y, b]) => b.count - a.count || (x < y ? -1 : 1))
-  if (best === undefined) return "en"
-  const [language, { count, different }] = best
   const enough = different >= (words < short ? 2 : leastDifferent)
-  return enough && count >= leastShare * words && count > margin * english ? language : "en"
+  return enough && count >= leastShare * words && count > margin * english ? best : "en"
 }
 
 const beyondAscii = /[^\p{ASCII}\p{P}\p{S}]/u
