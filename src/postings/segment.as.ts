@@ -409,8 +409,7 @@ export function sort(): void {
       let right = middle
       for (let place = start; place < end; place++) {
         const isRight =
-          left === middle ||
-          (right < end && isBefore(load<u32>(from + (right << 2)), load<u32>(from + (left << 2))))
+          left === middle || (right < end && isBefore(load<u32>(from + (right << 2)), load<u32>(from + (left << 2))))
         const taken = isRight ? right++ : left++
         store<u32>(to + (place << 2), load<u32>(from + (taken << 2)))
       }
@@ -490,7 +489,8 @@ export function nextBlock(): u32 {
     else {
       const last = termAt(before)
       const most = min(term.length, last.length)
-      while (shared < most && load<u8>(termText.at + term.at + shared) === load<u8>(termText.at + last.at + shared)) shared++
+      while (shared < most && load<u8>(termText.at + term.at + shared) === load<u8>(termText.at + last.at + shared))
+        shared++
     }
     extend(block, mostEntry + bytes)
     const start = block.at + written

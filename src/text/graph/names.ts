@@ -39,7 +39,9 @@ const general = new Set(
 const german = new Set("der die das und ist nicht ein eine mit den dem wird auf für werden".split(" "))
 /** The longest of them, and their first letters in either case, since most words begin with others. */
 const longestGerman = 6
-const germanInitials = new Set([...german].flatMap(([first = ""]) => [first, first.toUpperCase()]).map((c) => c.charCodeAt(0)))
+const germanInitials = new Set(
+  [...german].flatMap(([first = ""]) => [first, first.toUpperCase()]).map((c) => c.charCodeAt(0))
+)
 
 const longest = 8
 /** More consecutive capitalised words than this, with nothing between them, are cells of a table. */
