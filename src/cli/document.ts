@@ -21,13 +21,15 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
   const collections = yield* (yield* Collections).among(collection)
   const names = [...new Set([path.resolve(cwd, source), source])]
   for (const { name } of collections) {
-    const refs = names.map((each) => ({
-      source: each,
-      derivedId: DocumentId.make(each.trim().slice(0, 1000).trim() || "-")
-    }))
-    for (const ref of refs) {
+    for (const each of names) {
+      const id = DocumentId.make(each.trim().slice(0, 1000).trim() || "-")
       // One by one: two names of one document in a batch would be a conflict.
-      const [found = Option.none()] = yield* store.lookup(name, [ref])
+      const [found = Option.none()] = yield* Effect.catchTag(
+        store.lookup(name, [{ source: each, derivedId: id }]),
+        "DocumentConflict",
+        // The id of a document without this source.
+        () => store.lookup(name, [{ docId: id, derivedId: id }])
+      )
       if (Option.isSome(found)) return [{ collection: name, docId: found.value.docId, source }]
     }
   }

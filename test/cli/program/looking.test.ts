@@ -65,6 +65,20 @@ describe("init", () => {
 })
 
 describe("show", () => {
+  it("finds a document without a source by its id", async () => {
+    const own = new Sandbox()
+    try {
+      await own.run(["index", "-"], { input: "Rye bread keeps longer." })
+      const { documents } = await own.json(ListReport, ["list"])
+      const id = documents[0]!.doc_id
+      assert.strictEqual((await own.json(ShowReport, ["show", id])).text, "Rye bread keeps longer.")
+      const why = await own.run(["why", "what keeps longer", id])
+      assert.strictEqual(why.code, 0, why.stderr)
+    } finally {
+      own.remove()
+    }
+  })
+
   it("shows a passage in its place, with its lines", async () => {
     const { stdout } = await box.run(["show", "docs/tides.md:11", "--context", "1"])
     assert.match(stdout, /^docs\/tides\.md\n/)
