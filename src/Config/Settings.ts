@@ -98,7 +98,7 @@ const vector = Schema.Struct({
     "oversample",
     autoOrInteger(1, 1024),
     "auto",
-    "Candidates to score exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 7.5, more above a million; below 3,000 all are scored"
+    "Candidates to score exactly, as a multiple of the 200 passages that the vector leg ranks; auto: 7.5, more above 400,000 passages; below 3,000 all are scored"
   ),
   exact: key("exact", flag, false, "Score every vector exactly; slow from about 100,000 passages on"),
   workers: key(

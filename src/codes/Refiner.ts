@@ -47,9 +47,8 @@ export class Refiner {
   /** The address of a block's finer codes; 0: they do not exist yet. */
   readonly addressOf = (version: number): number => this.ready.get(version)?.at ?? 0
 
-  /** How many of the blocks have finer codes. */
-  has(blocks: ReadonlyMap<number, unknown>): "all" | "some" | "none" {
-    return this.ready.size === 0 ? "none" : this.ready.size === blocks.size ? "all" : "some"
+  get hasAny(): boolean {
+    return this.ready.size > 0
   }
 
   /** Releases the finer codes of all blocks but these. */

@@ -38,8 +38,8 @@ interface Asked {
   readonly wanted: number
   /** The passages to search; undefined: all. */
   readonly mask: Uint32Array | undefined
-  /** Where finer codes exist: of how many candidates they keep how many. */
-  readonly finer?: { readonly wanted: number; readonly kept: number } | undefined
+  /** How many of the candidates are left where finer codes exist; undefined: all. */
+  readonly kept?: number | undefined
 }
 
 class NoMemory extends Data.TaggedError("NoMemory") {}
@@ -87,8 +87,7 @@ export class Scanner {
 
   /**
    * The passages with the best estimated cosine by rising ids, at least `wanted` if there are as many; none: the
-   * collection has no codes, or there is no memory for them. Finer codes leave only the best `finer.kept` of those that
-   * have them; if all passages have them, of `finer.wanted`.
+   * collection has no codes, or there is no memory for them. Of those that have finer codes, the best `kept` are left.
    */
   readonly nearest = Effect.fnUntraced(function* <E>(
     this: Scanner,
@@ -203,14 +202,12 @@ export class Scanner {
     this: Scanner,
     { blocks, centroids, prepare, refiner, set }: Directory,
     query: Float32Array,
-    { finer: ranked, mask, ...asked }: Asked
+    { kept, mask, wanted }: Asked
   ) {
     const cache = this.cache!
-    const refined = ranked === undefined ? "none" : refiner.has(blocks)
-    const wanted = refined === "all" ? ranked!.wanted : asked.wanted
     const capacity = 2 * wanted + mostTied + 32
     const { least, step, tables } = prepare(query)
-    const finer = refined === "none" ? undefined : refiner.finer.prepare(query)
+    const finer = kept !== undefined && refiner.hasAny ? refiner.finer.prepare(query) : undefined
     const bases = new Float32Array(Math.max(0, ...centroids.keys()) + 1)
     for (const [epoch, centroid] of centroids) bases[epoch] = offset(query, centroid)
     const maskBytes = mask?.byteLength ?? 0
@@ -263,10 +260,10 @@ export class Scanner {
       }
     }
     kernel.cut(stateAt, outAt)
-    if (finer !== undefined && state[0]! > ranked!.kept) {
+    if (finer !== undefined && state[0]! > kept!) {
       new Int16Array(buffer, finerAt, finer.values.length).set(finer.values)
       new Float32Array(buffer, basesAt, bases.length).set(bases)
-      kernel.refine(finerAt, finer.groups, finer.step, basesAt, ranked!.kept, stateAt, outAt)
+      kernel.refine(finerAt, finer.groups, finer.step, basesAt, kept!, stateAt, outAt)
     }
     const ids = new Uint32Array(buffer, outAt + capacity * 4, state[0])
     return Uint32Array.from(ids).sort()

@@ -48,9 +48,9 @@ const left = (sql: Sql, codes: Scanner, kept = 50) =>
   transaction(
     sql,
     "BEGIN"
-  )(
-    codes.nearest(codesOn(sql), collection, query!, { wanted: 1000, mask: undefined, finer: { wanted: 1000, kept } })
-  ).pipe(Effect.map((found) => [...Option.getOrThrow(found)]))
+  )(codes.nearest(codesOn(sql), collection, query!, { wanted: 1000, mask: undefined, kept })).pipe(
+    Effect.map((found) => [...Option.getOrThrow(found)])
+  )
 
 const best = (sql: Sql, codes: Scanner, from: Float32Array, options: Partial<vectors.VectorOptions>) =>
   transaction(

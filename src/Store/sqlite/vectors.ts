@@ -166,23 +166,20 @@ const manyFrom = 3000
  * Seven and a half times the 200 that a leg ranks. With five times, recall@10 was .987 to .995 at a million passages;
  * with eight times, .997 (bench/scan.ts and bench/million.ts). Larger collections get more.
  */
-const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 1_000_000))
+const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 400_000))
 
 /**
- * Candidates by finer codes, and how many of them are scored exactly. Of the exact best 200 among 10,475 passages, the
- * last one had place 350 to 403 by these codes in one of a hundred queries (bench/finer.ts).
+ * Candidates that are scored exactly if finer codes have ranked them. Of the exact best 200 among 200,000 passages, the
+ * last one had place 434 by these codes in one of a hundred queries (bench/finer.ts).
  */
-const byFiner = (depth: number, wanted: number) => ({ wanted: Math.ceil(1.5 * wanted), kept: 2 * depth + 2 * spare })
+const keptOf = (depth: number): number => 2 * (depth + spare)
 
 /**
  * The numbers of candidates to ask for, one after another, while equals may be missing; first those that finer codes
  * leave.
  */
 const widened = (depth: number, wanted: number, left: number) => {
-  const all: Array<{ readonly wanted: number; readonly finer?: ReturnType<typeof byFiner> }> = [
-    { wanted, finer: byFiner(depth, wanted) },
-    { wanted }
-  ]
+  const all: Array<{ readonly wanted: number; readonly kept?: number }> = [{ wanted, kept: keptOf(depth) }, { wanted }]
   for (let most = 8 * wanted; 2 * most < left; most *= 8) all.push({ wanted: most })
   return all
 }
@@ -217,7 +214,7 @@ const find = Effect.fnUntraced(function* (
     Math.max(depth, limits.legDepth) * (oversample === "auto" ? autoOversample(left) : oversample)
   )
   // Reading so few takes about as long as finding the best of many.
-  const candidates = hasFiner ? byFiner(depth, wanted).kept : 2 * wanted
+  const candidates = hasFiner ? keptOf(depth) : 2 * wanted
   if (mask !== undefined && (few || mask.count < Math.min(candidates, exactBelow ?? Infinity))) {
     return yield* among(passagesIn(mask))
   }
