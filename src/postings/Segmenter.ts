@@ -40,7 +40,7 @@ const { Instance, Memory, Module } = (
 /** A gibibyte, of addresses only until it is used. */
 const maxPages = 16_384
 /** A kernel that has grown beyond this is left to the garbage collector. */
-const mostBytes = 16 * 1024 * 1024
+const mostBytes = 128 * 1024 * 1024
 /** With this many words or terms, it forgets them all. */
 const mostKnown = 1 << 16
 
