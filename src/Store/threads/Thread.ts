@@ -1,10 +1,6 @@
 import * as Data from "effect/Data"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
-import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { setTimeout as delay } from "node:timers/promises"
@@ -13,7 +9,7 @@ import { startWorker } from "../../runtime/workers.ts"
 import { held } from "../sqlite/file/RawFile.ts"
 import { StoreError } from "../port/errors.ts"
 import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
-import { type Limits, limits, look, standstill } from "./standstill.ts"
+import { type Limits, limits, standstill } from "./standstill.ts"
 
 /** The thread ended before it answered: it ran out of memory, or something in it ended it, or it made no progress. */
 export class ThreadDied extends Data.TaggedError("ThreadDied")<{
@@ -95,16 +91,11 @@ export const start = (
       end
     )
     let waiting: { readonly id: number; readonly resume: (reply: Either.Either<Reply, ThreadDied>) => void } | undefined
-    let soon: NodeJS.Timeout | undefined
-    let watcher: Fiber.RuntimeFiber<void> | undefined
     let dead: ThreadDied | undefined
     let reason: string | undefined
     const settle = (reply: Either.Either<Reply, ThreadDied>) => {
       const waiter = waiting
       waiting = undefined
-      clearTimeout(soon)
-      watcher?.unsafeInterruptAsFork(FiberId.none)
-      watcher = undefined
       worker.unref()
       waiter?.resume(reply)
     }
@@ -121,11 +112,9 @@ export const start = (
     worker.on("exit", (code) => die(new ThreadDied({ reason: reason ?? `its thread ended with code ${code}` })))
     const died = (seconds: number) =>
       die(new ThreadDied({ reason: `its thread made no progress for ${seconds} s and was abandoned`, stalled: true }))
-    const progress = { steps: () => steps[0]!, utilization: utilizationOf(worker) }
-    const fork = Runtime.runFork(yield* Effect.runtime<never>())
-    const watch = () => {
-      watcher = fork(Effect.map(standstill(progress, within), died))
-    }
+    const progress = { call: () => waiting?.id, steps: () => steps[0]!, utilization: utilizationOf(worker) }
+    // One watcher a thread, since nearly all calls end before its first look.
+    yield* Effect.forkScoped(Effect.interruptible(Effect.map(standstill(progress, within), died)))
     // Sends and waits in one step: a fiber may be suspended between two steps, and the thread could answer meanwhile.
     const replyTo = (id: number, send: () => void) =>
       Effect.async<Reply, ThreadDied>((resume) => {
@@ -133,8 +122,6 @@ export const start = (
         send()
         worker.ref()
         waiting = { id, resume }
-        // Nearly all calls end before the first look, and need no watcher.
-        soon = setTimeout(watch, Duration.toMillis(look))
       })
     // The caller may be interrupted while the thread starts.
     const started = yield* Effect.interruptible(replyTo(0, () => {}))

@@ -12,11 +12,13 @@ export interface Limits {
 export const limits: Limits = { waiting: Duration.minutes(1), working: Duration.minutes(15) }
 
 /** How often a call's progress is checked. */
-export const look = Duration.seconds(5)
+const look = Duration.seconds(5)
 
-/** Completes with the seconds, once a call has made no progress for too long. */
+/** Completes with the seconds, once a call has made no progress for too long; watches one call after another. */
 export const standstill = (
   thread: {
+    /** The call that the thread performs; undefined: it waits for one. */
+    readonly call: () => number | undefined
     /** A number that changes with each step. */
     readonly steps: () => number
     /** The share of the time since the last call that the thread was busy. */
@@ -25,13 +27,16 @@ export const standstill = (
   { waiting, working }: Limits
 ): Effect.Effect<number> =>
   Effect.gen(function* () {
-    let [step, waited, worked] = [thread.steps(), Duration.zero, Duration.zero]
+    const state = () => ({ call: thread.call(), step: thread.steps() })
+    let [before, waited, worked] = [state(), Duration.zero, Duration.zero]
     thread.utilization()
     for (;;) {
       yield* Effect.sleep(look)
       const isAtWork = thread.utilization() > 0.5
-      if (thread.steps() !== step) [step, waited, worked] = [thread.steps(), Duration.zero, Duration.zero]
-      else if (isAtWork) worked = Duration.sum(worked, look)
+      const now = state()
+      if (now.call === undefined || now.call !== before.call || now.step !== before.step) {
+        ;[before, waited, worked] = [now, Duration.zero, Duration.zero]
+      } else if (isAtWork) worked = Duration.sum(worked, look)
       else waited = Duration.sum(waited, look)
       const all = Duration.sum(waited, worked)
       if (Duration.greaterThanOrEqualTo(waited, waiting) || Duration.greaterThanOrEqualTo(all, working)) {

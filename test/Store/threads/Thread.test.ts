@@ -3,8 +3,11 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
@@ -50,6 +53,23 @@ it.layer(NodeFileSystem.layer)("threads", (it) => {
       assert.notProperty(second?.outcome, "value")
       assert.deepStrictEqual(third?.outcome, first?.outcome)
       assert.isTrue(alive())
+    })
+  )
+
+  it.scoped("is watched only while it performs a call, and no longer than its scope", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const call = { method: "rank", args: [both] } as const
+      const scope = yield* Scope.make()
+      // As a pool starts one: where nothing can be interrupted.
+      const thread = yield* Effect.uninterruptible(Scope.extend(Thread.start({ filename, mode: "readonly" }), scope))
+      yield* thread.perform({ ...call, id: 1 })
+      yield* TestClock.adjust("1 hour")
+      assert.isTrue(thread.alive())
+      const { outcome } = yield* thread.perform({ ...call, id: 2 })
+      assert.lengthOf((yield* Thread.fromOutcome(outcome)) as ReadonlyArray<unknown>, 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.isFalse(thread.alive())
     })
   )
 

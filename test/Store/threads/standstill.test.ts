@@ -4,9 +4,11 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import { limits, standstill } from "../../../src/Store/threads/standstill.ts"
 
-const thread = { step: 0, utilization: 0 }
+const thread: { call: number | undefined; step: number; utilization: number } = { call: 1, step: 0, utilization: 0 }
 
-const watch = Effect.fork(standstill({ steps: () => thread.step, utilization: () => thread.utilization }, limits))
+const watch = Effect.fork(
+  standstill({ call: () => thread.call, steps: () => thread.step, utilization: () => thread.utilization }, limits)
+)
 
 const isOver = (fiber: Fiber.RuntimeFiber<number>) => Effect.map(Fiber.poll(fiber), ({ _tag }) => _tag === "Some")
 
@@ -43,6 +45,23 @@ describe("standstill", () => {
       }
       assert.isFalse(yield* isOver(fiber))
       yield* Fiber.interrupt(fiber)
+    })
+  )
+
+  it.effect("leaves one that nobody calls, or that performs one call after another", () =>
+    Effect.gen(function* () {
+      thread.utilization = 0
+      thread.call = undefined
+      const fiber = yield* watch
+      yield* TestClock.adjust("100 minutes")
+      assert.isFalse(yield* isOver(fiber))
+      for (let call = 1; call < 100; call++) {
+        thread.call = call
+        yield* TestClock.adjust("50 seconds")
+      }
+      assert.isFalse(yield* isOver(fiber))
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(yield* Fiber.join(fiber), 60)
     })
   )
 })
