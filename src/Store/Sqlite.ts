@@ -31,7 +31,7 @@ import { embeddings } from "./sqlite/embeddings.ts"
 import { written } from "./sqlite/demands.ts"
 import { exported } from "./sqlite/exporting.ts"
 import { isSettled } from "./sqlite/file/inspect.ts"
-import { longPause, stepsInBackground } from "./sqlite/merging.ts"
+import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
 import { rank } from "./sqlite/snapshot.ts"
@@ -49,10 +49,8 @@ const make = Effect.gen(function* () {
   const { graph: inGraph, look, read, searching, sql, write } = database
   const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
-  const refining =
-    (searching.vectors.finerBytes ?? 0) > 0
-      ? yield* stepsInBackground("Making finer codes", read(vectors.refine(sql, searching.codes)), longPause)
-      : Effect.void
+  const refined = yield* stepsInBackground("Making finer codes", read(vectors.refine(sql, searching.codes)))
+  const refining = Effect.suspend(() => (searching.codes.canRefine ? refined : Effect.void))
   const ranked = (request: RankRequest) => Effect.zipLeft(read(rank(sql, searching, request)), refining)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(collections.find(sql, name), use)

@@ -139,7 +139,7 @@ export class BlockCache {
       const wait: Array<number> = []
       for (let index = 0; index < words[slotCount]!; index++) {
         const at = entry(index)
-        const place = places.get((words[at + versionLow]! >>> 0) + words[at + versionHigh]! * 2 ** 32)
+        const place = places.get(this.versionAt(at))
         const isFree = this.isFree(at)
         const isReady = Atomics.load(words, at + state) === ready
         if (place !== undefined && slots[place] === undefined && (isReady || !isFree)) {
@@ -175,6 +175,32 @@ export class BlockCache {
     })
   }
 
+  /** The slots of those blocks that are loaded, by version; held from now on. */
+  takeLoaded(versions: ReadonlySet<number>): ReadonlyMap<number, Slot> {
+    return this.locked(() => {
+      const { words } = this
+      const slots = new Map<number, Slot>()
+      for (let index = 0; index < words[slotCount]!; index++) {
+        const at = entry(index)
+        const version = this.versionAt(at)
+        if (!versions.has(version) || slots.has(version) || Atomics.load(words, at + state) !== ready) continue
+        Atomics.or(words, at + this.word, this.bit)
+        slots.set(version, this.slot(index))
+      }
+      return slots
+    })
+  }
+
+  /** The bytes of the blocks from this version on that any thread holds. */
+  bytesFrom(version: number): number {
+    let units = 0
+    for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {
+      const at = entry(index)
+      if (this.versionAt(at) >= version && !this.isFree(at)) units += this.words[at + capacity]!
+    }
+    return units * unit
+  }
+
   /** A slot that only this thread uses. */
   allocate(bytes: number): Slot {
     return this.acquire([{ version: unshared, bytes }]).slots[0]!
@@ -196,13 +222,7 @@ export class BlockCache {
 
   /** The bytes of the blocks that any thread holds, and the milliseconds that all threads spent loading. */
   get figures(): { readonly bytes: number; readonly loadedMs: number } {
-    let units = 0
-    for (let index = 0; index < Atomics.load(this.words, slotCount); index++) {
-      const at = entry(index)
-      const isBlock = this.words[at + versionLow] !== unshared || this.words[at + versionHigh] !== unshared
-      if (isBlock && !this.isFree(at)) units += this.words[at + capacity]!
-    }
-    return { bytes: units * unit, loadedMs: (Atomics.load(this.words, loadedFor) >>> 0) / 1000 }
+    return { bytes: this.bytesFrom(unshared + 1), loadedMs: (Atomics.load(this.words, loadedFor) >>> 0) / 1000 }
   }
 
   /** Adds to the loading time. */
@@ -228,6 +248,10 @@ export class BlockCache {
 
   private slot(index: number): Slot {
     return { index, at: (this.words[entry(index) + address]! >>> 0) * unit }
+  }
+
+  private versionAt(at: number): number {
+    return (this.words[at + versionLow]! >>> 0) + this.words[at + versionHigh]! * 2 ** 32
   }
 
   private isFree(at: number): boolean {

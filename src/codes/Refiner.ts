@@ -34,6 +34,8 @@ export class Refiner {
   /** Blocks with a damaged vector. */
   private readonly given = new Set<number>()
   private unfinished: Unfinished | undefined
+  /** There was no memory for the next block. */
+  private isFull = false
 
   /** `era` is that of the blocks' versions. */
   constructor(
@@ -51,8 +53,14 @@ export class Refiner {
     return this.ready.size > 0
   }
 
+  /** Whether nothing can be made of these blocks. */
+  isDone(blocks: ReadonlyMap<number, unknown>): boolean {
+    return this.isFull || this.ready.size + this.given.size === blocks.size
+  }
+
   /** Releases the finer codes of all blocks but these. */
   keep(blocks: ReadonlyMap<number, unknown>): void {
+    this.isFull = false
     for (const [version, slot] of this.ready) {
       if (blocks.has(version)) continue
       this.cache.release([slot])
@@ -67,37 +75,47 @@ export class Refiner {
     this.unfinished = undefined
   }
 
-  /** The bytes of all blocks' finer codes. */
-  bytesOf(blocks: ReadonlyMap<number, Held>): number {
-    let rows = 0
-    for (const block of blocks.values()) rows += block.rows
-    return rows * this.finer.stride
-  }
-
-  /** The next block that this thread makes, after taking over what others have made; undefined: there is none. */
-  private next(blocks: ReadonlyMap<number, Held>): Unfinished | undefined {
-    for (const [version, block] of blocks) {
-      if (this.ready.has(version) || this.given.has(version)) continue
-      const wanted = { version: finerVersions + this.era * 2 ** 32 + version, bytes: block.rows * this.finer.stride }
-      const { load, slots, wait } = this.cache.acquire([wanted])
-      const slot = slots[0]!
-      if (load.length > 0) return { version, block, slot, done: 0 }
-      if (wait.length > 0) this.cache.release(slots)
-      else this.ready.set(version, slot)
+  /**
+   * The next block that this thread makes, after taking over what others have made; undefined: there is none, or it needs
+   * more than `most` bytes for all finer codes.
+   */
+  private next(blocks: ReadonlyMap<number, Held>, most: number): Unfinished | undefined {
+    const versionOf = (version: number) => finerVersions + this.era * 2 ** 32 + version
+    const missing = [...blocks].filter(([version]) => !this.ready.has(version) && !this.given.has(version))
+    if (missing.length === 0) return undefined
+    const loaded = this.cache.takeLoaded(new Set(missing.map(([version]) => versionOf(version))))
+    for (const [version] of missing) {
+      const slot = loaded.get(versionOf(version))
+      if (slot !== undefined) this.ready.set(version, slot)
+    }
+    const used = this.cache.bytesFrom(finerVersions)
+    for (const [version, block] of missing) {
+      if (this.ready.has(version)) continue
+      const bytes = block.rows * this.finer.stride
+      this.isFull = used + bytes > most
+      if (this.isFull) return undefined
+      const { load, slots } = this.cache.acquire([{ version: versionOf(version), bytes }])
+      if (load.length > 0) return { version, block, slot: slots[0]!, done: 0 }
+      // Another thread makes it.
+      this.cache.release(slots)
     }
     return undefined
   }
 
-  /** Makes some more; false: there is nothing left to make, or no memory for it. */
+  /** Makes some more; false: there is nothing left to make, or no memory for it within `most` bytes. */
   readonly step = Effect.fnUntraced(function* <E>(
     this: Refiner,
     blocks: ReadonlyMap<number, Held>,
     centroids: ReadonlyMap<number, Float32Array>,
-    vectors: VectorSource<E>
+    vectors: VectorSource<E>,
+    most: number
   ) {
     const { width } = this.making
-    const now = yield* Effect.try(() => (this.unfinished ??= this.next(blocks))).pipe(
-      Effect.catchAll(() => Effect.succeed(undefined))
+    const now = yield* Effect.try(() => (this.unfinished ??= this.next(blocks, most))).pipe(
+      Effect.orElseSucceed(() => {
+        this.isFull = true
+        return undefined
+      })
     )
     if (now === undefined) return false
     const { block, done, slot, version } = now

@@ -110,12 +110,26 @@ export class Scanner {
     )
   })
 
+  /** Releases all memory. */
+  close(): void {
+    for (const collection of this.directories.keys()) this.forget(collection)
+    if (this.scratch !== undefined) this.cache!.release([this.scratch.slot])
+    this.scratch = undefined
+  }
+
   private forget(collection: number): void {
     const directory = this.directories.get(collection)
     if (directory === undefined) return
     this.directories.delete(collection)
     directory.refiner.keep(new Map())
     this.cache!.release([...directory.blocks.values()].map(({ slot }) => slot))
+  }
+
+  /** Whether finer codes of searched collections may be missing. */
+  get canRefine(): boolean {
+    if (this.finerBytes === 0) return false
+    for (const { blocks, refiner } of this.directories.values()) if (!refiner.isDone(blocks)) return true
+    return false
   }
 
   /**
@@ -127,13 +141,10 @@ export class Scanner {
     store: CodeStore<E>,
     vectorsOf: (collection: number) => VectorSource<E>
   ) {
-    let room = this.finerBytes
     for (const [collection, { blocks, centroids, refiner, set }] of this.directories) {
-      room -= refiner.bytesOf(blocks)
-      if (room < 0) break
       const found = yield* store.find({ collection, generation: "current" })
       if (Option.isNone(found) || found.value.id !== set.id) continue
-      if (yield* refiner.step(blocks, centroids, vectorsOf(collection))) return true
+      if (yield* refiner.step(blocks, centroids, vectorsOf(collection), this.finerBytes)) return true
     }
     return false
   })

@@ -5,7 +5,7 @@ export interface Postings {
   at: number
   end: number
   readonly count: number
-  /** How many have a frequency too large for a byte. */
+  /** How many have a frequency too large for 4 bits. */
   readonly large: number
   living: number
   version: number

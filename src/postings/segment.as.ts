@@ -2,6 +2,29 @@
 // terms in order with their postings. What it does not know it leaves to its caller, text/terms/scan.ts, whose rules
 // it follows. block.ts and posting.ts define the layout.
 
+import { blockAt, firstAt, firstBytes, nextBlock, sort } from "./segmentBlocks.as"
+import {
+  classes,
+  double,
+  extend,
+  List,
+  list,
+  Posting,
+  postingAt,
+  postingBytes,
+  postings,
+  put,
+  scratch,
+  slotOf,
+  termAt,
+  termBytes,
+  termList,
+  termText,
+  used
+} from "./segmentLists.as"
+
+export { blockAt, firstAt, firstBytes, nextBlock, sort }
+
 // Classes of UTF-16 units, one more than in text/terms/classes.ts; 0 is not known, or half a character.
 const separator: u32 = 1
 const letter: u32 = 2
@@ -15,31 +38,6 @@ const dot: u32 = 46
 const maxCompound: u32 = 128
 const longestWord: u32 = 40
 
-const blockBytes: u32 = 16384
-/** Bytes of a posting at most, and of an entry without its postings. */
-const mostPosting: u32 = 25
-const mostEntry: u32 = 2048
-
-/** Where the caller writes a term, and the classes; below are the kernel's constants. */
-const scratch: usize = 1024
-const classes: usize = 2048
-const first: usize = classes + 65536
-
-/** A term in UTF-8, with its postings in the current segment; `prefix` is its first eight bytes. */
-@unmanaged
-class Term {
-  prefix: u64
-  at: u32
-  length: u32
-  hash: u32
-  segment: u32
-  first: u32
-  last: u32
-  count: u32
-  unused: u32
-}
-const termBytes: u32 = 40
-
 /** A word as it is written, and the place of its terms in `lists`. */
 @unmanaged
 class Word {
@@ -51,73 +49,13 @@ class Word {
 }
 const wordBytes: u32 = 20
 
-/** `next` of the same term, the passage's ordinal, and the frequencies in title, heading and text. */
-@unmanaged
-class Posting {
-  next: u32
-  ordinal: u32
-  title: u32
-  heading: u32
-  text: u32
-}
-const postingBytes: u32 = 20
-
-/** An array that grows: its address, the bytes used and the bytes there are. */
-@unmanaged
-class List {
-  at: usize
-  used: u32
-  room: u32
-}
-
-let top: usize = first
-
-function allocate(bytes: usize): usize {
-  const at = (top + 15) & ~15
-  top = at + bytes
-  const pages = <i32>((top + 65535) >> 16) - memory.size()
-  // By at least 1 MB, so that growing is rare.
-  if (pages > 0 && memory.grow(max(pages, 16)) < 0 && memory.grow(pages) < 0) unreachable()
-  return at
-}
-
-function list(room: u32): List {
-  const made = changetype<List>(allocate(12))
-  made.at = allocate(room)
-  made.used = 0
-  made.room = room
-  return made
-}
-
-/** Makes room for more bytes, and returns their place from the list's beginning. */
-function extend(to: List, bytes: u32): u32 {
-  const at = to.used
-  to.used = at + bytes
-  if (to.used > to.room) {
-    const room = max(2 * to.room, to.used)
-    const moved = allocate(room)
-    memory.copy(moved, to.at, at)
-    to.at = moved
-    to.room = room
-  }
-  return at
-}
-
-const termList = list(1024 * termBytes)
 const termSlots = list(4 * 4096)
-const termText = list(16384)
 const wordList = list(1024 * wordBytes)
 const wordSlots = list(4 * 4096)
 const wordText = list(32768)
 const lists = list(16384)
-const postings = list(8192 * postingBytes)
-const used = list(4 * 2048)
 const pending = list(256)
 const input = list(16384)
-const sorting = list(16384)
-const merging = list(16384)
-const entry = list(16384)
-const block = list(3 * blockBytes)
 
 let segment: u32 = 0
 let termCount: u32 = 0
@@ -127,38 +65,12 @@ let field: u32 = 0
 let language: u32 = 0
 let counted: u32 = 0
 
-function termAt(number: u32): Term {
-  return changetype<Term>(termList.at + number * termBytes)
-}
-
 function wordAt(number: u32): Word {
   return changetype<Word>(wordList.at + number * wordBytes)
 }
 
-function postingAt(number: u32): Posting {
-  return changetype<Posting>(postings.at + number * postingBytes)
-}
-
 function mix(hash: u32, unit: u32): u32 {
   return (hash ^ unit) * 0x9e3779b1
-}
-
-function slotOf(hash: u32, slots: List): u32 {
-  return (hash ^ (hash >>> 15)) & ((slots.room >>> 2) - 1)
-}
-
-function put(slots: List, hash: u32, number: u32): void {
-  const last = (slots.room >>> 2) - 1
-  let slot = slotOf(hash, slots)
-  while (load<u32>(slots.at + (slot << 2)) !== 0) slot = (slot + 1) & last
-  store<u32>(slots.at + (slot << 2), number + 1)
-}
-
-/** Doubles a table of slots, which is then empty. */
-function double(slots: List): void {
-  slots.room *= 2
-  slots.at = allocate(slots.room)
-  memory.fill(slots.at, 0, slots.room)
 }
 
 function newPosting(): u32 {
@@ -377,137 +289,4 @@ export function learn(end: u32): void {
     for (let known: u32 = 0; known < number; known++) put(wordSlots, wordAt(known).hash, known)
   }
   put(wordSlots, missedHash, number)
-}
-
-/** Whether a term is before another, by bytes. */
-function isBefore(a: u32, b: u32): bool {
-  const x = termAt(a)
-  const y = termAt(b)
-  if (x.prefix !== y.prefix) return x.prefix < y.prefix
-  const order = memory.compare(termText.at + x.at, termText.at + y.at, min(x.length, y.length))
-  return order === 0 ? x.length < y.length : order < 0
-}
-
-let sorted: usize = 0
-let next: u32 = 0
-
-/** Sorts the segment's terms, and begins its blocks. */
-export function sort(): void {
-  const terms = used.used >>> 2
-  sorting.used = 0
-  merging.used = 0
-  extend(sorting, used.used)
-  extend(merging, used.used)
-  memory.copy(sorting.at, used.at, used.used)
-  let from = sorting.at
-  let to = merging.at
-  for (let width: u32 = 1; width < terms; width *= 2) {
-    for (let start: u32 = 0; start < terms; start += 2 * width) {
-      const middle = min(start + width, terms)
-      const end = min(start + 2 * width, terms)
-      let left = start
-      let right = middle
-      for (let place = start; place < end; place++) {
-        const isRight =
-          left === middle || (right < end && isBefore(load<u32>(from + (right << 2)), load<u32>(from + (left << 2))))
-        const taken = isRight ? right++ : left++
-        store<u32>(to + (place << 2), load<u32>(from + (taken << 2)))
-      }
-    }
-    const before = from
-    from = to
-    to = before
-  }
-  sorted = from
-  next = 0
-}
-
-let out: usize = 0
-
-function varint(value: u32): void {
-  let rest = value
-  while (rest > 127) {
-    store<u8>(out++, <u8>(rest & 127) | 128)
-    rest >>>= 7
-  }
-  store<u8>(out++, <u8>rest)
-}
-
-/** Writes a term's postings to `entry`, and returns the last ordinal. */
-function write(term: Term): u32 {
-  entry.used = 0
-  extend(entry, term.count * mostPosting)
-  out = entry.at
-  let previous: u32 = 0xffffffff
-  let number = term.first
-  for (let i: u32 = 0; i < term.count; i++) {
-    const posting = postingAt(number)
-    const skipped = posting.ordinal - previous - 1
-    previous = posting.ordinal
-    number = posting.next
-    const title = posting.title
-    const heading = posting.heading
-    const text = posting.text
-    if (text === 1 && title === 0 && heading === 0) {
-      varint(2 * skipped)
-      continue
-    }
-    varint(2 * skipped + 1)
-    varint(16 * text + 4 * min(title, 3) + min(heading, 3))
-    if (title >= 3) varint(title - 3)
-    if (heading >= 3) varint(heading - 3)
-  }
-  return previous
-}
-
-/** Where the last block's first term is, and its bytes. */
-let firstTerm: u32 = 0
-export function firstAt(): usize {
-  return termText.at + termAt(firstTerm).at
-}
-export function firstBytes(): u32 {
-  return termAt(firstTerm).length
-}
-export function blockAt(): usize {
-  return block.at
-}
-
-/** Writes the next block, and returns its bytes; 0 after the last. */
-export function nextBlock(): u32 {
-  block.used = 0
-  const terms = used.used >>> 2
-  let before: u32 = 0
-  while (next < terms) {
-    const number = load<u32>(sorted + (next << 2))
-    const term = termAt(number)
-    const ordinal = write(term)
-    const bytes = <u32>(out - entry.at)
-    const written = block.used
-    if (written > 0 && written + bytes > 2 * blockBytes) break
-    let shared: u32 = 0
-    if (written === 0) firstTerm = number
-    else {
-      const last = termAt(before)
-      const most = min(term.length, last.length)
-      while (shared < most && load<u8>(termText.at + term.at + shared) === load<u8>(termText.at + last.at + shared))
-        shared++
-    }
-    extend(block, mostEntry + bytes)
-    const start = block.at + written
-    out = start
-    varint(shared)
-    varint(term.length - shared)
-    memory.copy(out, termText.at + term.at + shared, term.length - shared)
-    out += term.length - shared
-    varint(term.count)
-    if (term.count > 1) varint(ordinal)
-    varint(bytes)
-    memory.copy(out, entry.at, bytes)
-    out += bytes
-    block.used = <u32>(out - block.at)
-    before = number
-    next++
-    if (block.used >= blockBytes) break
-  }
-  return block.used
 }

@@ -149,21 +149,36 @@ describe("finer codes", () => {
     })
   )
 
-  it.scoped("stay within the memory that they are given", () =>
+  it.scoped("stay within the memory that they are given, over all threads", () =>
     Effect.gen(function* () {
       const sql = yield* prepared
-      for (const bytes of [0, passages * rowBytes(width) - 1]) {
-        const codes = new Scanner(undefined, 0, bytes)
-        const before = yield* left(sql, codes)
-        assert.isFalse(yield* step(sql, codes))
-        assert.deepStrictEqual(yield* left(sql, codes), before)
+      const none = new Scanner(undefined, 0, 0)
+      const before = yield* left(sql, none)
+      assert.isFalse(none.canRefine)
+      assert.isFalse(yield* step(sql, none))
+
+      const cache = BlockCache.make()
+      const most = 3 * blockRows * rowBytes(width)
+      const [a, b] = [new Scanner(cache.admit(), 0, most), new Scanner(cache.admit(), 0, most)]
+      yield* left(sql, a)
+      const codesAlone = a.figures.bytes
+      assert.isTrue(a.canRefine)
+      yield* finish(sql, a)
+      yield* left(sql, b)
+      yield* finish(sql, b)
+      assert.isFalse(a.canRefine)
+      assert.isFalse(b.canRefine)
+      assert.isAtMost(a.figures.bytes - codesAlone, most)
+      for (const codes of [a, b]) {
+        const { length } = yield* left(sql, codes)
+        assert.isBelow(length, before.length)
+        assert.isAbove(length, 50)
       }
-      assert.isTrue(
-        yield* Effect.suspend(() => {
-          const codes = new Scanner(undefined, 0, passages * rowBytes(width))
-          return Effect.zipRight(left(sql, codes), step(sql, codes))
-        })
-      )
+      // What is released is free for others.
+      a.close()
+      b.close()
+      assert.strictEqual(none.figures.bytes > 0, true)
+      assert.strictEqual(a.figures.bytes, 0)
     })
   )
 

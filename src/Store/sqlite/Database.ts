@@ -66,12 +66,18 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
           ? Effect.void
           : yield* walKeeper(sql, turn, filename, walBytes)
       const immediate = transaction(sql, "BEGIN IMMEDIATE")
+      const codes = yield* Effect.acquireRelease(
+        Effect.sync(
+          () => new Scanner(options.cache, file === undefined ? 0 : eraOf(filename), options.vectors?.finerBytes)
+        ),
+        (scanner) => Effect.sync(() => scanner.close())
+      )
       return Database.of({
         sql,
         place: file,
         graph: options.graph ?? true,
         searching: {
-          codes: new Scanner(options.cache, file === undefined ? 0 : eraOf(filename), options.vectors?.finerBytes),
+          codes,
           masks: new Masks(),
           linkages: new Linkages(),
           vectors: options.vectors ?? defaults

@@ -34,8 +34,8 @@ export interface PoolOptions {
   readonly start: Effect.Effect<Thread, ThreadDied | StoreError, Scope.Scope>
   readonly broken: (reason: string) => StoreUnavailable
   /**
-   * About how many bytes a call leaves in use; default: none. An idle thread frees none, so after too many it ends once
-   * nobody needs it.
+   * About how many characters a call leaves in use; default: none. An idle thread frees none, so after too many it ends
+   * once it is idle. Only for a pool of one thread.
    */
   readonly weigh?: (method: Method, args: ReadonlyArray<unknown>) => number
 }
@@ -102,12 +102,20 @@ export const make = ({
           burden = 0
           return ScopedRef.set(own, nobody)
         })
-        const restLater = FiberHandle.run(
-          resting,
-          Effect.delay(
-            Effect.sync(() => offer(rest)),
-            idle
+        let steps = 0
+        const restLater = Effect.flatMap(ScopedRef.get(own), (thread) => {
+          steps = thread?.steps() ?? 0
+          return FiberHandle.run(
+            resting,
+            Effect.delay(
+              Effect.sync(() => offer(rest)),
+              idle
+            )
           )
+        })
+        // Between calls a thread may merge or sweep.
+        const endIfIdle = Effect.flatMap(ScopedRef.get(own), (thread) =>
+          thread === undefined || thread.steps() === steps ? end : restLater
         )
         const alive = Effect.flatMap(ScopedRef.get(own), (thread) =>
           thread?.alive() === true
@@ -145,10 +153,11 @@ export const make = ({
         starting--
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
-            if (job === rest) return burden > bearable && jobs.length === 0 ? end : Effect.void
-            if (job.abandoned) return Effect.void
+            if (job === rest) return burden > bearable && jobs.length === 0 ? endIfIdle : Effect.void
             burden += job.weight
-            return burden > bearable ? Effect.zipRight(answer(job), restLater) : answer(job)
+            const answered = job.abandoned ? Effect.void : answer(job)
+            if (burden <= bearable) return answered
+            return FiberHandle.clear(resting).pipe(Effect.zipRight(answered), Effect.zipRight(restLater))
           })
         )
       })

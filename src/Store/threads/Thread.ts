@@ -21,6 +21,8 @@ export class ThreadDied extends Data.TaggedError("ThreadDied")<{
 /** A thread with its own connection, which takes one call at a time. */
 export interface Thread {
   readonly alive: () => boolean
+  /** A number that changes with each step of its work. */
+  readonly steps: () => number
   readonly perform: (call: Call) => Effect.Effect<Reply, ThreadDied>
   /** Cancels the call with this id; has no effect if the call has ended. */
   readonly cancel: (id: number) => void
@@ -128,6 +130,7 @@ export const start = (
     yield* fromOutcome(started.outcome)
     return {
       alive: () => dead === undefined,
+      steps: () => steps[0]!,
       perform: (call) => replyTo(call.id, () => worker.postMessage(call)),
       cancel: (id) => Atomics.store(cancelled, 0, id)
     }

@@ -31,6 +31,8 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | St
   const taken: Array<Taken> = []
   const cancelled: Array<number> = []
   const ended: Array<number> = []
+  /** What threads do between calls. */
+  const work = { steps: 0 }
   let started = 0
   const start = Effect.gen(function* () {
     const thread = ++started
@@ -39,6 +41,7 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | St
     let alive = true
     return {
       alive: () => alive,
+      steps: () => work.steps,
       cancel: (id: number) => void cancelled.push(id),
       perform: (call: Call) =>
         Effect.gen(function* () {
@@ -60,7 +63,7 @@ const fakes = (canStart: (thread: number) => Effect.Effect<void, ThreadDied | St
         })
     }
   })
-  return { cancelled, ended, start, started: () => started, taken }
+  return { cancelled, ended, start, started: () => started, taken, work }
 }
 
 const broken = (reason: string) => new StoreUnavailable({ reason: `broke off: ${reason}` })
@@ -138,6 +141,14 @@ describe("Pool", () => {
       assert.deepStrictEqual(threads.ended, [])
       yield* threads.taken.at(-1)!.answer({ value: "long" })
       yield* Fiber.join(long)
+      yield* settled
+      assert.deepStrictEqual(threads.ended, [])
+      // It may merge or sweep meanwhile.
+      for (let second = 0; second < 3; second++) {
+        threads.work.steps++
+        yield* pause("1 second")
+        assert.deepStrictEqual(threads.ended, [])
+      }
       yield* pause("1 second")
       assert.deepStrictEqual(threads.ended, [1])
       yield* answered("next")
