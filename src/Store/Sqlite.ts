@@ -49,7 +49,10 @@ const make = Effect.gen(function* () {
   const { graph: inGraph, look, read, searching, sql, write } = database
   const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
-  const refined = yield* stepsInBackground("Making finer codes", read(vectors.refine(sql, searching.codes)))
+  const refined =
+    (searching.vectors.finerBytes ?? 0) > 0
+      ? yield* stepsInBackground("Making finer codes", read(vectors.refine(sql, searching.codes)))
+      : Effect.void
   const refining = Effect.suspend(() => (searching.codes.canRefine ? refined : Effect.void))
   const ranked = (request: RankRequest) => Effect.zipLeft(read(rank(sql, searching, request)), refining)
   const within = <A, E, R>(name: CollectionName, use: (collection: Collection) => Effect.Effect<A, E, R>) =>
