@@ -1,5 +1,5 @@
 import { build } from "esbuild"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "vitest"
@@ -11,6 +11,19 @@ const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"))
 
 /** Peers of the packages that the library imports; npm would bring the newest, which are of another Effect. */
 const peers = ["@effect/cluster", "@effect/rpc", "@effect/workflow"]
+
+/** The packages that the user asked for; of @effect/schema the successor. */
+const card = [
+  "effect",
+  "effect/Schema",
+  "@effect/platform",
+  "@effect/platform-node",
+  "@effect/cli",
+  "@effect/sql-sqlite-node",
+  "sqlite-vec",
+  "@modelcontextprotocol/sdk",
+  "ollama"
+]
 
 const packageOf = (path: string) =>
   path
@@ -41,6 +54,18 @@ const imported = async () => {
 describe("package.json", () => {
   it("has users install what the built program imports, and nothing that is bundled", async () => {
     assert.deepStrictEqual(Object.keys(dependencies).sort(), [...(await imported()), ...peers].sort())
+  })
+
+  it("has in it what the user's design card names, each used by the program", () => {
+    const sources = readdirSync(`${root}src`, { encoding: "utf8", recursive: true })
+      .filter((path) => path.endsWith(".ts"))
+      .map((path) => readFileSync(`${root}src/${path}`, "utf8"))
+    const isUsed = (name: string) =>
+      sources.some((text) => [`from "${name}`, `import("${name}`].some((start) => text.includes(start)))
+    assert.deepStrictEqual(
+      card.filter((name) => !isUsed(name)),
+      []
+    )
   })
 
   it("names no registry in the lock file", () => {
