@@ -1,6 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
+import * as path from "node:path"
 import { Benchmark, hybridMode, readDataset } from "../measuring/Benchmark.ts"
 import { SearchConfig } from "../Config.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
@@ -12,6 +13,7 @@ import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import * as options from "./options.ts"
 import { count, printResult } from "./output.ts"
+import { Place } from "./place.ts"
 import { renderSpeed, speedReport, SpeedReport } from "./speedReport.ts"
 import { Terminal } from "./terminal.ts"
 import { UsageError } from "./UsageError.ts"
@@ -21,9 +23,10 @@ const peakMemory = () => process.resourceUsage().maxRSS * 1024
 /** Measures the quality and speed of searches with the judged queries of datasets. */
 const quality = Effect.fnUntraced(function* (folders: ReadonlyArray<string>, minNdcg: number | undefined) {
   const engine = yield* Engine
+  const { cwd } = yield* Place
   const { note } = yield* Terminal
   // Read all datasets first, so that a mistyped name fails at once and not after minutes.
-  const datasets = yield* Effect.forEach(folders, readDataset).pipe(
+  const datasets = yield* Effect.forEach(folders, (folder) => readDataset(path.resolve(cwd, folder))).pipe(
     Effect.provide([NodeFileSystem.layer, NodePath.layer])
   )
   const evaluate = (dataset: (typeof datasets)[number]) =>

@@ -1,6 +1,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { GraphEntity, GraphPath, placeOf, Relation } from "../model/Graph.ts"
@@ -35,7 +36,8 @@ const out = Flag.file("output", { value: "FILE", summary: "Write to this file in
 const write = Effect.fnUntraced(function* (file: string | undefined, text: string) {
   const { note, print } = yield* Terminal
   if (file === undefined) return yield* print(text)
-  yield* (yield* FileSystem.FileSystem).writeFileString(file, text)
+  const { cwd } = yield* Place
+  yield* (yield* FileSystem.FileSystem).writeFileString(resolve(cwd, file), text)
   yield* note(`clew: wrote ${file}`)
 })
 

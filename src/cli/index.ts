@@ -95,7 +95,7 @@ const engine = Layer.effect(
   Engine,
   Effect.gen(function* () {
     const { cwd, env, globals } = yield* Place
-    const { err } = yield* Terminal.Terminal
+    const terminal = yield* Terminal.Terminal
     const configuredBy = (config: string | undefined) =>
       Effect.flatMap(app, ({ configure }) =>
         configure({
@@ -119,7 +119,7 @@ const engine = Layer.effect(
         Effect.gen(function* () {
           const { doctor } = yield* app
           const loaded = yield* configured
-          return Layer.provide(doctor(loaded), logging(loaded.settings.log, err.colors.isColorSupported))
+          return Layer.provide(doctor(loaded), logging(loaded.settings.log, terminal))
         })
       ),
       foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
@@ -138,10 +138,7 @@ const engine = Layer.effect(
           Effect.gen(function* () {
             const { layerFor } = yield* app
             const loaded = yield* config === undefined ? configured : configuredBy(config)
-            return Layer.provideMerge(
-              yield* layerFor(loaded, purpose, options),
-              logging(loaded.settings.log, err.colors.isColorSupported)
-            )
+            return Layer.provideMerge(yield* layerFor(loaded, purpose, options), logging(loaded.settings.log, terminal))
           })
         )
     }
@@ -201,7 +198,7 @@ export interface Start {
 }
 
 /** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
-export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode> => {
+export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode, never, Terminal.Terminal> => {
   const invocation = read(spec, argv)
   const globals: Globals = Either.match(invocation, {
     onLeft: () => guessGlobals(argv),
@@ -211,5 +208,5 @@ export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode> => {
     const { outputGone } = yield* Terminal.Terminal
     const answered = Effect.as(Effect.flatMap(invocation, answer), exitCode.done)
     return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
-  }).pipe(Effect.provide(Layer.merge(Terminal.layer(env), Layer.succeed(Place, { cwd, env, globals }))))
+  }).pipe(Effect.provideService(Place, { cwd, env, globals }))
 }

@@ -12,7 +12,6 @@ import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { harmless } from "./harmless.ts"
-import { keys } from "./keys.ts"
 import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
 import { Place, shown } from "./place.ts"
@@ -202,7 +201,7 @@ export const judge = define(
 
         if (given.length > 0) return yield* note(`clew: ${count(given.length, "judgement")} saved to ${file}`)
         yield* note(`clew: ${help}`)
-        const next = yield* keys
+        const next = yield* (yield* Terminal).keys
         let saved = 0
         let found = 0
         for (const query of questions) {

@@ -6,8 +6,8 @@ import * as List from "effect/List"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import type { LogConfig } from "../Config.ts"
-import * as logLines from "../runtime/logLines.ts"
 import { harmless } from "./harmless.ts"
+import type { Terminal } from "./terminal.ts"
 
 type Log = LogConfig["Type"]
 type Entry = Logger.Logger.Options<unknown>
@@ -29,31 +29,31 @@ const plainLine = ({ annotations, cause, date, fiberId, logLevel, message, spans
     : undefined
 }
 
-const pretty = (colors: boolean): Logger.Logger<unknown, void> => {
+type To = Pick<Terminal["Type"], "err" | "log">
+
+/** Warnings and errors are written at once. */
+const isUrgent = ({ logLevel }: Entry): boolean => LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)
+
+const pretty = ({ err, log }: To): Logger.Logger<unknown, void> => {
+  const colors = err.colors.isColorSupported
   const whole = Logger.prettyLogger({ stderr: true, colors })
   return Logger.make((entry) => {
     const line = colors ? undefined : plainLine(entry)
-    if (line !== undefined) return write(line, entry)
-    logLines.flush()
+    if (line !== undefined) return log.add(line, isUrgent(entry))
+    log.flush()
     whole.log(entry)
   })
 }
 
-/** Warnings and errors are written at once. */
-const write = (line: string, { logLevel }: Entry): void => {
-  logLines.write(line)
-  if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) logLines.flush()
-}
-
 /** Writes log lines to standard error in the configured format. */
-export const loggerOf = (format: Log["format"], colors: boolean): Logger.Logger<unknown, void> =>
+export const loggerOf = (format: Log["format"], to: To): Logger.Logger<unknown, void> =>
   format === "json"
-    ? Logger.make((entry) => write(Logger.jsonLogger.log(entry), entry))
-    : Logger.mapInput(pretty(colors), clean)
+    ? Logger.make((entry) => to.log.add(Logger.jsonLogger.log(entry), isUrgent(entry)))
+    : Logger.mapInput(pretty(to), clean)
 
 /** Logs to standard error, with the configured level and format. */
-export const logging = ({ format, level }: Log, colors: boolean) =>
-  Layer.merge(Logger.replace(Logger.defaultLogger, loggerOf(format, colors)), Logger.minimumLogLevel(levels[level]))
+export const logging = ({ format, level }: Log, to: To) =>
+  Layer.merge(Logger.replace(Logger.defaultLogger, loggerOf(format, to)), Logger.minimumLogLevel(levels[level]))
 
 const levels = {
   all: LogLevel.All,

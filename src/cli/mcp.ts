@@ -59,8 +59,8 @@ const serve = define(
       )
       // Loaded lazily, since no other command needs the SDK.
       const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
-      const { err } = yield* Terminal
-      const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, err.colors.isColorSupported)
+      const terminal = yield* Terminal
+      const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, terminal)
       const overview = overviewOf(glance, {
         name,
         description,

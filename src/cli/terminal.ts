@@ -3,11 +3,13 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as readline from "node:readline"
+import type { Readable, Writable } from "node:stream"
 import { createColors } from "picocolors"
 import { exitCode, type ExitCode } from "./exit.ts"
-import * as logLines from "../runtime/logLines.ts"
 import { forTerminal, harmless } from "./harmless.ts"
+import { type Keyboard, keysOf } from "./keys.ts"
 import { wrapped } from "./wrap.ts"
 
 export type Colors = ReturnType<typeof createColors>
@@ -21,6 +23,14 @@ export interface Face {
 }
 
 export class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly message: string }> {}
+
+/** The log's way to standard error. */
+export interface LogLines {
+  /** Writes a line after the work of this turn, or at once with all that wait. */
+  readonly add: (line: string, atOnce: boolean) => void
+  /** Writes what waits; call it before writing to standard error by other means, so that the order holds. */
+  readonly flush: () => void
+}
 
 /** A command's output: results to standard output, everything else to standard error. */
 export class Terminal extends Context.Tag("clew/cli/Terminal")<
@@ -36,12 +46,15 @@ export class Terminal extends Context.Tag("clew/cli/Terminal")<
     readonly note: (text: string) => Effect.Effect<void>
     /** Replaces standard error's last line, for terminals. */
     readonly noteInPlace: (text: string) => Effect.Effect<void>
+    readonly log: LogLines
     /** Whether there is someone to ask. */
     readonly isInteractive: boolean
     /** True for yes; anything else, also the end of input, is no. */
     readonly confirm: (question: string) => Effect.Effect<boolean>
     /** All of standard input. */
     readonly input: Effect.Effect<Uint8Array, InputUnreadable>
+    /** Standard input key by key, as long as the scope is open: the next one, undefined at the end. */
+    readonly keys: Effect.Effect<Effect.Effect<string | undefined>, never, Scope.Scope>
     /** Completes when standard output takes no more: with 0 if its reader has gone, as with `| head`. */
     readonly outputGone: Effect.Effect<ExitCode>
     /** Whether `outputGone` has completed. */
@@ -62,18 +75,11 @@ export const faceOf = (
   }
 }
 
-const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
-  // A failed write completes too: the listener for the stream's errors handles it.
+const confirm = (question: string, { stdin, stderr }: Streams): Effect.Effect<boolean> =>
   Effect.async((resume) => {
-    logLines.flush()
-    stream.write(text, () => resume(Effect.void))
-  })
-
-const confirm = (question: string): Effect.Effect<boolean> =>
-  Effect.async((resume) => {
-    const lines = readline.createInterface({ input: process.stdin, output: process.stderr })
+    const lines = readline.createInterface({ input: stdin, output: stderr })
     const unanswered = (effect: Effect.Effect<boolean>) => {
-      process.stderr.write("\n")
+      stderr.write("\n")
       resume(effect)
     }
     lines.on("close", () => unanswered(Effect.succeed(false)))
@@ -89,21 +95,53 @@ const confirm = (question: string): Effect.Effect<boolean> =>
     })
   })
 
-const input: Effect.Effect<Uint8Array, InputUnreadable> = Effect.tryPromise({
-  try: async () => {
-    const parts: Array<Uint8Array> = []
-    for await (const part of process.stdin) parts.push(part as Uint8Array)
-    return Buffer.concat(parts)
-  },
-  catch: (error) => new InputUnreadable({ message: `standard input cannot be read: ${(error as Error).message}` })
-})
+const readAll = (stdin: Readable): Effect.Effect<Uint8Array, InputUnreadable> =>
+  Effect.tryPromise({
+    try: async () => {
+      const parts: Array<Uint8Array> = []
+      for await (const part of stdin) parts.push(part as Uint8Array)
+      return Buffer.concat(parts)
+    },
+    catch: (error) => new InputUnreadable({ message: `standard input cannot be read: ${(error as Error).message}` })
+  })
 
-/** The process's own streams. */
-export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.Layer<Terminal> =>
-  Layer.effect(
+/** Characters of the log that wait at most; more are written at once. */
+const maxWaiting = 65_536
+
+/** Log lines wait for the end of the turn, since the write blocks. */
+export const logTo = (stream: Pick<Writable, "write">): LogLines => {
+  let waiting = ""
+  const flush = (): void => {
+    const text = waiting
+    waiting = ""
+    if (text !== "") stream.write(text)
+  }
+  return {
+    flush,
+    add: (line, atOnce) => {
+      if (waiting === "") setImmediate(flush)
+      waiting += `${line}\n`
+      if (atOnce || waiting.length > maxWaiting) flush()
+    }
+  }
+}
+
+/** A process's streams, or others in their place. */
+export interface Streams {
+  readonly stdin: Keyboard
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+}
+
+/** A terminal on these streams. */
+export const layer = (
+  env: Readonly<Record<string, string | undefined>>,
+  streams: Streams = process
+): Layer.Layer<Terminal> =>
+  Layer.scoped(
     Terminal,
     Effect.gen(function* () {
-      const { stderr, stdin, stdout } = process
+      const { stderr, stdin, stdout } = streams
       const gone = yield* Deferred.make<ExitCode>()
       stdout.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code !== "EPIPE") stderr.write(`clew: standard output cannot be written: ${error.message}\n`)
@@ -111,6 +149,22 @@ export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.
       })
       // Nowhere left to report it.
       stderr.on("error", () => {})
+      const log = logTo(stderr)
+      const { flush } = log
+      // Also where the process exits without waiting for its fibers.
+      process.once("exit", flush)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          flush()
+          process.removeListener("exit", flush)
+        })
+      )
+      const write = (stream: Writable, text: string): Effect.Effect<void> =>
+        // A failed write completes too: the listener for the stream's errors handles it.
+        Effect.async((resume) => {
+          flush()
+          stream.write(text, () => resume(Effect.void))
+        })
       const out = faceOf(stdout, env)
       const err = faceOf(stderr, env)
       // Files and pipes get the text unchanged.
@@ -119,13 +173,15 @@ export const layer = (env: Readonly<Record<string, string | undefined>>): Layer.
       return {
         out,
         err,
+        log,
         print: (text) => write(stdout, `${result(text)}\n`),
         write: (text) => write(stdout, result(text)),
         note: (text) => write(stderr, `${said(wrapped(err, text))}\n`),
         noteInPlace: (text) => write(stderr, `\r\u001b[2K${said(text)}`),
         isInteractive: stdin.isTTY === true && stderr.isTTY === true,
-        confirm,
-        input,
+        confirm: (question) => confirm(question, streams),
+        input: readAll(stdin),
+        keys: keysOf(stdin),
         outputGone: Deferred.await(gone),
         isOutputGone: Deferred.isDone(gone)
       }

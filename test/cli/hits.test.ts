@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { renderHits } from "../../src/cli/hits.ts"
 import { Place } from "../../src/cli/place.ts"
-import { faceOf, Terminal } from "../../src/cli/terminal.ts"
+import { faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
@@ -12,7 +12,7 @@ const face = (isTTY: boolean) => faceOf({ isTTY }, { TERM: "xterm" })
 
 const around = (isTTY: boolean) =>
   Layer.merge(
-    Layer.mock(Terminal, { out: face(isTTY), err: face(isTTY), isInteractive: false }),
+    Layer.mock(Terminal, { out: face(isTTY), err: face(isTTY), isInteractive: false, log: logTo(process.stderr) }),
     Layer.succeed(Place, {
       cwd: "/here",
       env: {},

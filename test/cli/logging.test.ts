@@ -3,26 +3,31 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import { loggerOf } from "../../src/cli/logging.ts"
-import * as logLines from "../../src/runtime/logLines.ts"
+import { faceOf, logTo } from "../../src/cli/terminal.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
 
-/** What is written to standard error meanwhile, a piece a write. */
-const written = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.suspend(() => {
-    const pieces: Array<string> = []
-    const [own, error] = [process.stderr.write, console.error]
-    process.stderr.write = ((text: string) => pieces.push(text) > 0) as typeof process.stderr.write
-    // Vitest's console writes elsewhere.
-    console.error = (...parts: ReadonlyArray<unknown>) => void pieces.push(`${parts.join(" ")}\n`)
-    const restore = Effect.sync(() => {
-      process.stderr.write = own
-      console.error = error
-    })
-    return Effect.ensuring(Effect.as(Effect.zipRight(effect, nextTurn), pieces), restore)
-  })
+type Format = "json" | "pretty"
 
-const logged = (format: "json" | "pretty", logger = loggerOf(format, false)) =>
-  Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+/** Where a test's log goes: the pieces written, a piece a write. */
+const taken = () => {
+  const pieces: Array<string> = []
+  const log = logTo({ write: (text: string) => pieces.push(text) > 0 })
+  const ours = (format: Format) => loggerOf(format, { err: faceOf({}, {}), log })
+  return { pieces, ours }
+}
+
+/** What Effect's own logger prints goes to the same place. */
+const logged = (pieces: Array<string>, logger: Logger.Logger<unknown, void>, effect: Effect.Effect<void>) =>
+  Effect.consoleWith((console) =>
+    effect.pipe(
+      Effect.zipRight(nextTurn),
+      Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
+      Effect.withConsole({
+        ...console,
+        unsafe: { ...console.unsafe, error: (...parts) => void pieces.push(`${parts.join(" ")}\n`) }
+      })
+    )
+  )
 
 const each = Effect.gen(function* () {
   yield* Effect.logInfo("one 100 %s")
@@ -36,32 +41,29 @@ const each = Effect.gen(function* () {
 describe("log lines", () => {
   it.effect("are the same as Effect's own, in their order", () =>
     Effect.gen(function* () {
-      const ours = (yield* written(logged("pretty")(each))).join("")
-      const theirs = (yield* written(
-        logged("pretty", Logger.prettyLogger({ stderr: true, colors: false }))(each)
-      )).join("")
+      const { ours, pieces } = taken()
+      yield* logged(pieces, ours("pretty"), each)
+      const own = pieces.splice(0).join("")
+      yield* logged(pieces, Logger.prettyLogger({ stderr: true, colors: false }), each)
       const neutral = (text: string) => text.replace(/\[[\d:.]+\]/g, "[time]").replace(/#\d+/g, "#")
-      assert.strictEqual(neutral(ours), neutral(theirs))
-      assert.match(ours, /one 100 %s[^]*two\nlines[^]*three[^]*request_id[^]*four[^]*five[^]*six\n$/)
+      assert.strictEqual(neutral(own), neutral(pieces.join("")))
+      assert.match(own, /one 100 %s[^]*two\nlines[^]*three[^]*request_id[^]*four[^]*five[^]*six\n$/)
     })
   )
 
   for (const format of ["json", "pretty"] as const) {
     it.effect(`are written together after the turn's work, ${format}`, () =>
       Effect.gen(function* () {
-        let meanwhile = -1
-        const pieces = yield* written(
-          Effect.suspend(() => {
-            const before = process.stderr.write
-            let count = 0
-            process.stderr.write = ((text: string) => (count++, before(text))) as typeof before
-            return Effect.zipRight(
-              logged(format)(Effect.zipRight(Effect.logInfo("a"), Effect.logInfo("b"))),
-              Effect.sync(() => (meanwhile = count))
-            )
-          })
+        const { ours, pieces } = taken()
+        const both = Effect.zipRight(Effect.logInfo("a"), Effect.logInfo("b"))
+        yield* logged(
+          pieces,
+          ours(format),
+          Effect.zipRight(
+            both,
+            Effect.sync(() => assert.deepStrictEqual(pieces, []))
+          )
         )
-        assert.strictEqual(meanwhile, 0)
         assert.lengthOf(pieces, 1)
         assert.match(pieces[0]!, /a[^]*\n[^]*b[^]*\n$/)
       })
@@ -70,17 +72,10 @@ describe("log lines", () => {
 
   it.effect("of a warning do not wait, and what was before it comes before it", () =>
     Effect.gen(function* () {
-      let last = ""
-      yield* written(
-        Effect.suspend(() => {
-          process.stderr.write = ((text: string) => ((last = text), true)) as typeof process.stderr.write
-          return Effect.zipRight(
-            logged("json")(Effect.zipRight(Effect.logInfo("before"), Effect.logWarning("careful"))),
-            Effect.sync(() => assert.match(last, /before[^]*careful/))
-          )
-        })
-      )
-      logLines.flush()
+      const { ours, pieces } = taken()
+      const both = Effect.zipRight(Effect.logInfo("before"), Effect.logWarning("careful"))
+      const check = Effect.sync(() => assert.match(pieces.join(""), /before[^]*careful/))
+      yield* logged(pieces, ours("json"), Effect.zipRight(both, check))
     })
   )
 })

@@ -6,7 +6,7 @@ import { forTerminal } from "../../src/cli/harmless.ts"
 import { help } from "../../src/cli/help.ts"
 import { renderFiles, renderHits } from "../../src/cli/hits.ts"
 import { Place, shown } from "../../src/cli/place.ts"
-import { faceOf, Terminal } from "../../src/cli/terminal.ts"
+import { faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
 import { widthOf, wrapLine } from "../../src/cli/wrap.ts"
 import { hit } from "../hits.ts"
 
@@ -15,7 +15,8 @@ const around = (columns: number) =>
     Layer.mock(Terminal, {
       out: faceOf({ isTTY: true, columns }, { TERM: "xterm" }),
       err: faceOf({}, {}),
-      isInteractive: false
+      isInteractive: false,
+      log: logTo(process.stderr)
     }),
     Layer.succeed(Place, {
       cwd: "/here",

@@ -1,10 +1,15 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { assert } from "vitest"
+import { main } from "../../../src/cli/index.ts"
+import * as Terminal from "../../../src/cli/terminal.ts"
 
 export const program = fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
 
@@ -40,24 +45,45 @@ export class Sandbox {
     }
   }
 
-  start(args: ReadonlyArray<string>, { cwd = this.folder, env = {} }: Options = {}): ChildProcess {
-    return spawn(process.execPath, [program, ...args], {
-      cwd,
-      env: {
-        PATH: process.env["PATH"],
-        HOME: this.path("home"),
-        XDG_DATA_HOME: this.path("home", "data"),
-        XDG_CONFIG_HOME: this.path("home", "config"),
-        CLEW_EMBEDDING_BACKEND: "builtin",
-        ...env
-      }
-    })
+  private env(env: Options["env"] = {}) {
+    return {
+      PATH: process.env["PATH"],
+      HOME: this.path("home"),
+      XDG_DATA_HOME: this.path("home", "data"),
+      XDG_CONFIG_HOME: this.path("home", "config"),
+      CLEW_EMBEDDING_BACKEND: "builtin",
+      ...env
+    }
   }
 
-  run(args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> {
+  /** Starts the built program as a process of its own. */
+  start(args: ReadonlyArray<string>, { cwd = this.folder, env }: Options = {}): ChildProcess {
+    return spawn(process.execPath, [program, ...args], { cwd, env: this.env(env) })
+  }
+
+  /** Runs the built program as a process of its own. */
+  spawn(args: ReadonlyArray<string>, options: Options = {}): Promise<Ended> {
     const child = this.start(args, options)
     child.stdin?.end(options.input ?? "")
     return ended(child)
+  }
+
+  /** Runs the program from its source in this process, with streams of its own. */
+  async run(args: ReadonlyArray<string>, { cwd = this.folder, env, input = "" }: Options = {}): Promise<Ended> {
+    const said = { stdout: "", stderr: "" }
+    const into = (name: keyof typeof said) =>
+      new Writable({ write: (text, _, done) => ((said[name] += String(text)), done()) })
+    const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: into("stdout"), stderr: into("stderr") }
+    const place = { argv: args, cwd, env: this.env(env) }
+    const exit = await Effect.runPromiseExit(
+      Effect.consoleWith((console) =>
+        Effect.withConsole(main(place), {
+          ...console,
+          unsafe: { ...console.unsafe, error: (...parts) => void streams.stderr.write(`${parts.join(" ")}\n`) }
+        })
+      ).pipe(Effect.provide(Terminal.layer(place.env, streams)))
+    )
+    return { code: Exit.getOrElse(exit, () => 130), ...said }
   }
 
   /** Runs it with `--json`, and wants it to end with 0 and to print what the schema says. */
