@@ -11,7 +11,7 @@ import { documentLanguage } from "../../text/terms/detect.ts"
 import type { Language } from "../../text/terms/languages.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
-import { documentCrc, type PassagePart } from "./documentCrc.ts"
+import { documentCrc, headCrc, passageCrc, type PassagePart } from "./documentCrc.ts"
 import { remove } from "./documents.ts"
 import * as files from "./files.ts"
 import { metadataRows } from "./filter.ts"
@@ -49,7 +49,8 @@ const documentColumns = [
   "seen_run",
   "indexed_at",
   "language",
-  "crc"
+  "crc",
+  "head_crc"
 ]
 
 const passageColumns = [
@@ -64,7 +65,8 @@ const passageColumns = [
   "start_line",
   "end_line",
   "locator",
-  "table_header"
+  "table_header",
+  "crc"
 ]
 
 type PreparedPassage = PreparedDocument["passages"][number]
@@ -76,7 +78,7 @@ interface Rows {
   readonly passages: Array<ReadonlyArray<unknown>>
   readonly keyword: Array<keyword.KeywordRow>
   readonly graph: Array<graph.GraphRow>
-  readonly vectors: Array<{ readonly id: number; readonly vector: Float32Array }>
+  readonly vectors: Array<vectors.Embedded>
 }
 
 const noRows = (): Rows => ({ documents: [], metadata: [], passages: [], keyword: [], graph: [], vectors: [] })
@@ -152,12 +154,13 @@ const addPassages = (
       part.start_line,
       part.end_line,
       part.locator,
-      part.table_header
+      part.table_header,
+      passageCrc({ ...part, id, document_id: documentId })
     ])
     const { heading, text, vector } = passage
     rows.keyword.push({ id, title: searched, heading: searchedHeading(passage), text, language })
     rows.graph.push({ id, ordinal, text, heading, title, source })
-    if (Option.isSome(vector)) rows.vectors.push({ id, vector: vector.value })
+    rows.vectors.push({ id, vector })
   }
 }
 
@@ -231,7 +234,14 @@ export const put = Effect.fnUntraced(function* (
           indexed_at: indexedAt
         },
         partsOf(document.passages, leads)
-      )
+      ),
+      headCrc({
+        id: documentId,
+        doc_id: docId,
+        source: document.source ?? null,
+        title: document.title ?? null,
+        metadata
+      })
     ])
     for (const row of metadataRows(document.metadata)) rows.metadata.push([...row, documentId])
     const storing = { document, id: documentId, firstPassage: passageId, leads, language }
