@@ -112,6 +112,7 @@ export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
   graph_answers: ["model"],
   graph_linkages: ["changes", "documents", "linkage"],
   keyword_segments: ["stamp", "version", "through", "inputs"],
+  reserve: ["id", "body"],
   roots: ["collection_id", "path", "include", "exclude", "run"],
   run_numbers: ["last"],
   sqlite_sequence: ["seq"]

@@ -124,3 +124,19 @@ it.scoped("a text that has no vector is no damage, nor after a change of embedde
     db.close()
   })
 )
+
+it.scoped("rows that cannot be deleted do not keep a sweep going for ever", () =>
+  Effect.gen(function* () {
+    const filename = path.join(yield* inFolder, "index.db")
+    yield* Effect.gen(function* () {
+      const store = yield* whole
+      yield* fill(store, 40)
+      const db = new Database(filename)
+      // As where an index names rows that the table does not have.
+      db.exec("CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(IGNORE); END")
+      db.close()
+      yield* store.dropCollection(other)
+      assert.match((yield* Effect.flip(store.compact())).message, /cannot be deleted/)
+    }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+  })
+)

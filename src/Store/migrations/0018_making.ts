@@ -14,7 +14,9 @@ const statements = [
     passage_id INTEGER NOT NULL REFERENCES passages (id) ON DELETE CASCADE ON UPDATE CASCADE,
     generation TEXT NOT NULL,
     PRIMARY KEY (passage_id, generation)
-  ) STRICT, WITHOUT ROWID`
+  ) STRICT, WITHOUT ROWID`,
+  // Space that deleting needs on a full disk.
+  "CREATE TABLE reserve (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT"
 ]
 
 /** Passages without a vector as they are now: of a text that no word gives a direction, or lost before. */
@@ -23,7 +25,10 @@ const fill = (collection: number) =>
    SELECT p.id, 'current' FROM documents AS d CROSS JOIN passages AS p ON p.document_id = d.id
    WHERE d.collection_id = ${collection} AND NOT EXISTS (SELECT 1 FROM vectors_${collection} WHERE passage_id = p.id)`
 
-/** How a collection's vectors were made, checksums of what is shown, and which passages have no vector. */
+/**
+ * How a collection's vectors were made, checksums of what is shown, which passages have no vector, and a reserve of
+ * space.
+ */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.gen(function* () {
     for (const statement of statements) yield* sql.unsafe(statement)

@@ -23,6 +23,13 @@ import { type Known, resolve, storedId } from "./references.ts"
 import { insertRows } from "./rows.ts"
 import * as vectors from "./vectors.ts"
 
+/**
+ * Space in the file for deleting on a full disk, which frees space only in the end: enough for the documents of an index
+ * of some hundred megabytes.
+ */
+const keepReserve = `INSERT INTO reserve (id, body) SELECT 1, zeroblob(${256 * 1024})
+  WHERE NOT EXISTS (SELECT 1 FROM reserve)`
+
 /** Bitmaps and codes identify passages by 32-bit numbers. */
 const mostPassages = 2 ** 32
 
@@ -261,6 +268,7 @@ export const put = Effect.fnUntraced(function* (
   }
   yield* flush
   yield* collections.count(sql, collection.id, { documents: documents.length, passages })
+  yield* sql.unsafe(keepReserve)
   const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
   for (const { path } of changes) origins.delete(path)
   yield* files.unfinished(sql, collection.id, [...origins], indexedAt)
