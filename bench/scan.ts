@@ -1,9 +1,11 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Scanner } from "../src/codes/Scanner.ts"
+import * as checkedVectors from "../src/Store/sqlite/checkedVectors.ts"
 import { codesOn } from "../src/Store/sqlite/codes.ts"
 import { connect } from "../src/Store/sqlite/connect.ts"
 import type { Mask } from "../src/model/Mask.ts"
@@ -33,7 +35,7 @@ const fill = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file: string
   for (const part of vectorsIn(file, width, Math.min(512, count / 100))) {
     const rows = Array.from({ length: part.length / width }, (_, row) => ({
       id: id++,
-      vector: part.slice(row * width, (row + 1) * width)
+      vector: Option.some(part.slice(row * width, (row + 1) * width))
     }))
     const began = performance.now()
     yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows))
@@ -153,11 +155,17 @@ const measure = Effect.fnUntraced(function* (folder: string, scratch: string, co
     (mask: Mask | undefined, oversample: "auto" | number, exact = false) =>
     (query: Float32Array) =>
       read(
-        vectors.search(sql, { codes, vectors: { oversample, exact } }, collection, query, {
-          depth,
-          mask,
-          passages: count
-        })
+        vectors.search(
+          sql,
+          { codes, checked: checkedVectors.make(), vectors: { oversample, exact } },
+          collection,
+          query,
+          {
+            depth,
+            mask,
+            passages: count
+          }
+        )
       )
 
   yield* each("scan alone", (query) =>

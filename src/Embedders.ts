@@ -9,6 +9,7 @@ import {
   describeEmbedder,
   type EmbedderIdentity,
   identicalEmbedder,
+  presently,
   sameEmbedder
 } from "./model/Collection.ts"
 import { spannedGen } from "./runtime/tracing.ts"
@@ -52,6 +53,19 @@ const inTime = ({ identity, urgent }: Service, recorded: EmbedderIdentity) =>
         onTimeout: () => new EmbedderUnavailable({ reason: `${describeEmbedder(recorded)}: no answer within 5 s` })
       }))
 
+/** The service as the embedder of an older collection; its vectors differ only if it opened them so itself. */
+const madeAs = (making: number | undefined, service: Service): Service => {
+  if (making === undefined) return service
+  const older = <E, R>(identity: Effect.Effect<EmbedderIdentity, E, R>) =>
+    Effect.map(identity, (found): EmbedderIdentity => ({ ...found, making }))
+  const { urgent } = service
+  return {
+    ...service,
+    identity: older(service.identity),
+    ...(urgent === undefined ? {} : { urgent: { ...urgent, identity: older(urgent.identity) } })
+  }
+}
+
 /**
  * If the configuration names an embedder, it must match the collection's recorded one, unless `opensRecorded` accepts
  * that. Otherwise the recorded one is opened, once per identity; its actual identity must match the record.
@@ -69,6 +83,7 @@ export const layer = (options: {
     Effect.gen(function* () {
       const configured = yield* Embedder
       const said = new Set<string>()
+      const told = new Set<string>()
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
       // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
@@ -81,7 +96,10 @@ export const layer = (options: {
         SynchronizedRef.modifyEffect(opened, (known) => {
           const found = known.find(([identity]) => identicalEmbedder(identity, recorded))
           return found === undefined
-            ? Effect.map(options.open(recorded), (embedder) => [embedder, [...known, [recorded, embedder] as const]])
+            ? Effect.map(options.open(recorded), (found) => {
+                const embedder = madeAs(recorded.making, found)
+                return [embedder, [...known, [recorded, embedder] as const]]
+              })
             : Effect.succeed([found[1], known])
         })
 
@@ -101,9 +119,16 @@ export const layer = (options: {
               `Collection ${name} keeps ${describeEmbedder(recorded)}, with which it was created; \`clew reindex\` switches it to the configured embedder`
             )
           }
+          if (recorded.making !== undefined && !told.has(name)) {
+            told.add(name)
+            yield* Effect.logWarning(
+              `Collection ${name} has vectors as an older Clew made them, and new ones are made like those; \`clew reindex -c ${name}\` makes all of them as they are made now`
+            )
+          }
           const embedder = own ? yield* reopen(recorded) : configured
           const actual = yield* patience === "urgent" ? inTime(embedder, recorded) : embedder.identity
           if (sameEmbedder(actual, recorded)) return embedder
+          if (!own && sameEmbedder(actual, presently(recorded))) return yield* reopen(recorded)
           return yield* new EmbedderMismatch({ collection: name, recorded, configured: actual })
         })
       }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { readFileSync } from "node:fs"
+import type { Told } from "../src/upkeep/Examiner.ts"
 import { Doctor } from "../src/upkeep/Doctor.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { whole } from "../src/Store.ts"
@@ -33,6 +34,7 @@ const build = (filename: string) =>
       yield* store.put(defaultCollection, [yield* prepared(lines.join("\n"), `note${n}`)])
     }
     yield* store.deleteSource(defaultCollection, "note3")
+    yield* store.put(defaultCollection, [yield* prepared("nothing of a compass", "wordless")])
     const roots = [{ path: "/gone", include: ["*.md"], exclude: [] }]
     const seenBy = yield* store.beginRun(defaultCollection, roots)
     const { passages, ...slides } = yield* prepared("east of Eden\nwest of it", "/gone/slides.pdf")
@@ -69,7 +71,10 @@ const doctor = (filename: string) =>
   }).pipe(Layer.unwrapEffect)
 
 /** What doctor says of an index. */
-export const run = (filename: string, options: { readonly deep?: boolean; readonly fix?: boolean } = {}) =>
+export const run = (
+  filename: string,
+  options: { readonly deep?: boolean; readonly fix?: boolean; readonly told?: Told } = {}
+) =>
   Effect.flatMap(Doctor, (it) => it.run({ deep: false, fix: false, ...options })).pipe(Effect.provide(doctor(filename)))
 
 export const wrong = (report: { readonly checks: ReadonlyArray<{ readonly name: string; readonly status: string }> }) =>
@@ -107,6 +112,7 @@ export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
   graph_answers: ["model"],
   graph_linkages: ["changes", "documents", "linkage"],
   keyword_segments: ["stamp", "version", "through", "inputs"],
+  reserve: ["id", "body"],
   roots: ["collection_id", "path", "include", "exclude", "run"],
   run_numbers: ["last"],
   sqlite_sequence: ["seq"]

@@ -18,6 +18,8 @@ export interface BuiltinOptions {
   /** Prefixes of every query and every passage. */
   readonly queryPrefix?: string | undefined
   readonly passagePrefix?: string | undefined
+  /** An older way to make vectors; default: the present one. */
+  readonly making?: number | undefined
 }
 
 interface Loaded {
@@ -26,8 +28,8 @@ interface Loaded {
   readonly name: string
 }
 
-const loadPackaged = Effect.gen(function* () {
-  const model = yield* openWith(packagedModelFolder, packagedTokenizer)
+const loadPackaged = Effect.fnUntraced(function* (making: number | undefined) {
+  const model = yield* openWith(packagedModelFolder, packagedTokenizer, making)
   if (model.dimensions !== packagedDimensions) {
     return yield* new EmbedderUnavailable({
       reason: `${packagedModelFolder} is not Clew's model: install clew again`
@@ -36,8 +38,8 @@ const loadPackaged = Effect.gen(function* () {
   return { model, name: packagedModel }
 })
 
-const loadFolder = (folder: string) =>
-  Effect.map(open(folder), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
+const loadFolder = (folder: string, making: number | undefined) =>
+  Effect.map(open(folder, making), ({ hash, model }) => ({ model, name: `${folder}@${hash}` }))
 
 /** Vectors in one memory block. */
 const slabVectors = 1024
@@ -71,8 +73,8 @@ const embedAll = Effect.fn("Builtin.embedPassages")(function* (
  */
 export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedder.Service> =>
   Effect.gen(function* () {
-    const { passagePrefix = "", queryPrefix = "" } = options
-    const load = options.folder === undefined ? loadPackaged : loadFolder(path.resolve(options.folder))
+    const { making, passagePrefix = "", queryPrefix = "" } = options
+    const load = options.folder === undefined ? loadPackaged(making) : loadFolder(path.resolve(options.folder), making)
     const loaded = yield* SynchronizedRef.make(Option.none<Loaded>())
     // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
     const loading = Effect.uninterruptible(
@@ -88,7 +90,8 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
       model,
       dimensions,
       queryPrefix,
-      passagePrefix
+      passagePrefix,
+      ...(making === undefined ? {} : { making })
     })
     return {
       identity:

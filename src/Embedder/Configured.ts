@@ -53,7 +53,8 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
       const isBuiltin = (recorded: EmbedderIdentity) =>
         folderOf(recorded) === (isFolder ? model : undefined) &&
         recorded.queryPrefix === (queryPrefix ?? "") &&
-        recorded.passagePrefix === (passagePrefix ?? "")
+        recorded.passagePrefix === (passagePrefix ?? "") &&
+        recorded.making === undefined
       const open = (recorded: EmbedderIdentity): Effect.Effect<Embedder["Type"]> =>
         isRemote(recorded.backend)
           ? remote(config, recorded.backend, recorded)

@@ -10,10 +10,11 @@ const window = 2048
 /** The texts to embed of each document, in order. */
 export function* textsOf(
   drafts: ReadonlyArray<{ readonly title?: string | undefined }>,
-  cut: ReadonlyArray<ReadonlyArray<Passage>>
+  cut: ReadonlyArray<ReadonlyArray<Passage>>,
+  making?: number
 ): Generator<string> {
   for (const [index, { title }] of drafts.entries()) {
-    for (const passage of cut[index]!) yield embeddedText(title, passage)
+    for (const passage of cut[index]!) yield embeddedText(title, passage, making)
   }
 }
 

@@ -33,7 +33,7 @@ export const preparing = Effect.gen(function* () {
       () => Effect.succeed([])
     )
     const fitting = passages.filter(({ vector }) => vector.length === embedder.dimensions)
-    return new Map(fitting.map((passage) => [embeddedText(passage.title, passage), passage.vector]))
+    return new Map(fitting.map((passage) => [embeddedText(passage.title, passage, embedder.making), passage.vector]))
   })
 
   /** Splits changed documents, and embeds their new passages. */
@@ -51,7 +51,12 @@ export const preparing = Effect.gen(function* () {
     }
     const embedder = yield* embedders.forCollection(collection)
     const before = yield* embeddedBefore(collection, changed)
-    const vectors = yield* embedAll(embedder, textsOf(drafts, cut), before, placesOf(drafts, cut))
+    const vectors = yield* embedAll(
+      embedder,
+      textsOf(drafts, cut, collection.embedder.making),
+      before,
+      placesOf(drafts, cut)
+    )
     let at = 0
     return drafts.map((next, index): PreparedDocument => ({
       ...next,

@@ -146,7 +146,9 @@ const make = Effect.gen(function* () {
     ),
 
     finishReindex: Effect.fn("Store.finishReindex")((name, embedder) =>
-      change(within(name, (collection) => reindex.finish(sql, collection, embedder)))
+      Effect.tap(change(within(name, (collection) => reindex.finish(sql, collection, embedder))), () =>
+        Effect.sync(() => searching.checked.forget())
+      )
     ),
 
     rebuilds: Effect.fn("Store.rebuilds")(() => read(rebuild.pending(sql))),

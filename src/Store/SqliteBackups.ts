@@ -1,11 +1,18 @@
-import type { SqlError } from "@effect/sql/SqlError"
+import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import { type Backup, BackupRefused, Backups } from "../upkeep/Backups.ts"
-import { StoreUnavailable } from "../Store.ts"
+import { nextTurnOrEnd } from "../runtime/EventLoop.ts"
+import { endedBySignals } from "../runtime/signals.ts"
+import type { StoreUnavailable } from "../Store.ts"
+import { vectors } from "./examine/derived.ts"
+import { documents } from "./examine/documents.ts"
+import { guarded, telling } from "./examine/finding.ts"
+import { schemaVersion } from "./migrations/index.ts"
 import type { SqliteClient } from "./sqlite/client.ts"
+import * as collections from "./sqlite/collections.ts"
 import { client, open } from "./sqlite/connect.ts"
 import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
 import { alone, inUse, move, partial, trying } from "./sqlite/file/exchange.ts"
@@ -52,33 +59,55 @@ const copyOfBackup = (filename: string, target: string) =>
     )
   )
 
-/** Makes a copy an index of its own: one file without a WAL. Returns its contents; with `thorough`, refuses damage. */
-const seal = (
-  filename: string,
-  thorough: boolean
-): Effect.Effect<Backup, BackupRefused | StoreUnavailable | SqlError> =>
+/** What is wrong with pages and references; undefined: nothing. */
+const brokenIn = (sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const lines = yield* sql.unsafe<Record<string, string>>("PRAGMA integrity_check(1)")
+    const wrong = lines.map((row) => Object.values(row)[0]).find((line) => line !== "ok")
+    yield* nextTurnOrEnd
+    const [orphan] = yield* sql.unsafe<{ readonly table: string }>("SELECT * FROM pragma_foreign_key_check LIMIT 1")
+    return wrong ?? (orphan === undefined ? undefined : `a row of ${orphan.table} refers to a missing row`)
+  })
+
+/** What of an index cannot be made again from the rest and differs from what was stored; undefined: nothing. */
+const alteredIn = (sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const [version] = yield* sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version")
+    // An older schema lacks some of the checksums.
+    if (version?.user_version !== schemaVersion) return undefined
+    const told = telling(() => Effect.void)
+    const findings = [
+      ...(yield* guarded("documents", documents(sql, told))),
+      ...(yield* Effect.forEach(yield* collections.all(sql), (collection) =>
+        guarded("vectors", vectors(sql, collection, told))
+      )).flat()
+    ]
+    return findings.find(({ name, status }) => status === "fail" && name !== "languages")?.detail
+  })
+
+/** The contents of a whole backup; refuses damage. */
+const contentsOf = (sql: SqlClient.SqlClient, filename: string) =>
+  Effect.map(
+    sql.unsafe<Omit<Backup, "bytes">>(
+      `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages
+       FROM collections WHERE ${isPresent}`
+    ),
+    ([found]): Backup => ({ ...found!, bytes: fs.statSync(filename).size })
+  )
+
+/** Makes a copy an index of its own: one file without a WAL. Returns its contents, unless the check finds damage. */
+const seal = (filename: string, ...checks: ReadonlyArray<typeof brokenIn>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const sql = yield* client(filename, false)
-      if (thorough) {
-        const found = [
-          ...(yield* sql.unsafe<Record<string, string>>("PRAGMA integrity_check(1)")).map(
-            (row) => Object.values(row)[0]
-          ),
-          ...(yield* sql.unsafe<{ readonly table: string }>("PRAGMA foreign_key_check")).map(
-            ({ table }) => `a row of ${table} refers to a missing row`
-          )
-        ].filter((line) => line !== "ok")
-        if (found.length > 0) return yield* refuse(found[0]!)
+      for (const check of checks) {
+        const found = yield* check(sql)
+        if (found !== undefined) return yield* refuse(found)
       }
       yield* sql`PRAGMA journal_mode = DELETE`
       const [marked] = yield* sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'file_mark'")
       if (marked !== undefined) yield* sql.unsafe(markSql.fresh)
-      const [found] = yield* sql.unsafe<Omit<Backup, "bytes">>(
-        `SELECT count(*) AS collections, coalesce(sum(documents), 0) AS documents, coalesce(sum(passages), 0) AS passages
-         FROM collections WHERE ${isPresent}`
-      )
-      return { ...found!, bytes: fs.statSync(filename).size }
+      return yield* contentsOf(sql, filename)
     })
   )
 
@@ -95,7 +124,47 @@ const isOurs = (filename: string) =>
     })
   )
 
-const backup = (filename: string, target: string) =>
+/** The name of the nth older backup. */
+const olderName = (target: string, n: number): string => (n === 0 ? target : `${target}.${n}`)
+
+/** Older backups of a name, without a gap, up to the last that is kept. */
+const olderOf = (target: string, keep: number) =>
+  Effect.gen(function* () {
+    let count = 0
+    while (count < keep && (yield* trying(target, () => statOf(olderName(target, count)))) !== undefined) {
+      const name = olderName(target, count)
+      if (!(yield* isOurs(name))) {
+        return yield* refuse(`${name} already exists and is not a Clew backup; name another file, or move it away`)
+      }
+      count++
+    }
+    return count
+  })
+
+/** Gives older backups the next numbers; the last one to be kept replaces the one before. */
+const shift = (target: string, count: number, keep: number): void => {
+  for (let n = Math.min(count, keep - 1); n > 0; n--) {
+    const [from, to] = [olderName(target, n - 1), olderName(target, n)]
+    if (n > 1) fs.renameSync(from, to)
+    else {
+      // A second name, so that the first always names a whole backup.
+      fs.rmSync(to, { force: true })
+      try {
+        fs.linkSync(from, to)
+      } catch {
+        fs.renameSync(from, to)
+      }
+    }
+  }
+}
+
+const damagedIndex = (filename: string, target: string, reason: string) =>
+  refuse(
+    `The index ${filename} is damaged (${reason}), so ${target} was left as it was; run \`clew doctor --fix\` first, ` +
+      `which copies the index before it repairs it`
+  )
+
+const backup = (filename: string, target: string, keep: number) =>
   Effect.scoped(
     Effect.gen(function* () {
       const there = yield* trying(target, () => statOf(target))
@@ -103,20 +172,58 @@ const backup = (filename: string, target: string) =>
       if (there !== undefined && own !== undefined && isSamePlace(there, own)) {
         return yield* refuse(`${target} is the index itself; name another file`)
       }
-      if (there !== undefined && !(yield* isOurs(target))) {
-        return yield* refuse(`${target} already exists and is not a Clew backup; name another file, or move it away`)
-      }
+      const older = yield* olderOf(target, keep)
       // A backup is one file; an index in use has a WAL beside it.
       if (yield* trying(target, () => statOf(`${target}-wal`) !== undefined)) {
         return yield* refuse(`${target} is an index in use, or was not closed; name another file`)
       }
       const made = yield* partial(target)
-      yield* copyOfIndex(filename, made)
-      const backup = yield* seal(made, false)
-      yield* trying(target, () => move(made, target))
+      const backup = yield* Effect.zipRight(copyOfIndex(filename, made), seal(made, brokenIn, alteredIn)).pipe(
+        Effect.catchIf(isDamage, (error) => damagedIndex(filename, target, String((error.cause as Error).message))),
+        Effect.catchTag("BackupRefused", ({ reason }) => damagedIndex(filename, target, reason))
+      )
+      yield* trying(target, () => {
+        shift(target, older, keep)
+        move(made, target)
+      })
       return backup
     })
   )
+
+const check = (source: string) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* givenBackup(source)
+      yield* inspect(source, "readonly")
+      const sql = yield* client(source, true)
+      const found = (yield* endedBySignals(brokenIn(sql))) ?? (yield* alteredIn(sql))
+      if (found !== undefined) return yield* refuse(found)
+      return yield* contentsOf(sql, source)
+    })
+  ).pipe(
+    Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
+    Effect.catchTag("BackupRefused", ({ reason }) =>
+      refuse(
+        reason.includes(source)
+          ? reason
+          : `The backup ${source} is damaged (${reason}). Keep an older one, and make another with \`clew backup\``
+      )
+    )
+  )
+
+/** A file that may be a backup, by what it is and how it begins. */
+const givenBackup = (source: string) =>
+  Effect.gen(function* () {
+    const given = yield* trying(source, () => statOf(source))
+    if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
+    const kind = given.size === 0n && given.isFile() ? "empty" : kindOf(given)
+    if (kind !== undefined || !(yield* isOurs(source))) {
+      return yield* refuse(
+        `${source} is ${kind ?? "not a Clew backup"}; name a file that \`clew backup\` made. Nothing was changed`
+      )
+    }
+    return given
+  })
 
 /**
  * Holds the only connection to the old index, and its lock, until the scope ends; other processes wait, and then find
@@ -148,19 +255,13 @@ const restore = (filename: string, source: string) =>
   Effect.scoped(
     Effect.gen(function* () {
       const own = yield* trying(filename, () => statOf(filename))
-      const given = yield* trying(source, () => statOf(source))
-      if (own !== undefined && given !== undefined && isSamePlace(own, given)) {
+      const there = yield* trying(source, () => statOf(source))
+      if (own !== undefined && there !== undefined && isSamePlace(own, there)) {
         return yield* refuse(`${source} is the index itself; name a backup`)
       }
-      if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
-      const kind = given.size === 0n && given.isFile() ? "empty" : kindOf(given)
-      if (kind !== undefined || !(yield* isOurs(source))) {
-        return yield* refuse(
-          `${source} is ${kind ?? "not a Clew backup"}; name a file that \`clew backup\` made. Nothing was changed`
-        )
-      }
+      yield* givenBackup(source)
       const made = yield* partial(filename)
-      const backup = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, true)).pipe(
+      const backup = yield* Effect.zipRight(copyOfBackup(source, made), seal(made, brokenIn)).pipe(
         Effect.catchIf(isDamage, (error) => refuse(String((error.cause as Error).message))),
         Effect.catchTag("BackupRefused", ({ reason }) =>
           refuse(
@@ -181,6 +282,7 @@ const restore = (filename: string, source: string) =>
 /** Backups of an index in an SQLite file, by its path. */
 export const layer = (filename: string): Layer.Layer<Backups> =>
   Layer.succeed(Backups, {
-    backup: Effect.fn("Backups.backup")((target) => typed(filename)(backup(filename, target))),
+    backup: Effect.fn("Backups.backup")((target, { keep = 1 } = {}) => typed(filename)(backup(filename, target, keep))),
+    check: Effect.fn("Backups.check")((source) => typed(source)(check(source))),
     restore: Effect.fn("Backups.restore")((source) => typed(source)(restore(filename, source)))
   })

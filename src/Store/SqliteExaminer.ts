@@ -4,24 +4,28 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
-import { Examiner, type Finding } from "../upkeep/Examiner.ts"
+import { rising } from "../model/Damaged.ts"
+import { Examiner, type Finding, type Told } from "../upkeep/Examiner.ts"
 import { StoreUnavailable } from "../Store.ts"
 import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
-import { fail, guarded, messageOf, ok, salvage as salvaging, warn } from "./examine/finding.ts"
+import { fail, guarded, messageOf, ok, salvage as salvaging, telling, warn } from "./examine/finding.ts"
 import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
 import { formats, records } from "./examine/bookkeeping.ts"
 import { salvage } from "./examine/salvage/salvage.ts"
+import { schemaVersion } from "./migrations/index.ts"
 import * as structure from "./examine/structure.ts"
 import { toVector } from "./sqlite/codes.ts"
 import * as collections from "./sqlite/collections.ts"
 import { client, type DatabaseOptions, open } from "./sqlite/connect.ts"
+import { inspect } from "./sqlite/file/inspect.ts"
 import { isUnreadable, typed } from "./sqlite/errors.ts"
 import * as edges from "./sqlite/graph/edges.ts"
 import { headingOf } from "./sqlite/passage.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
 import { isPresent, leaving, sweepStep } from "./sqlite/sweep.ts"
+import { inList, list } from "./sqlite/rows.ts"
 import { transaction } from "./sqlite/transaction.ts"
 import * as vectors from "./sqlite/vectors.ts"
 
@@ -33,7 +37,8 @@ const looks = { postings: derived.postings, codes: derived.codes }
 const look = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   filename: string,
-  fresh: Effect.Effect.Success<typeof structure.fresh>
+  fresh: Effect.Effect.Success<typeof structure.fresh>,
+  told: Told
 ) {
   const findings: Array<Finding> = []
   const add = Effect.map((found: ReadonlyArray<Finding>) => void findings.push(...found))
@@ -50,12 +55,14 @@ const look = Effect.fnUntraced(function* (
       : ok("WAL", "the WAL is small")
   )
   yield* add(guarded("schema", structure.schema(sql, fresh.objects)))
+  yield* told(`pages of ${Math.round(size(filename) / 2 ** 20)} MB`)
   yield* add(guarded("pages", structure.integrity(sql), rows))
+  yield* told("records")
   yield* add(guarded("sequences", structure.sequences(sql), rows))
   yield* add(guarded("records", records(sql, fresh.migrations), rows))
   yield* add(guarded("formats", formats(sql)))
   yield* add(guarded("upkeep", structure.upkeep(sql)))
-  yield* add(guarded("documents", documents(sql), rows))
+  yield* add(guarded("documents", documents(sql, told), rows))
   const pending = yield* Effect.orElseSucceed(rebuild.pending(sql), () => [])
   const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
   for (const collection of known) {
@@ -64,7 +71,7 @@ const look = Effect.fnUntraced(function* (
       const due = pending.find((one) => one.collection === name && one.kind === kind)
       const cure = { _tag: "Rebuild", kind, collection: id } as const
       yield* due === undefined
-        ? add(guarded(kind, looks[kind](sql, collection), cure))
+        ? add(guarded(kind, looks[kind](sql, collection, told), cure))
         : Effect.sync(() => {
             const text = `collection ${name}: ${due.missing ? "missing" : "made by another version, or incomplete"}`
             findings.push(
@@ -74,8 +81,8 @@ const look = Effect.fnUntraced(function* (
             )
           })
     }
-    yield* add(guarded("vectors", derived.vectors(sql, collection)))
-    yield* add(guarded("graph", graph(sql, collection), { _tag: "Graph", collection: id }))
+    yield* add(guarded("vectors", derived.vectors(sql, collection, told)))
+    yield* add(guarded("graph", graph(sql, collection, told), { _tag: "Graph", collection: id }))
   }
   return findings
 })
@@ -134,6 +141,22 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     return target
   })
 
+  /** What can be said of an index of an older version before it is brought up to date; undefined: it is of this one. */
+  const older = Effect.gen(function* () {
+    const { header } = yield* inspect(filename, "readonly")
+    if (header === undefined || header.userVersion >= schemaVersion) return undefined
+    const sql = yield* client(filename, true)
+    return [
+      warn(
+        "schema",
+        `the index was made by an older Clew (schema ${header.userVersion}, this one has ${schemaVersion}); it is not damaged by that`,
+        "run `clew info`, which brings it up to date, then `clew doctor` again; or `clew doctor --fix`, which does both",
+        { _tag: "Migrate" }
+      ),
+      ...(yield* guarded("pages", structure.integrity(sql)))
+    ]
+  })
+
   /** If interrupted, it leaves passages out of the graph; the next check finds them. */
   const regraph = Effect.fnUntraced(function* (collection: number) {
     for (let after = 0, seen = graphPage; seen === graphPage;) {
@@ -145,17 +168,25 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
   })
 
   return Examiner.of({
-    examine: typed(filename)(structure.fresh).pipe(
-      Effect.flatMap((fresh) => opened("readonly", (sql) => look(sql, filename, fresh))),
-      Effect.catchIf(isUnreadable, (error) =>
-        Effect.succeed([fail("pages", `SQLite says: ${messageOf(error)}`, undefined, salvaging)])
-      ),
-      typed(filename),
-      Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect))),
-      Effect.catchAll(({ reason }) =>
-        Effect.succeed([fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")])
+    examine: Effect.fn("Examiner.examine")((listener) =>
+      Effect.flatMap(typed(filename)(structure.fresh), (fresh) => {
+        const told = telling(listener)
+        return Effect.flatMap(Effect.scoped(older), (before) =>
+          before === undefined ? opened("readonly", (sql) => look(sql, filename, fresh, told)) : Effect.succeed(before)
+        )
+      }).pipe(
+        Effect.catchIf(isUnreadable, (error) =>
+          Effect.succeed([fail("pages", `SQLite says: ${messageOf(error)}`, undefined, salvaging)])
+        ),
+        typed(filename),
+        Effect.catchAllDefect((defect) => Effect.fail(unreadable(defect))),
+        Effect.catchAll(({ reason }) =>
+          Effect.succeed([fail("file", reason, "see docs/doctor.md; restore a backup, or index into a new file")])
+        )
       )
     ),
+
+    migrate: typed(filename)(Effect.asVoid(Effect.scoped(open({ filename, mode: "existing" })))),
 
     copy,
 
@@ -204,23 +235,33 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
              CROSS JOIN documents AS d ON d.id = p.document_id WHERE v.passage_id > ? ORDER BY v.passage_id LIMIT ?`,
             [after, limit]
           ),
-          (found) => found.map((row) => ({ ...toPassage(row), vector: toVector(row.vector) }))
+          (found) => rising(found, after, "vectors").map((row) => ({ ...toPassage(row), vector: toVector(row.vector) }))
         )
       ),
 
     unembedded: (collection, after, limit) =>
       read((sql) =>
         Effect.map(
-          sql.unsafe<PassageRow>(
-            `SELECT ${columns} ${from} WHERE d.collection_id = ? AND p.id > ?
+          sql.unsafe<PassageRow & { readonly known: number }>(
+            `SELECT ${columns},
+               EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS known
+             ${from} WHERE d.collection_id = ? AND p.id > ?
                AND NOT EXISTS (SELECT 1 FROM vectors_${collection} WHERE passage_id = p.id) ORDER BY p.id LIMIT ?`,
             [collection, after, limit]
           ),
-          (found) => found.map(toPassage)
+          (found) => rising(found, after, "passages").map((row) => ({ ...toPassage(row), isKnown: row.known === 1 }))
         )
       ),
 
-    putVectors: (collection, given) => write((sql) => vectors.insert(sql, collection, given)),
+    putVectors: (collection, given) =>
+      write((sql) =>
+        Effect.zipRight(
+          sql.unsafe(`DELETE FROM vectorless WHERE generation = 'current' AND passage_id ${inList}`, [
+            list(given.map(({ id }) => id))
+          ]),
+          vectors.insert(sql, collection, given)
+        )
+      ),
 
     origins: (after, limit) =>
       read((sql) =>

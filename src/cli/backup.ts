@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { type Backup, Backups } from "../upkeep/Backups.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
+import * as Flag from "./flag.ts"
 import { bytesText, count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
 import { UsageError } from "./UsageError.ts"
@@ -28,16 +29,32 @@ export const backup = define(
     summary: "Copy the index to a file, even while it is in use",
     positional: {
       name: "FILE",
-      summary: "The backup; it replaces an older one of that name",
+      summary: "The backup; it replaces an older one of that name, once it is checked",
       min: 1,
       max: 1,
       paths: true
     },
-    flags: {},
-    details: ["The copy is one file that only you can read. `clew restore FILE` restores it."],
-    examples: ["clew backup ~/backups/clew.db"]
+    flags: {
+      check: Flag.toggle("check", { summary: "Only check the backup FILE: pages, documents, vectors" }),
+      keep: Flag.number("keep", {
+        value: "N",
+        min: 1,
+        max: 1000,
+        whole: true,
+        summary: "Keep so many backups: FILE, and older ones as FILE.1, FILE.2 and so on; default 1"
+      })
+    },
+    details: [
+      "The copy is one file that only you can read. `clew restore FILE` restores it.",
+      "A copy of a damaged index replaces no backup: it is checked first."
+    ],
+    examples: [
+      "clew backup ~/backups/clew.db",
+      "clew backup --keep 7 ~/backups/clew.db",
+      "clew backup --check ~/backups/clew.db"
+    ]
   },
-  (_, [name = ""]) =>
+  ({ check, keep }, [name = ""]) =>
     Effect.gen(function* () {
       if (name === "-") {
         return yield* new UsageError({
@@ -47,15 +64,22 @@ export const backup = define(
       }
       const { cwd } = yield* Place
       const file = path.resolve(cwd, name)
+      if (check && keep !== undefined) {
+        return yield* new UsageError({ detail: "--check makes no backup to keep", command: "clew backup" })
+      }
       const { backups } = yield* Engine
       const made = yield* Effect.provide(
-        Effect.flatMap(Backups, ({ backup }) => backup(file)),
+        Effect.flatMap(Backups, (it) => (check ? it.check(file) : it.backup(file, { keep }))),
         backups
       )
       yield* printResult(
         BackupReport,
         reportOf(file, made),
-        Effect.succeed(`Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`)
+        Effect.succeed(
+          check
+            ? `The backup ${shown(cwd, file)} is whole: ${whatIsIn(made)}`
+            : `Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`
+        )
       )
     })
 )

@@ -12,7 +12,8 @@ export const CompactReport = Schema.Struct({
   complete: Schema.Boolean
 }).annotations({ identifier: "CompactReport" })
 
-const still = "\nAnother program still reads an older state: run this again when it has finished"
+const still =
+  "\nSome deleted words are still in the index's file: another program reads an older state, or the disk had no room to merge the keyword index; run this again then"
 
 export const compact = define(
   {

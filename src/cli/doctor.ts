@@ -16,6 +16,7 @@ import { are } from "./indexText.ts"
 import { neighbours } from "./neighbours.ts"
 import { Place } from "./place.ts"
 import { node, stale, surroundings } from "./surroundings.ts"
+import { progressLine, shareText } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
 
@@ -50,7 +51,10 @@ const origins = Effect.gen(function* () {
     if (last === undefined) break
     // The last file may be in more collections than fitted on this page.
     after = last.origin
+    const before = seen.size
     for (const { origin } of some) seen.add(origin)
+    // A damaged index may give the same files again.
+    if (seen.size === before) break
     const found = stale(some)
     for (const file of found.gone) gone.add(file)
     for (const file of found.changed) changed.add(file)
@@ -120,7 +124,15 @@ const look = Effect.fnUntraced(function* (
   if (!stands) return { ...nothing, database, checks: before } satisfies Found
   const { checks, copy, fixed, of } = yield* Effect.gen(function* () {
     const { run } = yield* Doctor
-    return { ...(yield* run(options)), of: yield* origins }
+    const line = yield* progressLine
+    const told = (what: string, part?: { readonly done: number; readonly total: number }) =>
+      line.show(() => `clew: checking ${what}${part === undefined ? "" : ` (${shareText(part.done, part.total)})`}`)
+    return yield* Effect.ensuring(
+      Effect.gen(function* () {
+        return { ...(yield* run({ ...options, told })), of: yield* origins }
+      }),
+      line.clear
+    )
   }).pipe(
     Effect.provide(engine.doctor),
     Effect.catchIf(

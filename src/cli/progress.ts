@@ -87,6 +87,32 @@ const lines = Effect.fnUntraced(function* (tally: Tally) {
   )
 })
 
+/** Milliseconds between two states of a line. */
+const linePace = { terminal: 100, elsewhere: 5000 }
+
+/**
+ * A line that says how far a job has come, redrawn in a terminal, else printed anew every five seconds; and what removes
+ * it.
+ */
+export const progressLine = Effect.gen(function* () {
+  const { err, note, noteInPlace } = yield* Terminal
+  const interval = err.isTerminal ? linePace.terminal : linePace.elsewhere
+  let next = (yield* Clock.currentTimeMillis) + (err.isTerminal ? 0 : interval)
+  return {
+    show: (line: () => string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (now < next) return Effect.void
+        next = now + interval
+        return err.isTerminal ? noteInPlace(line()) : note(line())
+      }),
+    clear: err.isTerminal ? noteInPlace("") : Effect.void
+  }
+})
+
+/** How much of a whole is done, in percent. */
+export const shareText = (done: number, total: number): string =>
+  `${total === 0 ? 100 : Math.min(100, Math.floor((100 * done) / total))}%`
+
 /** Shows the progress of an effect while it runs: a bar in a terminal, else a line every five seconds. */
 export const withProgress =
   (tally: Tally, options: WalkOptions) =>

@@ -10,6 +10,7 @@ import { Engine } from "./engine.ts"
 import * as Flag from "./flag.ts"
 import * as options from "./options.ts"
 import { count, durationText, numberText, printResult } from "./output.ts"
+import { progressLine, shareText } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `reindex --json` prints. */
@@ -22,9 +23,6 @@ export const ReindexReport = Schema.Struct({
   chunks: Schema.Int,
   reindex_time_ms: Schema.Int
 }).annotations({ identifier: "ReindexReport" })
-
-/** Milliseconds between lines of progress. */
-const pace = { terminal: 100, elsewhere: 5000 }
 
 const force = Flag.toggle("force", {
   summary: "Embed everything again, even with the same embedder, such as after its weights changed"
@@ -44,15 +42,14 @@ export const reindex = define(
   },
   (flags) =>
     Effect.gen(function* () {
-      const { err, note, noteInPlace } = yield* Terminal
+      const { note } = yield* Terminal
       const collection = flags.collection ?? defaultCollection
       const engine = yield* Engine
 
       yield* Effect.gen(function* () {
         const reindexer = yield* Reindexer
         const started = yield* Clock.currentTimeMillis
-        const interval = err.isTerminal ? pace.terminal : pace.elsewhere
-        let next = started + (err.isTerminal ? 0 : interval)
+        const line = yield* progressLine
         let last: Progress | undefined
 
         const show = Effect.fnUntraced(function* (progress: Progress) {
@@ -61,14 +58,11 @@ export const reindex = define(
             if (progress.done > 0) yield* note(`clew: resuming after ${count(progress.done, "passage")}`)
           }
           last = progress
-          const now = yield* Clock.currentTimeMillis
-          if (flags.quiet || now < next) return
-          next = now + interval
-          const share = progress.total === 0 ? 100 : Math.floor((100 * progress.done) / progress.total)
-          const line = `clew: ${numberText(progress.done)} of ${count(progress.total, "passage")} (${share}%)`
-          yield* err.isTerminal ? noteInPlace(line) : note(line)
+          const { done, total } = progress
+          if (flags.quiet) return
+          yield* line.show(() => `clew: ${numberText(done)} of ${count(total, "passage")} (${shareText(done, total)})`)
         })
-        const clear = err.isTerminal && !flags.quiet ? noteInPlace("") : Effect.void
+        const clear = flags.quiet ? Effect.void : line.clear
         yield* Stream.runForEach(reindexer.run(collection, { force: flags.force }), show).pipe(
           Effect.ensuring(clear),
           Effect.onInterrupt(() =>

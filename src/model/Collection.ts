@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 
 const nameRule = "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
 
@@ -12,6 +13,12 @@ export type CollectionName = typeof CollectionName.Type
 
 export const defaultCollection = CollectionName.make("default")
 
+/**
+ * How Clew makes vectors, apart from the model: raise it when the text that is embedded changes (`embeddedText`), or what
+ * the packaged model makes of a text. 0.1.0 had 1: a table's header was not embedded, and punctuation had a meaning.
+ */
+export const presentMaking = 2
+
 /** The identity of an embedder: vectors of different identities are never mixed. */
 export const EmbedderIdentity = Schema.Struct({
   backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
@@ -21,6 +28,11 @@ export const EmbedderIdentity = Schema.Struct({
   passagePrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("passage_prefix")),
   digest: Schema.optional(
     Schema.String.annotations({ description: "Digest of the model's weights, if the server reports it" })
+  ),
+  making: Schema.optional(
+    Schema.Int.annotations({
+      description: "The older version of Clew's way to make vectors, if it is not the present one"
+    })
   )
 }).annotations({ identifier: "EmbedderIdentity", description: "The embedder that made a collection's vectors" })
 export type EmbedderIdentity = typeof EmbedderIdentity.Type
@@ -52,13 +64,16 @@ const samePrefixes = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
 const sameDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   a.digest === undefined || b.digest === undefined || a.digest === b.digest
 
-/** Whether only the weights behind the model's name may differ. */
+/** Whether only the weights behind the model's name, or Clew's way to make vectors, may differ. */
 export const sameButForDigest = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   sameModel(a, b) && samePrefixes(a, b)
 
 /** Whether vectors of both are comparable; an unknown digest counts as equal. */
 export const sameEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
-  sameButForDigest(a, b) && sameDigest(a, b)
+  sameButForDigest(a, b) && sameDigest(a, b) && a.making === b.making
+
+/** The embedder with Clew's present way to make vectors. */
+export const presently = (identity: EmbedderIdentity): EmbedderIdentity => Struct.omit(identity, "making")
 
 /** As `sameEmbedder`, and both digests are known or both unknown. */
 export const identicalEmbedder = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
@@ -71,6 +86,9 @@ const prefixesOf = ({ passagePrefix, queryPrefix }: EmbedderIdentity): string =>
 export const describeDifference = (recorded: EmbedderIdentity, other: EmbedderIdentity): string => {
   const name = describeEmbedder(recorded)
   if (!sameModel(recorded, other)) return `created with ${name}, but ${describeEmbedder(other)} is configured`
+  if (samePrefixes(recorded, other) && sameDigest(recorded, other)) {
+    return `created with ${name}, and vectors that Clew makes in another way now are not comparable`
+  }
   return samePrefixes(recorded, other)
     ? `created with ${name} of digest ${short(recorded.digest)}, but that name now means ${short(other.digest)}: ` +
         `the model was pulled again or replaced, and vectors of the two are not comparable`
@@ -80,5 +98,5 @@ export const describeDifference = (recorded: EmbedderIdentity, other: EmbedderId
 
 const short = (digest = "") => digest.slice(0, 12)
 
-export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): string =>
-  `${e.backend} ${e.model} (${e.dimensions} dimensions)`
+export const describeEmbedder = (e: Pick<EmbedderIdentity, "backend" | "model" | "dimensions" | "making">): string =>
+  `${e.backend} ${e.model} (${e.dimensions} dimensions${e.making === undefined ? "" : ", vectors made as an older Clew made them"})`

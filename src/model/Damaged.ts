@@ -19,3 +19,15 @@ export const parsed = <A>(json: string, what: () => string): A => {
     return damaged(`${what()} is not JSON`)
   }
 }
+
+/** A page of rows read after an id. Their ids must rise: a damaged one would make paging begin again, and never end. */
+export const rising = <Row extends { readonly id: number }>(
+  rows: ReadonlyArray<Row>,
+  after: number,
+  what: string
+): ReadonlyArray<Row> => {
+  let before = after
+  for (const { id } of rows)
+    before = id > before ? id : damaged(`${what} are out of order: ${id} comes after ${before}`)
+  return rows
+}

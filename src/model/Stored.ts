@@ -38,6 +38,7 @@ export interface EmbeddedPassage {
   /** Its document's. */
   readonly title: string | undefined
   readonly heading: ReadonlyArray<string>
+  readonly tableHeader?: string | undefined
   readonly text: string
   readonly vector: Vector
 }

@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import { rising } from "../model/Damaged.ts"
 import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
 import { buildSegment, type KeywordRow } from "./build.ts"
 import { ByteReader } from "./bytes.ts"
@@ -63,6 +64,8 @@ export interface Stored<E> {
   readonly passages: number | undefined
   /** The passages after one, in order of their ids, at most `most`; none at the end. */
   readonly after: (passage: number, most: number) => Effect.Effect<ReadonlyArray<KeywordRow>, E>
+  /** Run between blocks of postings. */
+  readonly pause?: Effect.Effect<void> | undefined
 }
 
 interface Held {
@@ -122,6 +125,7 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
     const digests = new Uint32Array(head.ids.count)
     let through: Buffer = Buffer.alloc(0)
     for (const [block, first] of head.firsts.entries()) {
+      if (stored.pause !== undefined) yield* stored.pause
       const data = yield* store.readBlock({ segment: segment.id, block })
       const reader = new BlockReader(data)
       if (!reader.next() || !reader.currentTerm.equals(first))
@@ -138,7 +142,7 @@ export const verify = Effect.fn("Store.verifyKeyword")(function* <E>(
   let next = 0
   let held: Held | undefined
   for (let after = 0; ;) {
-    const rows = yield* stored.after(after, page)
+    const rows = rising(yield* stored.after(after, page), after, "passages")
     if (rows.length === 0) break
     after = rows.at(-1)!.id
     yield* learned(languagesOf(rows).keys())

@@ -2,8 +2,15 @@ import type { Passage } from "../model/Passage.ts"
 
 type Embedded = Pick<Passage, "heading" | "tableHeader" | "text">
 
-/** The text of a passage that is embedded: its document's title, its headings and its table's header, then its text. */
-export const embeddedText = (title: string | undefined, { heading, tableHeader, text }: Embedded): string =>
-  [title ?? "", ...heading.filter((part) => part !== title), tableHeader ?? "", text]
+/**
+ * The text of a passage that is embedded: its document's title, its headings and its table's header, then its text. If
+ * it changes, so does `presentMaking`; `making` is that of an older collection.
+ */
+export const embeddedText = (
+  title: string | undefined,
+  { heading, tableHeader, text }: Embedded,
+  making?: number
+): string =>
+  [title ?? "", ...heading.filter((part) => part !== title), making === 1 ? "" : (tableHeader ?? ""), text]
     .filter((part) => part !== "")
     .join("\n")

@@ -6,7 +6,8 @@ import { describeEmbedder, sameEmbedder } from "../model/Collection.ts"
 import type { Check } from "../model/Check.ts"
 import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
-import { type Cure, Examiner, type Finding } from "./Examiner.ts"
+import { type Cure, Examiner, type Finding, type Told } from "./Examiner.ts"
+import type { StoreUnavailable } from "../Store.ts"
 import { embeddedText } from "../text/embedded.ts"
 
 const page = 256
@@ -33,6 +34,11 @@ export interface Report {
 
 type Service = Embedder["Type"]
 
+interface Options {
+  readonly deep: boolean
+  readonly fix: boolean
+}
+
 /** Examines an index, checks its embedders, and repairs what can be rebuilt. It never deletes a document. */
 export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
   effect: Effect.gen(function* () {
@@ -41,34 +47,46 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
 
     const embed = (
       service: Service,
+      { making }: CollectionSummary["embedder"],
       passages: ReadonlyArray<Parameters<typeof embeddedText>[1] & { readonly title: string | undefined }>
-    ) => service.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
+    ) => service.embedPassages(passages.map((passage) => embeddedText(passage.title, passage, making)))
 
-    /** Passages that should have a vector but have none. */
-    const without = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
-      const missing: Array<{ readonly id: number; readonly vector: Vector }> = []
+    /** Passages that should have a vector but have none, and those that have none rightly, but are not known for it. */
+    const without = Effect.fnUntraced(function* (
+      service: Service,
+      { embedder, id, name }: CollectionSummary,
+      told: Told
+    ) {
+      const missing: Array<Parameters<typeof examiner.putVectors>[1][number]> = []
       for (let after = 0; ;) {
         const passages = yield* examiner.unembedded(id, after, page)
         const last = passages.at(-1)
         if (last === undefined) return missing
         after = last.id
-        const vectors = yield* embed(service, passages)
-        passages.forEach((passage, at) => {
+        yield* told(`passages of ${name} without a vector`)
+        const vectors = yield* embed(service, embedder, passages)
+        passages.forEach(({ id, isKnown }, at) => {
           const vector = vectors[at]!
-          if (Option.isSome(vector)) missing.push({ id: passage.id, vector: vector.value })
+          if (Option.isSome(vector) || !isKnown) missing.push({ id, isKnown, vector })
         })
       }
     })
 
     /** Passages whose vector differs from what the embedder gives. */
-    const strange = Effect.fnUntraced(function* (service: Service, { id }: CollectionSummary) {
+    const strange = Effect.fnUntraced(function* (
+      service: Service,
+      { embedder, id, name, passages: total }: CollectionSummary,
+      told: Told
+    ) {
       const found: Array<number> = []
+      let done = 0
       for (let after = -1; ;) {
         const passages = yield* examiner.embedded(id, after, page)
         const last = passages.at(-1)
         if (last === undefined) return found
         after = last.id
-        const vectors = yield* embed(service, passages)
+        yield* told(`vectors of ${name}, embedded again`, { done: (done += passages.length), total })
+        const vectors = yield* embed(service, embedder, passages)
         passages.forEach((passage, at) => {
           const vector = Option.getOrUndefined(vectors[at]!)
           if (vector === undefined || !(cosine(vector, passage.vector) >= closeEnough)) found.push(passage.id)
@@ -76,20 +94,26 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
       }
     })
 
-    const vectorsOf = (
-      collection: CollectionSummary,
-      { deep, fix }: { readonly deep: boolean; readonly fix: boolean }
-    ) =>
+    const vectorsOf = (collection: CollectionSummary, { deep, fix, told }: Options & { readonly told: Told }) =>
       Effect.gen(function* () {
         const { embedder, name } = collection
+        yield* told(`embedder of ${name}`)
         const service = yield* embedders.forCollection(collection)
-        const missing = yield* without(service, collection)
+        const missing = yield* without(service, collection, told)
         if (fix && missing.length > 0) yield* examiner.putVectors(collection.id, missing)
-        const odd = deep ? yield* strange(service, collection) : []
+        const odd = deep ? yield* strange(service, collection, told) : []
         const cure: Cure = { _tag: "Vectors", collection: collection.id, passages: odd }
         const findings: Array<Finding> = [
           { name: "embedder", status: "ok", detail: `collection ${name}: ${describeEmbedder(embedder)} answers` }
         ]
+        if (embedder.making !== undefined) {
+          findings.push({
+            name: "embedder",
+            status: "warn",
+            detail: `collection ${name}: its vectors are made as an older Clew made them, the new ones too`,
+            next: `run \`clew reindex -c ${name}\`, which makes all of them as they are made now`
+          })
+        }
         const usual = embedders.prefixesOf(embedder)
         for (const [of, recorded, expected] of [
           ["questions", embedder.queryPrefix, usual.query],
@@ -107,7 +131,9 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           findings.push({
             name: "vectors",
             status: "fail",
-            detail: `collection ${name}: ${missing.length} passages have no vector`,
+            detail: missing.some(({ vector }) => Option.isSome(vector))
+              ? `collection ${name}: ${missing.length} passages have no vector`
+              : `collection ${name}: ${missing.length} passages without a vector are not recorded as such`,
             next: "run `clew doctor --fix`"
           })
         }
@@ -126,10 +152,13 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           Effect.succeed({
             findings: [
               {
-                name: "embedder",
+                name: error._tag === "StoreUnavailable" ? "vectors" : "embedder",
                 status: "fail",
                 detail: `collection ${collection.name}: ${error.message}`,
-                next: "start the embedder, or set [embedding] in the configuration; `clew reindex` switches to another"
+                next:
+                  error._tag === "StoreUnavailable"
+                    ? "run `clew doctor --fix`"
+                    : "start the embedder, or set [embedding] in the configuration; `clew reindex` switches to another"
               }
             ] satisfies ReadonlyArray<Finding>,
             made: 0
@@ -160,8 +189,8 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         ]
       })
 
-    const examine = Effect.fnUntraced(function* (options: { readonly deep: boolean; readonly fix: boolean }) {
-      const findings: Array<Finding> = [...(yield* examiner.examine)]
+    const examine = Effect.fnUntraced(function* (options: Options & { readonly told: Told }) {
+      const findings: Array<Finding> = [...(yield* examiner.examine(options.told))]
       // If the index cannot be read, skip its vectors.
       const known = yield* Effect.orElseSucceed(examiner.collections, () => [])
       let made = 0
@@ -188,32 +217,44 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
     const curesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Cure> =>
       findings.flatMap(({ cure }) => (cure === undefined ? [] : [cure]))
 
-    const mended = Effect.fnUntraced(function* (cures: ReadonlyArray<Cure>, deep: boolean) {
+    const mended = Effect.fnUntraced(function* (cures: ReadonlyArray<Cure>, deep: boolean, told: Told) {
+      yield* told("repairs")
       const done = cures.length > 0 ? yield* examiner.mend(cures) : []
-      const { made } = yield* examine({ deep: false, fix: true })
-      const last = yield* examine({ deep, fix: false })
+      const { made } = yield* examine({ deep: false, fix: true, told })
+      const last = yield* examine({ deep, fix: false, told })
       return { checks: bare(last.findings), done: made > 0 ? [...done, `${made} vectors were embedded again`] : done }
     })
 
-    /** `deep` embeds every passage again and compares. `fix` repairs, then checks again. */
-    const run = Effect.fn("Doctor.run")(function* ({ deep, fix }: { readonly deep: boolean; readonly fix: boolean }) {
-      const { findings } = yield* examine({ deep, fix: false })
-      const isWell = findings.every(({ status }) => status === "ok")
-      const cures = curesOf(findings)
-      const lacks = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
-      if (!fix || isWell || (cures.length === 0 && !lacks)) {
-        return { checks: bare(findings), fixed: [] } satisfies Report
-      }
-      if (cures.some(({ _tag }) => _tag === "Salvage")) {
-        const salvaged = yield* examiner.salvage
-        const left = yield* examine({ deep: false, fix: false })
-        const { checks, done } = yield* mended([...curesOf(left.findings), ...salvaged.cures], deep)
-        return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] } satisfies Report
-      }
-      const copy = yield* examiner.copy
-      const { checks, done } = yield* mended(cures, deep)
-      return { checks, copy, fixed: done } satisfies Report
-    })
+    /** Examines and repairs; an index of an older version must be brought up to date before anything else is repaired. */
+    const look = (options: Options & { readonly told: Told }): Effect.Effect<Report, StoreUnavailable> =>
+      Effect.gen(function* () {
+        const { deep, fix, told } = options
+        const { findings } = yield* examine({ deep, fix: false, told })
+        const isWell = findings.every(({ status }) => status === "ok")
+        const cures = curesOf(findings)
+        const lacks = findings.some(({ cure, name, status }) => name === "vectors" && status === "fail" && !cure)
+        if (!fix || isWell || (cures.length === 0 && !lacks)) return { checks: bare(findings), fixed: [] }
+        if (cures.some(({ _tag }) => _tag === "Migrate")) {
+          const copy = yield* examiner.copy
+          yield* examiner.migrate
+          const report = yield* look(options)
+          return { ...report, copy, fixed: ["the index of an older version was brought up to date", ...report.fixed] }
+        }
+        if (cures.some(({ _tag }) => _tag === "Salvage")) {
+          const salvaged = yield* examiner.salvage
+          const left = yield* examine({ deep: false, fix: false, told })
+          const { checks, done } = yield* mended([...curesOf(left.findings), ...salvaged.cures], deep, told)
+          return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] }
+        }
+        const copy = yield* examiner.copy
+        const { checks, done } = yield* mended(cures, deep, told)
+        return { checks, copy, fixed: done }
+      })
+
+    /** `deep` embeds every passage again and compares. `fix` repairs, then checks again. `told` hears of the progress. */
+    const run = Effect.fn("Doctor.run")((options: Options & { readonly told?: Told | undefined }) =>
+      look({ ...options, told: options.told ?? (() => Effect.void) })
+    )
 
     return { run, origins: examiner.origins }
   })

@@ -1,5 +1,6 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { CollectionSummary } from "../model/Collection.ts"
 import type { Check } from "../model/Check.ts"
 import type { Vector } from "../model/Passage.ts"
@@ -22,6 +23,11 @@ export type Cure =
   | { readonly _tag: "Checkpoint" }
   /** Salvages what can be read into a new file, which replaces the damaged one. */
   | { readonly _tag: "Salvage" }
+  /** Brings the index of an older version up to date; then it can be examined. */
+  | { readonly _tag: "Migrate" }
+
+/** Is told what is being examined, and how far that has come. */
+export type Told = (what: string, part?: { readonly done: number; readonly total: number }) => Effect.Effect<void>
 
 export interface Finding extends Check {
   readonly cure?: Cure | undefined
@@ -40,12 +46,17 @@ export interface Embedded extends Unembedded {
   readonly vector: Vector
 }
 
+/** A passage without a vector, and whether it is known to have none. */
+export interface Vectorless extends Unembedded {
+  readonly isKnown: boolean
+}
+
 /** Checks an index, as a file and row by row, and repairs what can be rebuilt. */
 export class Examiner extends Context.Tag("clew/Examiner")<
   Examiner,
   {
     /** Runs cheap checks first; every failure is a finding. Writes nothing. */
-    readonly examine: Effect.Effect<ReadonlyArray<Finding>>
+    readonly examine: (told: Told) => Effect.Effect<ReadonlyArray<Finding>>
     /** Copies the index as it is, damaged or not; gives the copy's name. */
     readonly copy: Effect.Effect<string, StoreUnavailable>
     /** Returns what was done, a sentence each. */
@@ -59,6 +70,8 @@ export class Examiner extends Context.Tag("clew/Examiner")<
       StoreUnavailable
     >
     readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
+    /** Brings an index of an older version up to date. */
+    readonly migrate: Effect.Effect<void, StoreUnavailable>
     /** Passages with vectors, or without, after a given one. */
     readonly embedded: (
       collection: number,
@@ -69,10 +82,10 @@ export class Examiner extends Context.Tag("clew/Examiner")<
       collection: number,
       after: number,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<Unembedded>, StoreUnavailable>
+    ) => Effect.Effect<ReadonlyArray<Vectorless>, StoreUnavailable>
     readonly putVectors: (
       collection: number,
-      rows: ReadonlyArray<{ readonly id: number; readonly vector: Vector }>
+      rows: ReadonlyArray<Pick<Vectorless, "id" | "isKnown"> & { readonly vector: Option.Option<Vector> }>
     ) => Effect.Effect<void, StoreUnavailable>
     /** Source files of documents, in order, after a given one. */
     readonly origins: (after: string, limit: number) => Effect.Effect<ReadonlyArray<Origin>, StoreUnavailable>

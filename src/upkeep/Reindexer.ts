@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
-import { type CollectionName, type EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
+import { type CollectionName, type EmbedderIdentity, presently, sameEmbedder } from "../model/Collection.ts"
 import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
 import { embeddedText } from "../text/embedded.ts"
@@ -49,7 +49,7 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
 
     /** The recorded embedder's current identity: its name may mean another model by now. */
     const present = (name: CollectionName, recorded: EmbedderIdentity, force: boolean) =>
-      embedders.forCollection({ name, embedder: recorded }).pipe(
+      embedders.forCollection({ name, embedder: presently(recorded) }).pipe(
         Effect.flatMap(({ identity }) => identity),
         Effect.catchTag("EmbedderMismatch", ({ configured }) => Effect.succeed(configured)),
         // If it does not answer, the collection keeps its embedder, unless forced.

@@ -40,8 +40,16 @@ const prepare = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<{ id:
   yield* put(sql, rows)
 })
 
+/** These tests are not about damage, and their collections count no passages. */
+const checked = { some: () => Effect.void, whole: () => Effect.void }
+
+const some = ({ id, vector }: { readonly id: number; readonly vector: Float32Array }) => ({
+  id,
+  vector: Option.some(vector)
+})
+
 const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
-  transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows))
+  transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows.map(some)))
 
 const take = (sql: Sql, ids: ReadonlyArray<number>) =>
   transaction(sql, "BEGIN IMMEDIATE")(vectors.remove(sql, collection, ids))
@@ -72,7 +80,7 @@ const search = (sql: Sql, searching: Scanner, query: Float32Array, options: vect
   Effect.map(
     read(
       sql,
-      vectors.search(sql, { codes: searching, vectors: options }, collection, query, {
+      vectors.search(sql, { codes: searching, checked, vectors: options }, collection, query, {
         depth: 10,
         mask: undefined,
         passages: 1e6
@@ -112,7 +120,7 @@ describe("codes in the database", () => {
         sql,
         "BEGIN IMMEDIATE"
       )(
-        Effect.forEach(more, (vector, i) => vectors.insert(sql, collection, [{ id: 10_000 + i, vector }]), {
+        Effect.forEach(more, (vector, i) => vectors.insert(sql, collection, [some({ id: 10_000 + i, vector })]), {
           discard: true
         })
       )
@@ -324,7 +332,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
       yield* vectors.create(sql, collection, "next")
       const other = randomVectors(count, 24, 2)
-      yield* vectors.insert(sql, collection, rowsOf(1, other), "next")
+      yield* vectors.insert(sql, collection, rowsOf(1, other).map(some), "next")
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
       yield* vectors.remove(sql, collection, [1, 2, 3, 4, 5], "next")
       yield* transaction(sql, "BEGIN IMMEDIATE")(vectors.switchOver(sql, collection))

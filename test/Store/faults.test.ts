@@ -171,7 +171,7 @@ it.scopedLive(
             })
           )
           assert.deepStrictEqual(contents, expected, at)
-          const findings = yield* Effect.flatMap(Examiner, (it) => it.examine).pipe(
+          const findings = yield* Effect.flatMap(Examiner, (it) => it.examine(() => Effect.void)).pipe(
             Effect.provide(SqliteExaminer.layer(filename))
           )
           assert.deepStrictEqual(

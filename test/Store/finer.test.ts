@@ -22,8 +22,19 @@ const passages = 5800
 const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
   found.map((vector, i) => ({ id: from + i, vector }))
 
+const checked = { some: () => Effect.void, whole: () => Effect.void }
+
 const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
-  transaction(sql, "BEGIN IMMEDIATE")(vectors.insert(sql, collection, rows))
+  transaction(
+    sql,
+    "BEGIN IMMEDIATE"
+  )(
+    vectors.insert(
+      sql,
+      collection,
+      rows.map(({ id, vector }) => ({ id, vector: Option.some(vector) }))
+    )
+  )
 
 const prepared = Effect.gen(function* () {
   const sql = yield* connect({ filename: memory, mode: "create" })
@@ -59,7 +70,7 @@ const best = (sql: Sql, codes: Scanner, from: Float32Array, options: Partial<vec
   )(
     vectors.search(
       sql,
-      { codes, vectors: { exact: false, oversample: 100, finerBytes: enough, ...options } },
+      { codes, checked, vectors: { exact: false, oversample: 100, finerBytes: enough, ...options } },
       collection,
       from,
       { depth: 10, mask: undefined, passages }

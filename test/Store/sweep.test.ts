@@ -164,7 +164,7 @@ describe("a dropped collection", () => {
       yield* first.close
       assert.isAbove(rowsOf(filename)["documents"]!, 100)
 
-      const examined = yield* Effect.flatMap(Examiner, (it) => it.examine).pipe(
+      const examined = yield* Effect.flatMap(Examiner, (it) => it.examine(() => Effect.void)).pipe(
         Effect.provide(SqliteExaminer.layer(filename))
       )
       assert.deepStrictEqual(

@@ -206,7 +206,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
               Effect.flatMap(whole, (store) => store.stats()),
               Sqlite.layer({ filename, mode: "readonly" })
             )).documents,
-            9,
+            10,
             name
           )
         }

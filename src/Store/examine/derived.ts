@@ -2,13 +2,15 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import type { Told } from "../../upkeep/Examiner.ts"
 import { crcOf } from "../crc.ts"
 import { verify } from "../sqlite/keyword.ts"
 import { unpack } from "../../codes/layout.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
 import { codesOn, vectorOf } from "../sqlite/codes.ts"
 import { inList, list } from "../sqlite/rows.ts"
-import { damaged, present } from "../../model/Damaged.ts"
+import { damaged, present, rising } from "../../model/Damaged.ts"
 import { fail, ok, some } from "./finding.ts"
 
 const rebuild = (kind: "postings" | "codes", collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
@@ -16,9 +18,13 @@ const rebuild = (kind: "postings" | "codes", collection: number) => ({ _tag: "Re
 /** Compares postings, lengths and tombstones with terms computed again from the texts. */
 export const postings = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { id, name, passages }: CollectionSummary
+  { id, name, passages }: CollectionSummary,
+  told: Told
 ) {
-  const said = yield* verify(sql, id)
+  const said = yield* verify(sql, id, {
+    pause: nextTurnOrEnd,
+    through: (done) => told(`postings of ${name}`, { done, total: passages })
+  })
   return said.length === 0
     ? [ok("postings", `collection ${name}: the postings of ${passages} passages match their texts`)]
     : [fail("postings", `collection ${name}: ${some(said)}`, undefined, rebuild("postings", id))]
@@ -35,7 +41,8 @@ const page = 2000
 /** Checks vectors' checksums and lengths, and that passages have vectors. */
 export const vectors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  { embedder, id, name }: CollectionSummary
+  { embedder, id, name, passages }: CollectionSummary,
+  told: Told
 ) {
   const altered: Array<number> = []
   let count = 0
@@ -45,8 +52,9 @@ export const vectors = Effect.fnUntraced(function* (
       [after]
     )
     if (rows.length === 0) break
-    after = rows.at(-1)!.id
+    after = rising(rows, after, "vectors").at(-1)!.id
     count += rows.length
+    yield* told(`vectors of ${name}`, { done: count, total: passages })
     for (const { crc, id: passage, vector } of rows) {
       if (vector.byteLength !== 4 * embedder.dimensions || (crc !== null && crcOf(vector, passage) !== crc)) {
         altered.push(passage)
@@ -59,7 +67,11 @@ export const vectors = Effect.fnUntraced(function* (
        WHERE p.id = v.passage_id AND d.collection_id = ?)`,
     [id]
   )
-  const wrong = [...altered, ...orphans.map((row) => row.id)]
+  const both = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT passage_id AS id FROM vectorless WHERE generation = 'current'
+     AND EXISTS (SELECT 1 FROM vectors_${id} AS v WHERE v.passage_id = vectorless.passage_id)`
+  )
+  const wrong = [...altered, ...orphans.map((row) => row.id), ...both.map((row) => row.id)]
   return wrong.length === 0
     ? [ok("vectors", `collection ${name}: ${count} vectors are unchanged`)]
     : [
@@ -77,7 +89,11 @@ export const vectors = Effect.fnUntraced(function* (
 })
 
 /** Computes codes again from the vectors and compares them. */
-export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
+export const codes = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, name }: CollectionSummary,
+  told: Told
+) {
   const store = codesOn(sql)
   const set = Option.getOrUndefined(yield* store.find({ collection: id, generation: "current" }))
   if (set === undefined) return []
@@ -85,6 +101,7 @@ export const codes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
   const { encode } = encoder(set)
   const seen = new Set<number>()
   for (const block of yield* store.blocks(set.id)) {
+    yield* told(`codes of ${name}`, { done: seen.size, total: set.rows })
     const [body] = yield* store.bodies(set, [block])
     const stored = unpack(body!, block.rows, bytesOf(set.width))
     const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(

@@ -1,7 +1,8 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import type { Finding } from "../../upkeep/Examiner.ts"
-import { documentCrc, type PassagePart } from "../sqlite/documentCrc.ts"
+import { rising } from "../../model/Damaged.ts"
+import type { Finding, Told } from "../../upkeep/Examiner.ts"
+import { type CheckedRow, documentCrc, headCrc, passageCrc } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { headingOf } from "../sqlite/passage.ts"
 import { documentLanguage } from "../../text/terms/detect.ts"
@@ -23,17 +24,15 @@ export interface DocumentRow {
   readonly passages: number
   readonly first_passage: number | null
   readonly crc: number | null
+  readonly head_crc: number | null
   readonly language: string | null
 }
 
 /** A passage's row, as this check reads it. */
-export interface PassageRow extends PassagePart {
-  readonly id: number
-  readonly document_id: number
-}
+export type PassageRow = CheckedRow
 
 export const passageColumns =
-  'id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator, table_header'
+  'id, document_id, ordinal, lead, text, heading, start, "end", start_line, end_line, locator, table_header, crc'
 
 /** Documents read at a time. */
 const page = 50
@@ -79,7 +78,9 @@ const isSame = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean 
   metadataOf(row.metadata) !== undefined &&
   passages.every(({ heading }) => attempt(() => headingOf(heading)) !== undefined) &&
   isWhole(passages) &&
-  (row.crc === null || documentCrc(row, passages) === row.crc)
+  (row.crc === null || documentCrc(row, passages) === row.crc) &&
+  (row.head_crc === null || headCrc(row) === row.head_crc) &&
+  passages.every((passage) => passage.crc === null || passageCrc(passage) === passage.crc)
 
 /** Passages that decide a document's language if it was stored before languages were. */
 const deciding = 64
@@ -97,7 +98,10 @@ export const isIntact = (row: DocumentRow, passages: ReadonlyArray<PassageRow>):
   isInOrder(row, passages) && isSame(row, passages)
 
 /** Every document and passage of the index: counts, texts, spans, metadata. */
-export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+  const [counted] = yield* sql.unsafe<{ readonly count: number }>(
+    `SELECT coalesce(sum(documents), 0) AS count FROM collections WHERE ${isPresent}`
+  )
   const altered: Array<DocumentRow> = []
   const misplaced: Array<string> = []
   const listed: Array<string> = []
@@ -107,13 +111,14 @@ export const documents = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
   let total = 0
   for (let after = 0; ;) {
     const rows = yield* sql.unsafe<DocumentRow>(
-      `SELECT id, collection_id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc, language
+      `SELECT id, collection_id, doc_id, source, title, metadata, fingerprint, tail, passages, first_passage, indexed_at, crc, head_crc, language
        FROM documents NOT INDEXED WHERE id > ? AND collection_id NOT IN (${leaving}) ORDER BY id LIMIT ${page}`,
       [after]
     )
-    const last = rows.at(-1)
+    const last = rising(rows, after, "documents").at(-1)
     if (last === undefined) break
     after = last.id
+    yield* told("documents", { done: total, total: counted!.count })
     const ids = list(rows.map(({ id }) => id))
     const passages = new Map<number, Array<PassageRow>>(rows.map(({ id }) => [id, []]))
     for (const row of yield* sql.unsafe<PassageRow>(

@@ -1,6 +1,7 @@
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { Cure, Finding } from "../../upkeep/Examiner.ts"
+import type { Cure, Finding, Told } from "../../upkeep/Examiner.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { isUnreadable } from "../sqlite/errors.ts"
 
 /** At most this many of a kind are named. */
@@ -38,6 +39,12 @@ export const messageOf = (error: unknown): string => {
 
 /** The cure for pages that cannot be read. */
 export const salvage: Cure = { _tag: "Salvage" }
+
+/** Tells, lets signals and timers in, and may be interrupted. */
+export const telling =
+  (told: Told): Told =>
+  (what, part) =>
+    Effect.zipRight(told(what, part), nextTurnOrEnd)
 
 /** Runs a check. If it fails because of what it reads, that is a finding too. */
 export const guarded = (

@@ -2,6 +2,8 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CollectionSummary } from "../../model/Collection.ts"
+import { damaged, rising } from "../../model/Damaged.ts"
+import type { Told } from "../../upkeep/Examiner.ts"
 import { mentionsOf } from "../../text/graph/extract.ts"
 import { relations } from "../../text/graph/mention.ts"
 import { pack, unpack } from "../../text/graph/pack.ts"
@@ -26,6 +28,9 @@ interface Edge {
 
 const page = 1000
 
+const isAfter = (a: Edge, b: Edge): boolean =>
+  (a.entity - b.entity || a.relation - b.relation || a.passage - b.passage) > 0
+
 const nothing = new Uint8Array()
 
 /** A digest of a passage's edges, independent of their order. */
@@ -35,7 +40,11 @@ const digestOf = ({ entity, ordinal, passage, relation }: Edge): number =>
 /**
  * Checks the knowledge graph: compares mentions computed again from the texts, and both of its tables with each other.
  */
-export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id, name }: CollectionSummary) {
+export const graph = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, name, passages }: CollectionSummary,
+  told: Told
+) {
   // What remains of each passage's edges when those of one table are subtracted from those of the other.
   const digests = new Map<number, number>()
   const add = (passage: number, digest: number) => digests.set(passage, (digests.get(passage) ?? 0) + digest)
@@ -50,9 +59,10 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
        WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${page}`,
       [id, after]
     )
-    const last = rows.at(-1)
+    const last = rising(rows, after, "passages").at(-1)
     if (last === undefined) break
     after = last.id
+    yield* told(`graph of ${name}`, { done: known + missing, total: passages })
     for (const { answer, asked, mentions, ...row } of rows) {
       const { id: passage, ordinal } = row
       if (mentions === null) {
@@ -81,9 +91,13 @@ export const graph = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { id
        ORDER BY entity, relation, passage_id LIMIT ${page}`,
       [id, at.entity, at.relation, at.passage]
     )
-    for (const row of rows) add(row.passage, -digestOf(row))
+    for (const row of rows) {
+      if (!isAfter(row, at)) damaged(`mentions are out of order at passage ${row.passage}`)
+      at = row
+      add(row.passage, -digestOf(row))
+    }
     if (rows.length < page) break
-    at = rows.at(-1)!
+    yield* told(`mentions in the graph of ${name}`)
   }
   const cure = { _tag: "Graph", collection: id } as const
   const torn = [...digests].flatMap(([passage, digest]) => (digest === 0 ? [] : [passage]))

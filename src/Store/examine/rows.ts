@@ -2,6 +2,9 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { crcOf } from "../crc.ts"
 import { State } from "../../postings/SegmentStore.ts"
+import { rising } from "../../model/Damaged.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import { type CheckedRow, passageCrc } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
 import { leaving } from "../sqlite/sweep.ts"
@@ -62,10 +65,9 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
         OR p.least <> 0 OR p.most + 1 <> p.count)`
   )
   for (const { collection_id: collection, id } of found) {
-    const passages = yield* sql.unsafe<{ readonly id: number }>(
-      "SELECT id FROM passages WHERE document_id = ? ORDER BY start, id",
-      [id]
-    )
+    const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY start, id", [
+      id
+    ])
     const [next] = yield* sql.unsafe<{ readonly first: number }>(
       "SELECT max((SELECT max(id) FROM passages), (SELECT seq FROM sqlite_sequence WHERE name = 'passages')) + 1 AS first"
     )
@@ -79,7 +81,15 @@ const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     yield* sql.unsafe("UPDATE passages SET ordinal = -1 - ordinal - id WHERE document_id = ?", [id])
     for (const [ordinal, passage] of passages.entries()) {
       const moved = first + ordinal
-      yield* sql.unsafe("UPDATE passages SET id = ?, ordinal = ? WHERE id = ?", [moved, ordinal, passage.id])
+      // A changed text stays marked as changed.
+      const isSame = passage.crc !== null && passageCrc(passage) === passage.crc
+      const crc = isSame ? passageCrc({ ...passage, id: moved, ordinal }) : passage.crc
+      yield* sql.unsafe("UPDATE passages SET id = ?, ordinal = ?, crc = ? WHERE id = ?", [
+        moved,
+        ordinal,
+        crc,
+        passage.id
+      ])
       const [row] = yield* sql.unsafe<{ readonly vector: Uint8Array; readonly crc: number | null }>(
         `SELECT vector, crc FROM vectors_${collection} WHERE passage_id = ?`,
         [passage.id]
@@ -110,7 +120,8 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       [after, page]
     )
     if (rows.length === 0) return
-    after = rows.at(-1)!.id
+    after = rising(rows, after, "documents").at(-1)!.id
+    yield* nextTurnOrEnd
     yield* insertRows(
       sql,
       "metadata_values",

@@ -1,6 +1,8 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Finding } from "../../upkeep/Examiner.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import { endedBySignals } from "../../runtime/signals.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
@@ -15,10 +17,13 @@ const isOfPages = (line: string): boolean =>
 
 /** SQLite's own checks of pages, indices and references. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const rows = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)")
+  const rows = yield* endedBySignals(sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)"))
   const said = rows.map((row) => row.integrity_check)
-  const orphans = yield* sql.unsafe<{ readonly table: string; readonly count: number }>(
-    `SELECT "table", count(*) AS count FROM pragma_foreign_key_check GROUP BY 1`
+  yield* nextTurnOrEnd
+  const orphans = yield* endedBySignals(
+    sql.unsafe<{ readonly table: string; readonly count: number }>(
+      `SELECT "table", count(*) AS count FROM pragma_foreign_key_check GROUP BY 1`
+    )
   )
   const pages =
     said.length === 1 && said[0] === "ok"

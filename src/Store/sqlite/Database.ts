@@ -11,6 +11,7 @@ import { typed } from "./errors.ts"
 import * as Guard from "./file/guard.ts"
 import { eraOf, type Place } from "./file/place.ts"
 import { Linkages } from "./graph/linkage.ts"
+import * as checkedVectors from "./checkedVectors.ts"
 import { Masks } from "./Masks.ts"
 import { single, transaction } from "./transaction.ts"
 import { defaults, type VectorOptions } from "./vectors.ts"
@@ -21,6 +22,7 @@ export interface Searching {
   readonly codes: Scanner
   readonly masks: Masks
   readonly linkages: Linkages
+  readonly checked: checkedVectors.CheckedVectors
   readonly vectors: VectorOptions
 }
 
@@ -80,6 +82,7 @@ export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnav
           codes,
           masks: new Masks(),
           linkages: new Linkages(),
+          checked: checkedVectors.make(),
           vectors: options.vectors ?? defaults
         },
         typed: (effect) => turn(typed(filename)(effect)),

@@ -13,7 +13,7 @@ import {
 } from "../../codes/CodeStore.ts"
 import { bytesOf } from "../../codes/encoder.ts"
 import { bodyBytes } from "../../codes/layout.ts"
-import { damaged, parsed, present } from "../../model/Damaged.ts"
+import { damaged, parsed, present, rising } from "../../model/Damaged.ts"
 import { checked, crcOf } from "../crc.ts"
 import { inList, insertRows, list } from "./rows.ts"
 
@@ -173,7 +173,7 @@ export const vectorsIn = (sql: SqlClient.SqlClient, table: string, key: SetKey):
         passage,
         limit
       ]),
-      (rows) => rows.map(toRow(width))
+      (rows) => rising(rows.map(toRow(width)), passage, "vectors")
     ),
 
   of: (passages, width) =>

@@ -1,7 +1,12 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
+import {
+  type CollectionName,
+  type CollectionSummary,
+  type EmbedderIdentity,
+  presentMaking
+} from "../../model/Collection.ts"
 import type { Deleted } from "../../model/Stored.ts"
 import { CollectionNotFound } from "../../Store.ts"
 import * as keyword from "./keyword.ts"
@@ -16,9 +21,21 @@ export interface EmbedderRow {
   readonly query_prefix: string
   readonly passage_prefix: string
   readonly digest?: string | null
+  readonly making: number
 }
 
-export const embedderColumns = ["backend", "model", "dimensions", "query_prefix", "passage_prefix", "digest"] as const
+export const embedderColumns = [
+  "backend",
+  "model",
+  "dimensions",
+  "query_prefix",
+  "passage_prefix",
+  "digest",
+  "making"
+] as const
+
+/** A parameter for each of them. */
+export const embedderParams = embedderColumns.map(() => "?").join(", ")
 
 export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number | null> => [
   embedder.backend,
@@ -26,7 +43,8 @@ export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number
   embedder.dimensions,
   embedder.queryPrefix,
   embedder.passagePrefix,
-  embedder.digest ?? null
+  embedder.digest ?? null,
+  embedder.making ?? presentMaking
 ]
 
 export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
@@ -35,7 +53,8 @@ export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
   dimensions: row.dimensions,
   queryPrefix: row.query_prefix,
   passagePrefix: row.passage_prefix,
-  ...(row.digest ? { digest: row.digest } : {})
+  ...(row.digest ? { digest: row.digest } : {}),
+  ...(row.making === presentMaking ? {} : { making: row.making })
 })
 
 interface Row extends EmbedderRow {
@@ -74,7 +93,7 @@ export const create = Effect.fnUntraced(function* (
   createdAt: number
 ) {
   const [row] = yield* sql.unsafe<Row>(
-    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ${embedderParams}, ?) RETURNING *`,
     [name, ...toRow(embedder), createdAt]
   )
   const made = summary(row!)

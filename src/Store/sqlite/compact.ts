@@ -41,6 +41,18 @@ const requantise = (sql: SqlClient.SqlClient, collection: number) =>
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
 
+/** What to give instead if the work fails on a full disk, where it needs room but is not what frees it. */
+const ifThereIsRoom =
+  <A>({ sql, typed }: Pick<Connection, "sql" | "typed">, instead: A) =>
+  (work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A, StoreUnavailable> =>
+    Effect.catchAll(work, (error) =>
+      Effect.flatMap(
+        typed(sql.unsafe<{ readonly journal_mode: string }>("PRAGMA journal_mode")),
+        ([journal]): Effect.Effect<A, StoreUnavailable> =>
+          journal?.journal_mode === "memory" ? Effect.succeed(instead) : error
+      )
+    )
+
 /** The longest time spent on deferred work at the end of a command. */
 const patienceMs = 5000
 
@@ -77,7 +89,7 @@ export const settle = (connection: Connection): Effect.Effect<void, StoreUnavail
     const { sql, write } = connection
     const before = yield* writtenByOthers(connection)
     const isAlone = Effect.map(writtenByOthers(connection), (now) => now === before)
-    yield* forAWhile(write(upkeepStep(sql)), isAlone)
+    yield* ifThereIsRoom(connection, true)(forAWhile(write(upkeepStep(sql)), isAlone))
   })
 
 /**
@@ -86,7 +98,8 @@ export const settle = (connection: Connection): Effect.Effect<void, StoreUnavail
  */
 export const purge = ({ sql, typed, write }: Connection): Effect.Effect<boolean, StoreUnavailable> =>
   Effect.gen(function* () {
-    const left = yield* forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
+    const merged = forAWhile(write(mergeStep(sql, { ...step, extent: "clean" })))
+    const left = yield* ifThereIsRoom({ sql, typed }, true)(merged)
     const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
     return !left && checkpoint?.busy !== 1
   })
@@ -101,11 +114,15 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
     const share = sharingWrites()
     yield* Effect.repeat(Effect.zipLeft(write(sweepStep(sql)), share), { while: (more) => more })
     const merge = write(mergeStep(sql, { ...step, extent: "whole" }))
-    yield* Effect.repeat(Effect.zipLeft(merge, share), { while: (more) => more })
     const collections = yield* typed(
       sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
     )
-    for (const { id } of collections) yield* write(requantise(sql, id))
+    const rebuilt = Effect.gen(function* () {
+      yield* Effect.repeat(Effect.zipLeft(merge, share), { while: (more) => more })
+      for (const { id } of collections) yield* write(requantise(sql, id))
+      return true
+    }).pipe(ifThereIsRoom({ sql, typed }, false))
+    const isRebuilt = yield* rebuilt
     // The statistics of SQLite's planner contain samples of indexed values, also from deleted documents.
     const [analyzed] = yield* typed(sql.unsafe("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'"))
     if (analyzed !== undefined) yield* write(sql.unsafe("ANALYZE"))
@@ -118,8 +135,11 @@ export const compact = ({ sql, typed, write }: Connection): Effect.Effect<Compac
           `free twice that much space, then run \`clew compact\` again`
       })
     }
-    yield* typed(retryBusy(sql.unsafe("VACUUM") as Effect.Effect<unknown, SqlError>))
+    const vacuum = typed(retryBusy(sql.unsafe("VACUUM") as Effect.Effect<unknown, SqlError>))
+    yield* vacuum
+    // What that has given back may be room enough.
+    const isComplete = isRebuilt || (yield* Effect.zipLeft(rebuilt, vacuum))
     yield* write(Effect.void)
     const [checkpoint] = yield* typed(sql.unsafe<{ readonly busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)"))
-    return { before, after: yield* typed(bytesOf(sql)), complete: checkpoint?.busy !== 1 }
+    return { before, after: yield* typed(bytesOf(sql)), complete: isComplete && checkpoint?.busy !== 1 }
   })

@@ -76,7 +76,10 @@ const tidy = (filename: string, place: Place) =>
       : Effect.scoped(Effect.flatMap(client(filename, false), (sql) => leaveOneFile(sql, filename, place)))
   ).pipe(Effect.ignore)
 
-/** Keeps the rollback journal in memory, not on disk; if others have the index open, it keeps its WAL. */
+/**
+ * Keeps the rollback journal in memory, not on disk, and gives up the reserve; if others have the index open, it keeps
+ * its WAL.
+ */
 const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
   Effect.gen(function* () {
     yield* Effect.logWarning(
@@ -84,6 +87,8 @@ const withoutRoom = (sql: SqlClient.SqlClient, filename: string) =>
     )
     yield* retryBusy(sql`PRAGMA journal_mode = MEMORY`)
     yield* sql`PRAGMA temp_store = MEMORY`
+    const [known] = yield* sql`SELECT 1 FROM sqlite_schema WHERE name = 'reserve'`
+    if (known !== undefined) yield* retryBusy(sql`DELETE FROM reserve`)
   })
 
 const neverClosed = (filename: string): string =>

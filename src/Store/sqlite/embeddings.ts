@@ -15,6 +15,7 @@ interface Row {
   readonly id: number
   readonly title: string | null
   readonly heading: string
+  readonly table_header: string | null
   readonly text: string
   readonly vector: Uint8Array
   readonly crc: number | null
@@ -41,15 +42,23 @@ export const embeddings = Effect.fnUntraced(function* (
   const read = documents.filter(({ passages }) => (passages <= left ? ((left -= passages), true) : false))
   if (read.length === 0) return []
   const rows = yield* sql.unsafe<Row>(
-    `SELECT p.id, d.title, p.heading, p.text, v.vector, v.crc
+    `SELECT p.id, d.title, p.heading, p.table_header, p.text, v.vector, v.crc
      FROM json_each(?) AS asked CROSS JOIN documents AS d ON d.id = asked.value
      CROSS JOIN passages AS p ON p.document_id = d.id
      CROSS JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id`,
     [list(read.map(({ id }) => id))]
   )
-  return rows.flatMap(({ crc, heading, id, text, title, vector }): ReadonlyArray<EmbeddedPassage> =>
+  return rows.flatMap(({ crc, heading, id, table_header, text, title, vector }): ReadonlyArray<EmbeddedPassage> =>
     crc !== null && crcOf(vector, id) !== crc
       ? []
-      : [{ title: title ?? undefined, heading: headingOf(heading), text, vector: toVector(vector) }]
+      : [
+          {
+            title: title ?? undefined,
+            heading: headingOf(heading),
+            ...(table_header === null ? {} : { tableHeader: table_header }),
+            text,
+            vector: toVector(vector)
+          }
+        ]
   )
 })

@@ -74,12 +74,18 @@ export const mergeStep = (sql: SqlClient.SqlClient, options?: merging.StepOption
   merging.mergeStep(segmentsOn(sql), options)
 
 /** The disagreements between a collection's postings and its passages, one sentence each. Run it in one snapshot. */
-export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+export const verify = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  read: { readonly pause?: Effect.Effect<void>; readonly through?: (passages: number) => Effect.Effect<void> } = {}
+) {
+  let count = 0
   const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
     collection
   ])
   return yield* verifying.verify(segmentsOn(sql), collection, {
     passages: counted?.passages,
+    pause: read.pause,
     after: (passage, most) =>
       Effect.map(
         sql.unsafe<SearchedRow>(
@@ -89,7 +95,7 @@ export const verify = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, col
           [collection, passage, most]
         ),
         (rows) => rows.map(toKeywordRow)
-      )
+      ).pipe(Effect.tap((rows) => read.through?.((count += rows.length)) ?? Effect.void))
   })
 })
 

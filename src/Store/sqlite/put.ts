@@ -11,7 +11,7 @@ import { documentLanguage } from "../../text/terms/detect.ts"
 import type { Language } from "../../text/terms/languages.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
-import { documentCrc, type PassagePart } from "./documentCrc.ts"
+import { documentCrc, headCrc, passageCrc, type PassagePart } from "./documentCrc.ts"
 import { remove } from "./documents.ts"
 import * as files from "./files.ts"
 import { metadataRows } from "./filter.ts"
@@ -22,6 +22,13 @@ import * as keyword from "./keyword.ts"
 import { type Known, resolve, storedId } from "./references.ts"
 import { insertRows } from "./rows.ts"
 import * as vectors from "./vectors.ts"
+
+/**
+ * Space in the file for deleting on a full disk, which frees space only in the end: enough for the documents of an index
+ * of some hundred megabytes.
+ */
+const keepReserve = `INSERT INTO reserve (id, body) SELECT 1, zeroblob(${256 * 1024})
+  WHERE NOT EXISTS (SELECT 1 FROM reserve)`
 
 /** Bitmaps and codes identify passages by 32-bit numbers. */
 const mostPassages = 2 ** 32
@@ -49,7 +56,8 @@ const documentColumns = [
   "seen_run",
   "indexed_at",
   "language",
-  "crc"
+  "crc",
+  "head_crc"
 ]
 
 const passageColumns = [
@@ -64,7 +72,8 @@ const passageColumns = [
   "start_line",
   "end_line",
   "locator",
-  "table_header"
+  "table_header",
+  "crc"
 ]
 
 type PreparedPassage = PreparedDocument["passages"][number]
@@ -76,7 +85,7 @@ interface Rows {
   readonly passages: Array<ReadonlyArray<unknown>>
   readonly keyword: Array<keyword.KeywordRow>
   readonly graph: Array<graph.GraphRow>
-  readonly vectors: Array<{ readonly id: number; readonly vector: Float32Array }>
+  readonly vectors: Array<vectors.Embedded>
 }
 
 const noRows = (): Rows => ({ documents: [], metadata: [], passages: [], keyword: [], graph: [], vectors: [] })
@@ -152,12 +161,13 @@ const addPassages = (
       part.start_line,
       part.end_line,
       part.locator,
-      part.table_header
+      part.table_header,
+      passageCrc({ ...part, id, document_id: documentId })
     ])
     const { heading, text, vector } = passage
     rows.keyword.push({ id, title: searched, heading: searchedHeading(passage), text, language })
     rows.graph.push({ id, ordinal, text, heading, title, source })
-    if (Option.isSome(vector)) rows.vectors.push({ id, vector: vector.value })
+    rows.vectors.push({ id, vector })
   }
 }
 
@@ -231,7 +241,14 @@ export const put = Effect.fnUntraced(function* (
           indexed_at: indexedAt
         },
         partsOf(document.passages, leads)
-      )
+      ),
+      headCrc({
+        id: documentId,
+        doc_id: docId,
+        source: document.source ?? null,
+        title: document.title ?? null,
+        metadata
+      })
     ])
     for (const row of metadataRows(document.metadata)) rows.metadata.push([...row, documentId])
     const storing = { document, id: documentId, firstPassage: passageId, leads, language }
@@ -251,6 +268,7 @@ export const put = Effect.fnUntraced(function* (
   }
   yield* flush
   yield* collections.count(sql, collection.id, { documents: documents.length, passages })
+  yield* sql.unsafe(keepReserve)
   const origins = new Set(documents.flatMap(({ origin }) => (origin === undefined ? [] : [origin])))
   for (const { path } of changes) origins.delete(path)
   yield* files.unfinished(sql, collection.id, [...origins], indexedAt)

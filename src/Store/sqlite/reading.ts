@@ -13,9 +13,10 @@ import type {
 import { DocumentNotFound } from "../../Store.ts"
 import { damaged, parsed } from "../../model/Damaged.ts"
 import { join } from "./content.ts"
+import { type CheckedRow, checkHead, checkPassage } from "./documentCrc.ts"
 import { documentsWhere } from "./filter.ts"
 import { globbed } from "./globbing.ts"
-import { type PassageRow, toPassage } from "./passage.ts"
+import { toPassage } from "./passage.ts"
 import { isPresent, leaving } from "./sweep.ts"
 
 interface DocumentRow {
@@ -24,6 +25,7 @@ interface DocumentRow {
   readonly source: string | null
   readonly title: string | null
   readonly metadata: string
+  readonly head_crc: number | null
   readonly line: number | null
   readonly tail: string
   readonly passages: number
@@ -37,10 +39,11 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     docId
   ])
   if (row === undefined) return yield* new DocumentNotFound({ docId })
-  const passages = yield* sql.unsafe<PassageRow & { readonly lead: string }>(
-    "SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal",
-    [row.id]
-  )
+  checkHead(row, row.head_crc)
+  const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal", [
+    row.id
+  ])
+  passages.forEach(checkPassage)
   if (passages.length !== row.passages)
     damaged(`document ${docId} has ${passages.length} of its ${row.passages} passages`)
   return {

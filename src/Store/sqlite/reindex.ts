@@ -2,9 +2,10 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
+import { rising } from "../../model/Damaged.ts"
 import type { Reindexed, ReindexPosition, ReindexState, Unembedded } from "../../model/Stored.ts"
 import { ReindexTakenOver } from "../../Store.ts"
-import { embedderColumns, type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
 import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import * as vectors from "./vectors.ts"
@@ -49,7 +50,7 @@ export const begin = Effect.fnUntraced(function* (
     yield* vectors.retire(sql, collection.id, "next")
     yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
     yield* sql.unsafe(
-      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
       [collection.id, ...toRow(embedder)]
     )
     yield* vectors.create(sql, collection.id, "next")
@@ -73,7 +74,7 @@ export const pending = Effect.fnUntraced(function* (
   limit: number
 ) {
   const position: ReindexPosition = { embedder, through: yield* through(sql, collection, embedder) }
-  const rows = yield* sql.unsafe<{
+  const found = yield* sql.unsafe<{
     readonly id: number
     readonly title: string | null
     readonly heading: string
@@ -86,7 +87,7 @@ export const pending = Effect.fnUntraced(function* (
      WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
     [collection.id, collection.id, position.through, position.through, limit]
   )
-  const passages = rows.map((row): Unembedded => ({
+  const passages = rising(found, position.through, "passages").map((row): Unembedded => ({
     id: row.id,
     title: row.title ?? undefined,
     heading: headingOf(row.heading),
@@ -130,10 +131,12 @@ export const add = Effect.fnUntraced(function* (
     list(embedded.map(({ id }) => id))
   ])
   const there = new Set(left.map(({ id }) => id))
-  const rows = embedded.flatMap(({ id, vector }) =>
-    there.has(id) && Option.isSome(vector) ? [{ id, vector: vector.value }] : []
+  yield* vectors.insert(
+    sql,
+    collection.id,
+    embedded.filter(({ id }) => there.has(id)),
+    "next"
   )
-  yield* vectors.insert(sql, collection.id, rows, "next")
   yield* sql.unsafe("UPDATE reindexes SET through = max(through, ?), done = done + ? WHERE collection_id = ?", [
     last.id,
     there.size,

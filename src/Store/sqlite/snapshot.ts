@@ -11,17 +11,18 @@ import type { Place, Shown, Snapshot } from "../../ranking/Snapshot.ts"
 import type { CollectionNotFound } from "../../Store.ts"
 import { searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
+import { type CheckedRow, checkHead, checkPassage } from "./documentCrc.ts"
 import { expand } from "./graph/expand.ts"
 import * as keyword from "./keyword.ts"
 import { languageOf } from "./languages.ts"
-import { type PassageRow, toPassage } from "./passage.ts"
+import { toPassage } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import { thinned } from "./ties.ts"
 import * as vectors from "./vectors.ts"
 
 /** The columns that a hit shows, by passage id. */
-interface HitRow extends PassageRow {
-  readonly id: number
+interface HitRow extends CheckedRow {
+  readonly head_crc: number | null
   readonly collection_id: number
   readonly doc_id: DocumentId
   readonly source: string | null
@@ -31,19 +32,24 @@ interface HitRow extends PassageRow {
   readonly language: string | null
 }
 
-const toShown = (row: HitRow): Shown => ({
-  collection: row.collection_id,
-  language: languageOf(row.language),
-  hit: {
-    passage: toPassage(row, row.line),
-    document: {
-      docId: row.doc_id,
-      source: row.source ?? row.doc_id,
-      ...(row.title === null ? {} : { title: row.title }),
-      metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`)
+/** Fails if it differs from what was stored. */
+const toShown = (row: HitRow): Shown => {
+  checkPassage(row)
+  checkHead({ ...row, id: row.document_id }, row.head_crc)
+  return {
+    collection: row.collection_id,
+    language: languageOf(row.language),
+    hit: {
+      passage: toPassage(row, row.line),
+      document: {
+        docId: row.doc_id,
+        source: row.source ?? row.doc_id,
+        ...(row.title === null ? {} : { title: row.title }),
+        metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`)
+      }
     }
   }
-})
+}
 
 /** Answers ranking's questions in the caller's transaction. */
 const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<SqlError | CollectionNotFound> => ({
@@ -78,7 +84,7 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
   nearest: ({ id, mask, passages }, vector, depth) =>
     vectors.search(sql, searching, id, vector, { depth, mask, passages }),
 
-  similarity: ({ id }, vector, passages) => vectors.score(sql, id, vector, passages),
+  similarity: ({ id }, vector, passages) => vectors.score(sql, searching, id, vector, passages),
 
   places: (passages) =>
     Effect.map(
@@ -137,13 +143,12 @@ const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<Sq
     ),
 
   expand: ({ documents, id: collection, mask, vector }, graph, hits) =>
-    expand(sql, searching.linkages, { ...graph, collection, documents, mask, vector, hits }),
+    expand(sql, searching, { ...graph, collection, documents, mask, vector, hits }),
 
   shown: (passages) =>
     Effect.flatMap(
       sql.unsafe<HitRow>(
-        `SELECT p.id, p.ordinal, p.text, p.heading, p.start, p."end", p.start_line, p.end_line, p.locator, p.table_header,
-                d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language
+        `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language
          FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
         [list(passages)]
       ),

@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { damaged } from "../../model/Damaged.ts"
 import { inList, list } from "./rows.ts"
 
 /**
@@ -142,7 +143,17 @@ const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
 export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient, most: SweepOptions = steps) {
   const collection = yield* next(sql)
   if (collection === undefined) return false
-  for (const part of parts) if (yield* part(sql, collection, most)) return true
+  const changes = Effect.map(
+    sql.unsafe<{ readonly count: number }>("SELECT total_changes() AS count"),
+    ([row]) => row!.count
+  )
+  for (const part of parts) {
+    const before = yield* changes
+    if (!(yield* part(sql, collection, most))) continue
+    // Else the same step would come again and again. Dropping an empty table changes no row.
+    if (part !== parts[0] && (yield* changes) === before) damaged("rows of a dropped collection cannot be deleted")
+    return true
+  }
   yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [collection])
   return true
 })

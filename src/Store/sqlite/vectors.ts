@@ -15,6 +15,7 @@ import type { Mask } from "../../model/Mask.ts"
 import { passagesIn } from "./PassageRanges.ts"
 import { firstOf } from "./ties.ts"
 import { inList, insertRows, list } from "./rows.ts"
+import type { CheckedVectors } from "./checkedVectors.ts"
 import { makeHidden } from "./sweep.ts"
 
 /** A collection's vectors; `next` are those of the embedder it is changing to. */
@@ -34,6 +35,15 @@ export const create = (
     `CREATE TABLE ${tableOf(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
   )
 
+/** Forgets which passages of a collection have no vector. */
+const forgetSilent = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
+  sql.unsafe(
+    `DELETE FROM vectorless WHERE generation = ? AND EXISTS (
+       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
+    [generation, collection]
+  )
+
 /** Hands vectors of a collection and their codes over to be swept; does nothing if there are none. */
 export const retire = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -42,6 +52,7 @@ export const retire = Effect.fnUntraced(function* (
 ) {
   const [there] = yield* sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [tableOf(collection, generation)])
   if (there === undefined) return
+  yield* forgetSilent(sql, collection, generation)
   const hidden = yield* makeHidden(sql)
   yield* codeSets.move(sql, { collection, generation }, hidden)
   yield* sql.unsafe(`ALTER TABLE ${tableOf(collection, generation)} RENAME TO ${tableOf(hidden)}`)
@@ -55,6 +66,12 @@ export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   yield* retire(sql, collection, "current")
   yield* codeSets.switchOver(sql, collection)
   yield* sql.unsafe(`ALTER TABLE ${tableOf(collection, "next")} RENAME TO ${tableOf(collection)}`)
+  yield* sql.unsafe(
+    `UPDATE vectorless SET generation = 'current' WHERE generation = 'next' AND EXISTS (
+       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
+    [collection]
+  )
 })
 
 /** The location of a collection's vectors. */
@@ -63,24 +80,42 @@ export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generati
 
 const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
 
+/** A passage and its vector; none: its text has none. */
+export interface Embedded {
+  readonly id: number
+  readonly vector: Option.Option<Vector>
+}
+
+/** Stores vectors, and which passages have none. */
 export const insert = (
   sql: SqlClient.SqlClient,
   collection: number,
-  rows: ReadonlyArray<{ readonly id: number; readonly vector: Vector }>,
-  generation?: Generation
-): Effect.Effect<void, SqlError> =>
-  Effect.zipRight(
-    insertRows(
-      sql,
-      tableOf(collection, generation),
-      ["passage_id", "vector", "crc"],
-      rows.map((row) => {
-        const bytes = blob(row.vector)
-        return [row.id, bytes, crcOf(bytes, row.id)]
-      })
-    ),
-    codes.insert(codesOn(sql), vectorsOf(sql, collection, generation), rows)
+  given: ReadonlyArray<Embedded>,
+  generation: Generation = "current"
+): Effect.Effect<void, SqlError> => {
+  const rows: Array<{ readonly id: number; readonly vector: Vector }> = []
+  const silent: Array<ReadonlyArray<unknown>> = []
+  for (const { id, vector } of given) {
+    if (Option.isSome(vector)) rows.push({ id, vector: vector.value })
+    else silent.push([id, generation])
+  }
+  return Effect.all(
+    [
+      insertRows(
+        sql,
+        tableOf(collection, generation),
+        ["passage_id", "vector", "crc"],
+        rows.map((row) => {
+          const bytes = blob(row.vector)
+          return [row.id, bytes, crcOf(bytes, row.id)]
+        })
+      ),
+      insertRows(sql, "vectorless", ["passage_id", "generation"], silent),
+      codes.insert(codesOn(sql), vectorsOf(sql, collection, generation), rows)
+    ],
+    { discard: true }
   )
+}
 
 export const remove = (
   sql: SqlClient.SqlClient,
@@ -99,7 +134,7 @@ export const remove = (
     { discard: true }
   )
 
-/** Only notices altered vectors by their length; `clew doctor` checks their checksums. */
+/** Vectors without a checksum, which an older version stored, are only noticed by their length. */
 const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
   Effect.catchTag(effect, "SqlError", (error) =>
     /vector|blob/i.test(String((error.cause as Error | undefined)?.message))
@@ -145,6 +180,8 @@ const best = Effect.fnUntraced(function* (
     ties: ids.length
   }
 })
+
+type Checks = Pick<CheckedVectors, "some" | "whole">
 
 /** Options of a vector search; see `[vector]` in the configuration. */
 export interface VectorOptions {
@@ -193,7 +230,7 @@ export const search = (...args: Parameters<typeof find>) => Effect.map(comparabl
 
 const find = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  searching: { readonly codes: Scanner; readonly vectors: VectorOptions },
+  searching: { readonly codes: Scanner; readonly checked: Checks; readonly vectors: VectorOptions },
   collection: number,
   query: Vector,
   { depth, mask, passages }: { readonly depth: number; readonly mask: Mask | undefined; readonly passages: number }
@@ -201,11 +238,14 @@ const find = Effect.fnUntraced(function* (
   const { exact, exactBelow, finerBytes = 0, oversample } = searching.vectors
   const hasFiner = finerBytes > 0
   const among = (ids: Uint32Array) =>
-    best(
-      sql,
-      `json_each(?) AS asked CROSS JOIN ${tableOf(collection)} ON passage_id = asked.value`,
-      [blob(query), `[${ids.join(",")}]`],
-      depth
+    Effect.zipRight(
+      searching.checked.some(sql, collection, ids),
+      best(
+        sql,
+        `json_each(?) AS asked CROSS JOIN ${tableOf(collection)} ON passage_id = asked.value`,
+        [blob(query), `[${ids.join(",")}]`],
+        depth
+      )
     )
 
   const few = exact || passages < (exactBelow ?? (hasFiner ? 0 : manyFrom))
@@ -230,7 +270,9 @@ const find = Effect.fnUntraced(function* (
     const spared = length < asked.wanted ? length - depth : asked.wanted
     if (2 * some.ties < spared || length === left) return some
   }
-  return yield* mask === undefined ? best(sql, tableOf(collection), [blob(query)], depth) : among(passagesIn(mask))
+  if (mask !== undefined) return yield* among(passagesIn(mask))
+  yield* searching.checked.whole(sql, collection, passages)
+  return yield* best(sql, tableOf(collection), [blob(query)], depth)
 })
 
 /** Makes some of the finer codes that searches can use; false: there are none left to make. */
@@ -240,14 +282,18 @@ export const refine = (sql: SqlClient.SqlClient, codes: Scanner) =>
 /** The similarity of given passages that have a vector with a direction. */
 export const score = (
   sql: SqlClient.SqlClient,
+  { checked }: { readonly checked: Checks },
   collection: number,
   query: Vector,
   ids: ReadonlyArray<number>
 ): Effect.Effect<ReadonlyArray<Scored>, SqlError> =>
   comparable(
-    sql.unsafe<Scored>(
-      `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${tableOf(collection)} WHERE passage_id ${inList})
-       WHERE score IS NOT NULL`,
-      [blob(query), list(ids)]
+    Effect.zipRight(
+      checked.some(sql, collection, ids),
+      sql.unsafe<Scored>(
+        `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${tableOf(collection)} WHERE passage_id ${inList})
+         WHERE score IS NOT NULL`,
+        [blob(query), list(ids)]
+      )
     )
   )

@@ -55,7 +55,8 @@ const inFile = <A>(file: string, result: Either.Either<A, string>): Either.Eithe
 
 const load = Effect.fn("model2vec.load")(function* (
   folder: string,
-  tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>
+  tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>,
+  making: number | undefined
 ) {
   const configPath = path.join(folder, configFile)
   const weightsPath = path.join(folder, weightsFile)
@@ -75,26 +76,26 @@ const load = Effect.fn("model2vec.load")(function* (
     ],
     { concurrency: "unbounded" }
   )
-  const model = Either.flatMap(safetensors.parse(weights), (tensors) => make(made, tensors))
+  const model = Either.flatMap(safetensors.parse(weights), (tensors) => make(made, tensors, making))
   return { model: yield* inFile(weightsPath, model), weights }
 })
 
 /** The model in a folder, with the given tokenizer. */
-export const openWith = (folder: string, tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>) =>
-  Effect.map(load(folder, tokenizer), ({ model }) => model)
+export const openWith = (folder: string, tokenizer: Effect.Effect<Tokenizer, EmbedderUnavailable>, making?: number) =>
+  Effect.map(load(folder, tokenizer, making), ({ model }) => model)
 
 /**
  * The model in a folder of Model2Vec's layout, and the first 8 hex digits of SHA-256 over model.safetensors and
  * tokenizer.json, which determine every vector's direction. config.json must be valid, but vectors are always normalised,
  * since they are compared by angle.
  */
-export const open = Effect.fn("model2vec.open")(function* (folder: string) {
+export const open = Effect.fn("model2vec.open")(function* (folder: string, making?: number) {
   const tokenizerPath = path.join(folder, tokenizerFile)
   const json = yield* read(tokenizerPath)
   const tokenizer = inFile(
     tokenizerPath,
     Either.mapLeft(parseTokenizer(json), ({ reason }) => reason)
   )
-  const { model, weights } = yield* load(folder, tokenizer)
+  const { model, weights } = yield* load(folder, tokenizer, making)
   return { model, hash: createHash("sha256").update(weights).update(json).digest("hex").slice(0, 8) }
 })

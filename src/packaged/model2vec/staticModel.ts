@@ -80,8 +80,15 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
 const words =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}])[\p{L}\p{M}\p{N}])+/gu
 
-/** Left: the tensors' problem. */
-export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>): Either.Either<StaticModel, string> =>
+/**
+ * Left: the tensors' problem. If the vector of a text changes, so does `presentMaking`; with an older `making`, vectors
+ * are as that one's.
+ */
+export const make = (
+  tokenizer: Tokenizer,
+  tensors: ReadonlyMap<string, Tensor>,
+  making?: number
+): Either.Either<StaticModel, string> =>
   Either.map(partsOf(tensors, tokenizer.vocabularySize), ({ dimensions, mapping, matrix, weights }) => {
     const pool = pooling(matrix, dimensions)
     const tokens = new TokenIds()
@@ -98,7 +105,7 @@ export const make = (tokenizer: Tokenizer, tensors: ReadonlyMap<string, Tensor>)
       rows.count = 0
       for (let i = 0; i < tokens.length; i++) {
         const id = tokens.ids[i]!
-        if (speaks[id] === 0) continue
+        if (speaks[id] === 0 && making !== 1) continue
         const weight = weights === undefined ? 1 : weights[id]!
         let place = places[id]!
         if (place === 0) {

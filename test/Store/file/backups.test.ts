@@ -146,3 +146,79 @@ it.scoped("leaves the index as it was where a restore is refused", () =>
     )
   })
 )
+
+it.scoped("a damaged index replaces no backup, and a damaged backup is told by a check", () =>
+  Effect.gen(function* () {
+    const { filename, folder, backups, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    for (let n = 0; n < 50; n++) yield* put(store, `document ${n} ${"of many words ".repeat(20)}`)
+    yield* close
+    const whole = yield* backups.backup(target)
+    assert.deepStrictEqual(yield* backups.check(target), whole)
+    const good = fs.readFileSync(target)
+    const index = fs.readFileSync(filename)
+
+    const changes: Readonly<Record<string, (file: string) => void>> = {
+      "a letter": (file) => change(file, "UPDATE passages SET text = 'D' || substr(text, 2) WHERE id = 7"),
+      "a vector": (file) => change(file, "UPDATE vectors_1 SET vector = zeroblob(length(vector)) WHERE passage_id = 7"),
+      "an orphan": (file) => change(file, "DELETE FROM documents WHERE id = 7"),
+      pages: (file) => {
+        const bytes = fs.readFileSync(file)
+        bytes.fill(0x5a, bytes.length - 8192, bytes.length - 4096)
+        bytes.fill(0x5a, bytes.length - 40_960, bytes.length - 36_864)
+        fs.writeFileSync(file, bytes)
+      }
+    }
+    for (const [what, alter] of Object.entries(changes)) {
+      fs.writeFileSync(filename, index)
+      alter(filename)
+      const refused = yield* Effect.flip(backups.backup(target))
+      assert.match(refused.message, /is damaged \(.*\), so .* was left as it was; run `clew doctor --fix`/, what)
+      assert.deepStrictEqual(fs.readFileSync(target), good, what)
+
+      const copy = path.join(folder, "copy.db")
+      fs.writeFileSync(copy, good)
+      alter(copy)
+      const found = yield* Effect.flip(backups.check(copy))
+      assert.match(found.message, /The backup .*copy\.db is damaged \(/, what)
+      fs.rmSync(copy)
+    }
+    assert.deepStrictEqual(fs.readdirSync(folder).sort(), ["backup.db", "index.db"])
+    assert.match((yield* Effect.flip(backups.check(path.join(folder, "none")))).message, /There is no backup/)
+  })
+)
+
+it.scoped("keeps as many backups as asked, the newest under the name itself", () =>
+  Effect.gen(function* () {
+    const { filename, folder, backups, target } = yield* place
+    const { close, store } = yield* open(filename)
+    yield* store.createCollection(defaultCollection, embedder)
+    for (let n = 1; n <= 5; n++) {
+      yield* put(store, `document ${n}`)
+      yield* backups.backup(target, { keep: 3 })
+    }
+    const names = fs.readdirSync(folder).filter((name) => name.startsWith("backup"))
+    assert.deepStrictEqual(names.sort(), ["backup.db", "backup.db.1", "backup.db.2"])
+    const held = yield* Effect.forEach(names, (name) => backups.check(path.join(folder, name)))
+    assert.deepStrictEqual(
+      held.map(({ documents }) => documents),
+      [5, 4, 3]
+    )
+    // Without it, only the newest is replaced.
+    yield* backups.backup(target)
+    assert.strictEqual((yield* backups.check(`${target}.1`)).documents, 4)
+    // A file that is no backup is not overwritten.
+    fs.writeFileSync(`${target}.1`, "notes of somebody's ".repeat(20))
+    assert.match((yield* Effect.flip(backups.backup(target, { keep: 3 }))).message, /backup\.db\.1 .*not a Clew backup/)
+    assert.strictEqual((yield* backups.check(target)).documents, 5)
+    yield* close
+  })
+)
+
+const change = (file: string, statement: string) => {
+  const db = new Database(file)
+  db.pragma("foreign_keys = OFF")
+  db.exec(statement)
+  db.close()
+}

@@ -10,6 +10,7 @@ import * as Extractive from "../../../src/Llm/Extractive.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { GraphStore, Store } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import * as checkedVectors from "../../../src/Store/sqlite/checkedVectors.ts"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import { expand } from "../../../src/Store/sqlite/graph/expand.ts"
 import { Linkages } from "../../../src/Store/sqlite/graph/linkage.ts"
@@ -83,15 +84,19 @@ const worked = (n: number) =>
     const { read, sql } = counting(client)
     for (const question of ["Where did Ada Lovelace meet Same Title?", "What is Round 1 to Round 2?"]) {
       const before = read()
-      yield* expand(sql, new Linkages(), {
-        auto: false,
-        collection: 1,
-        documents: 3 * n,
-        question,
-        vector: undefined,
-        mask: undefined,
-        hits: passages.map((key) => ({ key, score: 1 }))
-      })
+      yield* expand(
+        sql,
+        { checked: checkedVectors.make(), linkages: new Linkages() },
+        {
+          auto: false,
+          collection: 1,
+          documents: 3 * n,
+          question,
+          vector: undefined,
+          mask: undefined,
+          hits: passages.map((key) => ({ key, score: 1 }))
+        }
+      )
       asked[question] = read() - before
     }
     return asked

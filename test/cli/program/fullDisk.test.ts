@@ -56,6 +56,43 @@ const filled = (mebibytes: number) => `
     console.log(JSON.stringify({ check: db.pragma("integrity_check"), stored: db.prepare("SELECT doc_id FROM documents").pluck().all() }))
   ' $box/data/index.db ${sqlite} >$box/state`
 
+/** An index on a disk that something else has filled but for so many kilobytes, and what a command makes of it. */
+const emptied = (kibibytes: number, command: string) => `
+  mount -t tmpfs -o size=24m none $box/data
+  $clew index $box/notes --quiet --db $box/data/index.db
+  dd if=/dev/zero of=$box/data/other bs=4096 2>/dev/null || true
+  ${kibibytes === 0 ? "" : `truncate -s -${kibibytes}k $box/data/other`}
+  $clew ${command} --db $box/data/index.db
+  rm $box/data/other
+  $clew doctor --db $box/data/index.db >$box/said || { cat $box/said; exit 8; }
+  $clew list --json --db $box/data/index.db >$box/left || [ $? = 3 ]`
+
+describe("a full disk", () => {
+  const notes = Object.fromEntries(
+    Array.from({ length: 40 }, (_, n) => [
+      `notes/n${n}.md`,
+      `# Note ${n}\n\n${Array.from({ length: 120 }, (_, line) => `Line ${line} of ${n} has the word w${n * 131 + line}.`).join("\n\n")}`
+    ])
+  )
+  for (const kibibytes of [0, 8, 64]) {
+    for (const [command, left] of [
+      ["delete $box/notes/n3.md --yes", 39],
+      ["delete $box/notes --yes", 0],
+      ["compact", 40]
+    ] as const) {
+      it.skipIf(!canMount)(`with ${kibibytes} KB free: ${command.replaceAll("$box/", "")}`, async () => {
+        box.write(notes)
+        const { code, stderr, stdout } = await inMounts(box, emptied(kibibytes, command))
+        assert.strictEqual(code, 0, `${stderr}\n${stdout}`)
+        const { documents } = JSON.parse(fs.readFileSync(box.path("left"), "utf8")) as {
+          readonly documents: ReadonlyArray<unknown>
+        }
+        assert.lengthOf(documents, left)
+      })
+    }
+  }
+})
+
 describe("a disk that fills up", () => {
   for (const mebibytes of [1, 2, 5]) {
     it.skipIf(!canMount)(`at ${mebibytes} MB loses nothing that was acknowledged`, async () => {

@@ -64,6 +64,11 @@ it("exports over no file that is no export, such as the index or a note", async 
 it("backs up and restores", async () => {
   const before = await answers()
   const made = await box.json(BackupReport, ["backup", "copy.db"])
+  assert.deepStrictEqual(await box.json(BackupReport, ["backup", "--check", "copy.db"]), made)
+  await box.json(BackupReport, ["backup", "copy.db", "--keep", "2"])
+  assert.strictEqual((await box.run(["backup", "--check", "copy.db.1"])).code, 0)
+  assert.strictEqual((await box.run(["backup", "--check", "later.md"])).code, 1)
+  assert.strictEqual((await box.run(["backup", "--check", "--keep", "2", "copy.db"])).code, 2)
   box.write({ "later.md": "Bees came later to the sea, with honey.\n" })
   assert.strictEqual((await box.run(["index", "later.md", "-q"])).code, 0)
   assert.notDeepEqual(await answers(), before)

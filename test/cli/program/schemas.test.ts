@@ -37,7 +37,11 @@ describe("an index that an older version made", () => {
       }
       const again = await ask("when is the spring tide highest")
       assert.match(again.stdout, /tides\.md/)
-      assert.strictEqual(again.stderr, "")
+      assert.match(again.stderr, /^.*as an older Clew made them.*`clew reindex -c default`.*\n$/)
+      for (const name of ["default", "notes"]) {
+        assert.strictEqual((await box.run(["reindex", "-c", name, "--quiet", "--db", "index.db"])).code, 0)
+      }
+      assert.strictEqual((await ask("when is the spring tide highest")).stderr, "")
     })
   }
 

@@ -1,5 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { rising } from "../../../model/Damaged.ts"
 import type { GraphUnasked, Said } from "../../../model/Graph.ts"
 import { toStored } from "../../../text/graph/said.ts"
 import { inList, list } from "../rows.ts"
@@ -37,11 +38,12 @@ export const unasked = Effect.fnUntraced(function* (
   after: number,
   limit: number
 ) {
-  const seen = yield* sql.unsafe<Row>(`${select} WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`, [
+  const found = yield* sql.unsafe<Row>(`${select} WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`, [
     collection,
     after,
     limit
   ])
+  const seen = rising(found, after, "passages")
   const rows = seen.filter((row) => row.model !== model).map((row) => ({ row: toGraphRow(row), asked: "" }))
   for (const one of rows) one.asked = answers.askedOf(one.row)
   const known = yield* answers.to(

@@ -1,5 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import { rising } from "../../../model/Damaged.ts"
 import type { GraphStep } from "../../../model/Graph.ts"
 import { mentionsOf, type Text } from "../../../text/graph/extract.ts"
 import { relations } from "../../../text/graph/mention.ts"
@@ -99,13 +100,14 @@ export const extend = Effect.fnUntraced(function* (
   after: number,
   limit: number
 ) {
-  const rows = yield* sql.unsafe<TextRow & { readonly known: number | null }>(
+  const found = yield* sql.unsafe<TextRow & { readonly known: number | null }>(
     `SELECT ${textColumns}, g.passage_id AS known
      FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
        LEFT JOIN graph_passages AS g ON g.passage_id = p.id
      WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
     [collection, after, limit]
   )
+  const rows = rising(found, after, "passages")
   const missing = rows.filter(({ known }) => known === null)
   yield* insert(sql, collection, missing.map(toGraphRow))
   // The stored linkage of a collection belongs to one state of it.

@@ -10,7 +10,7 @@ import type { Mask } from "../../../model/Mask.ts"
 import * as vectors from "../vectors.ts"
 import { mentionsIn } from "./edges.ts"
 import { entitiesOf } from "./entities.ts"
-import type { Linkages } from "./linkage.ts"
+import type { Searching } from "../Database.ts"
 import { type Way, waysOf } from "./ways.ts"
 import type { Entity } from "../../../model/Graph.ts"
 
@@ -35,7 +35,7 @@ interface Expansion {
  */
 export const expand = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  linkages: Linkages,
+  { checked, linkages }: Pick<Searching, "checked" | "linkages">,
   { auto, collection, documents, hits, mask, question, vector }: Expansion
 ) {
   const nothing: ReadonlyMap<number, Way> = new Map()
@@ -65,7 +65,8 @@ export const expand = Effect.fnUntraced(function* (
     const unknown = passages.filter((passage) => !similarities.has(passage))
     for (const passage of unknown) similarities.set(passage, 0)
     if (unknown.length === 0) return
-    for (const { id, score } of yield* vectors.score(sql, collection, vector, unknown)) similarities.set(id, score)
+    for (const { id, score } of yield* vectors.score(sql, { checked }, collection, vector, unknown))
+      similarities.set(id, score)
   })
   const similarity = (passage: number) => (vector === undefined ? 1 : (similarities.get(passage) ?? 0))
   const allowed = (passage: number) =>

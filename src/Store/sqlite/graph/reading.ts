@@ -3,26 +3,21 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { DocumentId } from "../../../model/Document.ts"
+import { rising } from "../../../model/Damaged.ts"
 import type { GraphPassage } from "../../../model/Graph.ts"
 import { fragment } from "../../../model/Locator.ts"
 import { unpack } from "../../../text/graph/pack.ts"
 import { fromStored } from "../../../text/graph/said.ts"
+import { type CheckedRow, checkPassage } from "../documentCrc.ts"
 import { locatorOf } from "../passage.ts"
 import { inList, list } from "../rows.ts"
 import { nameOf } from "./name.ts"
 
-interface Row {
-  readonly id: number
+interface Row extends CheckedRow {
   readonly doc_id: DocumentId
   readonly source: string
   readonly title: string | null
-  readonly ordinal: number
-  readonly start_line: number
-  readonly end_line: number
-  readonly locator: string | null
   readonly line: number | null
-  readonly text: string
-  readonly heading: string
   readonly mentions: Uint8Array
   readonly answer: string | null
 }
@@ -49,24 +44,26 @@ const mentionsOf = (row: Row): GraphPassage["mentions"] => {
   }))
 }
 
-const toPassage = (row: Row): GraphPassage => ({
-  id: row.id,
-  docId: row.doc_id,
-  source: row.source,
-  title: row.title ?? undefined,
-  ordinal: row.ordinal,
-  startLine: row.line ?? row.start_line,
-  text: row.text,
-  ...(row.locator === null ? {} : { locator: fragment(locatorOf(row.locator)) }),
-  mentions: mentionsOf(row),
-  said: Option.match(Option.flatMap(Option.fromNullable(row.answer), fromStored), {
-    onNone: () => [],
-    onSome: ({ relations }) => relations
-  })
-})
+const toPassage = (row: Row): GraphPassage => {
+  checkPassage(row)
+  return {
+    id: row.id,
+    docId: row.doc_id,
+    source: row.source,
+    title: row.title ?? undefined,
+    ordinal: row.ordinal,
+    startLine: row.line ?? row.start_line,
+    text: row.text,
+    ...(row.locator === null ? {} : { locator: fragment(locatorOf(row.locator)) }),
+    mentions: mentionsOf(row),
+    said: Option.match(Option.flatMap(Option.fromNullable(row.answer), fromStored), {
+      onNone: () => [],
+      onSome: ({ relations }) => relations
+    })
+  }
+}
 
-const select = `SELECT p.id, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, p.ordinal, p.start_line, p.end_line, p.locator, d.line, p.text,
-    p.heading, g.mentions, a.answer
+const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
   FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id
     LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
 
@@ -80,7 +77,14 @@ export const page = (
   after: number,
   limit: number
 ): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> =>
-  rows(sql, "WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?", [after, collection, limit])
+  Effect.map(
+    rows(sql, "WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?", [
+      after,
+      collection,
+      limit
+    ]),
+    (found) => rising(found, after, "passages of the graph")
+  )
 
 /** The passages with these ids. */
 export const passages = (

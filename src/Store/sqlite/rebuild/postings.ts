@@ -1,6 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { KeywordRow } from "../../../postings/build.ts"
+import { rising } from "../../../model/Damaged.ts"
 import { State } from "../../../postings/SegmentStore.ts"
 import { addSegment } from "../keyword.ts"
 import { tellLanguages } from "../languages.ts"
@@ -37,7 +38,12 @@ export const rowsAfter = (
        ORDER BY d.first_passage LIMIT ?`,
       [after + 1, collection, until, collection, after + 1, until, limit]
     ),
-    (rows) => rows.map((row) => ({ ...toKeywordRow(row), document: row.document, isTold: row.language !== null }))
+    (rows) =>
+      rising(
+        rows.map((row) => ({ ...toKeywordRow(row), document: row.document, isTold: row.language !== null })),
+        after,
+        "passages"
+      )
   )
 
 /** Deletes what another rebuild or a merge has made so far. */

@@ -1,0 +1,142 @@
+import { assert, it } from "@effect/vitest"
+import Database from "better-sqlite3"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as path from "node:path"
+import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
+import { DocumentId } from "../../src/model/Document.ts"
+import { whole, type Whole } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { document, embedder } from "../contracts/Store.ts"
+import { inFolder } from "./opened.ts"
+
+const other = CollectionName.make("other")
+const next = { ...embedder, model: "next" }
+
+/** Directions that differ from passage to passage. */
+const direction = (n: number) => Float32Array.of(1 + (n % 7), 1 + (n % 11), 1 + (n % 13), n)
+
+/** Two collections of so many passages; the last one's text has no vector. */
+const fill = Effect.fnUntraced(function* (store: Whole, passages: number) {
+  for (const name of [defaultCollection, other]) {
+    yield* store.createCollection(name, embedder)
+    const lines = Array.from({ length: passages }, (_, n) => `line ${n} of ${name}`)
+    const vectors = lines.map((_, n) => (n === passages - 1 ? undefined : direction(n)))
+    yield* store.put(name, [document(lines.join("\n"), { source: `${name}.txt`, title: "Lines", vectors })])
+  }
+})
+
+const near = (store: Whole, limit = 10) =>
+  store.rank({
+    collection: defaultCollection,
+    others: [{ collection: other, vector: direction(3) }],
+    vector: direction(3),
+    keyword: "line",
+    alpha: 0.5,
+    fusion: "score",
+    filter: {},
+    limit
+  })
+
+const changes: Readonly<Record<string, string>> = {
+  "a deleted vector": "DELETE FROM vectors_1 WHERE passage_id = 4",
+  "a zeroed vector": "UPDATE vectors_1 SET vector = zeroblob(length(vector)) WHERE passage_id = 4",
+  "two swapped vectors": `UPDATE vectors_1 SET
+     vector = (SELECT vector FROM vectors_1 AS v WHERE v.passage_id = 9 - vectors_1.passage_id),
+     crc = (SELECT crc FROM vectors_1 AS v WHERE v.passage_id = 9 - vectors_1.passage_id)
+     WHERE passage_id IN (4, 5)`
+}
+
+for (const passages of [40, 4200]) {
+  for (const [what, statement] of Object.entries(changes)) {
+    it.scoped(`${what} among ${passages} fails a search, also in a store that has answered before`, () =>
+      Effect.gen(function* () {
+        const filename = path.join(yield* inFolder, "index.db")
+        yield* Effect.gen(function* () {
+          const store = yield* whole
+          yield* fill(store, passages)
+          assert.lengthOf(yield* near(store), 10)
+          const db = new Database(filename)
+          db.exec(statement)
+          db.close()
+          const found = yield* Effect.either(near(store))
+          assert.isTrue(Either.isLeft(found))
+          if (Either.isLeft(found)) {
+            assert.match(
+              found.left.message,
+              /is damaged: .*(vector of passage [45]|1 of \d+ vectors).*`clew doctor --fix`/
+            )
+          }
+        }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+      })
+    )
+  }
+}
+
+const texts: Readonly<Record<string, string>> = {
+  "a letter of a text": "UPDATE passages SET text = replace(text, 'line 3 ', 'lime 3 ') WHERE id = 4",
+  "a line's number": "UPDATE passages SET start_line = start_line - 1, end_line = end_line - 1 WHERE id = 4",
+  "a title": "UPDATE documents SET title = 'Limes' WHERE id = 1",
+  "a source": "UPDATE documents SET source = 'else.txt' WHERE id = 1"
+}
+
+for (const [what, statement] of Object.entries(texts)) {
+  it.scoped(`${what} that has changed is neither found nor shown`, () =>
+    Effect.gen(function* () {
+      const filename = path.join(yield* inFolder, "index.db")
+      yield* Effect.gen(function* () {
+        const store = yield* whole
+        yield* fill(store, 40)
+        const [known] = yield* store.list(defaultCollection, { limit: 1 })
+        const db = new Database(filename)
+        db.exec(statement)
+        db.close()
+        assert.match((yield* Effect.flip(near(store))).message, /(passage 4|document .*) has changed/)
+        const docId = known?.docId ?? DocumentId.make("none")
+        assert.match((yield* Effect.flip(store.get(defaultCollection, docId))).message, /has changed/)
+      }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+    })
+  )
+}
+
+it.scoped("a text that has no vector is no damage, nor after a change of embedder that finds others without", () =>
+  Effect.gen(function* () {
+    const filename = path.join(yield* inFolder, "index.db")
+    yield* Effect.gen(function* () {
+      const store = yield* whole
+      yield* fill(store, 40)
+      assert.lengthOf(yield* near(store, 80), 80)
+      yield* store.beginReindex(defaultCollection, next)
+      const { passages, position } = yield* store.unembedded(defaultCollection, next, 100)
+      yield* store.putReindexed(
+        defaultCollection,
+        passages.map(({ id }) => ({ id, vector: id === 4 ? Option.none() : Option.some(direction(id)) })),
+        position
+      )
+      yield* store.finishReindex(defaultCollection, next)
+      assert.lengthOf(yield* near(store, 80), 80)
+      yield* store.deleteSource(defaultCollection, `${defaultCollection}.txt`)
+      assert.lengthOf(yield* near(store, 80), 40)
+    }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+    const db = new Database(filename, { readonly: true })
+    assert.deepStrictEqual(db.prepare("SELECT count(*) FROM vectorless").pluck().get(), 1)
+    db.close()
+  })
+)
+
+it.scoped("rows that cannot be deleted do not keep a sweep going for ever", () =>
+  Effect.gen(function* () {
+    const filename = path.join(yield* inFolder, "index.db")
+    yield* Effect.gen(function* () {
+      const store = yield* whole
+      yield* fill(store, 40)
+      const db = new Database(filename)
+      // As where an index names rows that the table does not have.
+      db.exec("CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(IGNORE); END")
+      db.close()
+      yield* store.dropCollection(other)
+      assert.match((yield* Effect.flip(store.compact())).message, /cannot be deleted/)
+    }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+  })
+)
