@@ -162,6 +162,8 @@ export interface ReindexPosition {
 export interface Asked {
   readonly collection: CollectionName
   readonly vector?: Vector | undefined
+  /** The embedder that the vector is from; not checked unless given. */
+  readonly embedder?: EmbedderIdentity | undefined
 }
 
 /** A term that replaces a word of the query that matches nothing. */

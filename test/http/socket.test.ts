@@ -412,6 +412,9 @@ it.scopedLive("has a place for a client after any number of handshakes that were
     const { answer, send } = yield* Effect.retry(open(port), { times: 50 })
     send({ type: "ping" })
     assert.deepStrictEqual(yield* answer, [{ type: "pong" }])
-    assert.deepStrictEqual(log.filter(({ message }) => message === "defect"), [])
+    assert.deepStrictEqual(
+      log.filter(({ message }) => message === "defect"),
+      []
+    )
   })
 )
