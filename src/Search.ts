@@ -126,6 +126,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         // An explicit request for the graph wins; otherwise the reranker, if there is one.
         const reranker = request.graph === true ? undefined : available
         const use = reranker === undefined ? (request.graph ?? config.graph) : false
+        const isLed = use !== false && limit > limits.graph.first
         const ranking: Omit<RankRequest, "limit"> = {
           collection,
           vector,
@@ -141,20 +142,22 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           recency: config.recency && { ...config.recency, now: started },
           filter,
           demands,
-          graph: use === false ? undefined : { question: words, auto: use === "auto" },
+          graph: isLed ? { question: words, auto: use === "auto" } : undefined,
           // Only the report says how many passages were unchecked for a phrase.
           explain: request.explain === true || demands !== undefined
         }
-        const places = Math.max(limit, reranker?.top ?? 0)
+        // A list with the graph is the head of a longer one only if all its places are decided.
+        const places = Math.max(limit, reranker?.top ?? 0, isLed ? limits.graph.end : 0)
         const { found, list } = yield* listed(
           { ...config, limit: places },
           // Relevance orders differently from scores, so fetch more hits than requested.
           least > 0 ? Math.max(places, limits.topK.max) : places,
           (wanted) =>
-            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, near, report }) => {
+            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, led, near, report }) => {
               const judge = judging(collections, words, near)
-              const fit = least === 0 ? ranked : judge.judged(ranked).filter(({ relevance }) => relevance >= least)
-              return { hits: fit, ranked, near, report, ...judge }
+              const fit = (hits: ReadonlyArray<Hit>) =>
+                least === 0 ? hits : judge.judged(hits).filter(({ relevance }) => relevance >= least)
+              return { hits: fit(ranked), led: fit(led), ranked, near, report, ...judge }
             })
         )
         const { isWeak: isWeakOf, judged, near, ranked, report } = found
