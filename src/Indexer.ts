@@ -8,14 +8,14 @@ import { Collections } from "./Collections.ts"
 import { drafting, type Input } from "./Indexer/drafting.ts"
 import { preparing } from "./Indexer/preparing.ts"
 import { slices } from "./Indexer/slices.ts"
-import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
+import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
 import type { DocumentInput } from "./model/Document.ts"
 import type { Compared, Draft, IndexedDocument } from "./model/Draft.ts"
 import type { FileChange } from "./model/File.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { atOnce, inTurns, nextTurn } from "./runtime/EventLoop.ts"
 import { makeTurns } from "./runtime/Turn.ts"
-import { Store } from "./Store.ts"
+import { type EmbedderMismatch, Store } from "./Store.ts"
 
 /** Too many batches are being indexed. */
 export class IndexingBusy extends Schema.TaggedError<IndexingBusy>()(
@@ -107,7 +107,8 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
     /**
      * Batches on their way in, in their order: one is stored while the next is made ready, and the rest of the process
      * gets its turn before each of both. With a run's number all documents are marked as seen by it. Without a collection
-     * nothing is stored, and what comes out is what would be.
+     * nothing is stored, and what comes out is what would be. If the collection gets another embedder meanwhile, what is
+     * not stored yet is embedded by that one.
      */
     const through =
       (collection: Collection | undefined, seenBy?: number) =>
@@ -115,18 +116,28 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
         if (collection === undefined) {
           return Stream.map(batches, (batch) => ({ batch, indexed: batch.compared.map(planned) }))
         }
+        let current = collection
+        const prepared = (batch: B) =>
+          Effect.suspend(() => {
+            const by = current
+            return Effect.map(prepare(by, batch.compared), (documents) => ({ batch, by, documents }))
+          })
+        const stored = ({ batch, by, documents }: Effect.Effect.Success<ReturnType<typeof prepared>>) =>
+          put(by, batch, documents, seenBy)
+        const again = (batch: B, mismatch: EmbedderMismatch) =>
+          Effect.flatMap(store.collection(collection.name), (now) => {
+            if (identicalEmbedder(now.embedder, mismatch.configured)) return mismatch
+            current = now
+            return Effect.flatMap(prepared(batch), stored)
+          })
         return batches.pipe(
-          Stream.mapEffect((batch) =>
-            nextTurn.pipe(
-              Effect.zipRight(prepare(collection, batch.compared)),
-              Effect.map((documents) => ({ batch, documents }))
-            )
-          ),
+          Stream.mapEffect((batch) => Effect.zipRight(nextTurn, prepared(batch))),
           Stream.buffer({ capacity: 1 }),
-          Stream.mapEffect(({ batch, documents }) =>
+          Stream.mapEffect((made) =>
             nextTurn.pipe(
-              Effect.zipRight(put(collection, batch, documents, seenBy)),
-              Effect.map((indexed) => ({ batch, indexed }))
+              Effect.zipRight(stored(made)),
+              Effect.catchTag("EmbedderMismatch", (mismatch) => again(made.batch, mismatch)),
+              Effect.map((indexed) => ({ batch: made.batch, indexed }))
             )
           )
         )

@@ -24,7 +24,7 @@ import { reranked } from "./Search/reranked.ts"
 import { read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
 import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
-import { RankingStore, type Store } from "./Store.ts"
+import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
 
 export interface SearchOutcome extends Found {
   /** Best first, at most `topK`; fewer only if fewer match. */
@@ -109,21 +109,28 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           const answer = answers.get(collection.name)
           const known = answer !== undefined && Either.isRight(answer) ? answer.right : undefined
           const vector = known !== undefined && "vector" in known ? known : undefined
-          return { collection: collection.name, vector: vector?.vector, share: vector?.share ?? 1 }
+          return {
+            collection: collection.name,
+            vector: vector?.vector,
+            embedder: collection.embedder,
+            share: vector?.share ?? 1
+          }
         })
         const isBlind = wordsAlone || asked.every(({ vector }) => vector === undefined)
         const keyword = isBlind || alpha < 1 ? words : undefined
         const short = wordsAlone ? undefined : shortcomings(embedded, keyword === undefined)
         // Only words can find what the model does not know of a query.
         const weight = alpha * Math.min(...asked.map(({ share }) => share))
-        const { collection, vector } = asked[0]!
+        const { collection, embedder, vector } = asked[0]!
         const others = asked.slice(1)
         // An explicit request for the graph wins; otherwise the reranker, if there is one.
         const reranker = request.graph === true ? undefined : available
         const use = reranker === undefined ? (request.graph ?? config.graph) : false
+        const isLed = use !== false && limit > limits.graph.first
         const ranking: Omit<RankRequest, "limit"> = {
           collection,
           vector,
+          embedder,
           others,
           keyword,
           wordsAlone,
@@ -135,20 +142,22 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
           recency: config.recency && { ...config.recency, now: started },
           filter,
           demands,
-          graph: use === false ? undefined : { question: words, auto: use === "auto" },
+          graph: isLed ? { question: words, auto: use === "auto" } : undefined,
           // Only the report says how many passages were unchecked for a phrase.
           explain: request.explain === true || demands !== undefined
         }
-        const places = Math.max(limit, reranker?.top ?? 0)
+        // A list with the graph is the head of a longer one only if all its places are decided.
+        const places = Math.max(limit, reranker?.top ?? 0, isLed ? limits.graph.end : 0)
         const { found, list } = yield* listed(
           { ...config, limit: places },
           // Relevance orders differently from scores, so fetch more hits than requested.
           least > 0 ? Math.max(places, limits.topK.max) : places,
           (wanted) =>
-            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, near, report }) => {
+            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, led, near, report }) => {
               const judge = judging(collections, words, near)
-              const fit = least === 0 ? ranked : judge.judged(ranked).filter(({ relevance }) => relevance >= least)
-              return { hits: fit, ranked, near, report, ...judge }
+              const fit = (hits: ReadonlyArray<Hit>) =>
+                least === 0 ? hits : judge.judged(hits).filter(({ relevance }) => relevance >= least)
+              return { hits: fit(ranked), led: fit(led), ranked, near, report, ...judge }
             })
         )
         const { isWeak: isWeakOf, judged, near, ranked, report } = found
@@ -211,10 +220,12 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         return { ...found, hint: [...(found.hint === undefined ? [] : [found.hint]), unmet(reading.readAs)].join("; ") }
       })
 
-      // A collection may be dropped between listing and searching.
-      const found = yield* request.collection === undefined
-        ? Effect.retry(outcome, { times: 2, while: ({ _tag }) => _tag === "CollectionNotFound" })
-        : outcome
+      // Between listing and searching a collection may be dropped, or get another embedder.
+      const isPassing = ({ _tag }: { readonly _tag: string }) =>
+        _tag === "EmbedderChanged" || (_tag === "CollectionNotFound" && request.collection === undefined)
+      const found = yield* Effect.retry(outcome, { times: 2, while: isPassing }).pipe(
+        Effect.catchTag("EmbedderChanged", ({ message }) => new StoreUnavailable({ reason: message }))
+      )
       return {
         ...found,
         hits: found.hits.slice(offset),

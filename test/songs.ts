@@ -7,7 +7,7 @@ export const songs = [
     metadata: { source: "song.md", title: "Hello Love" }
   },
   { content: "He died in Tennessee.", metadata: { source: "singer.md", title: "Hank Snow", kind: "person" } },
-  ...Array.from({ length: 12 }, (_, n) => ({
+  ...Array.from({ length: 6 }, (_, n) => ({
     content: `A song has a singer, number ${n}; see Hello Love for another.`,
     metadata: { source: `song${n}.md`, title: `Song ${n}` }
   }))

@@ -2,7 +2,7 @@ import type { Collection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import { searchedHeading, searchedTitle } from "../text/naming.ts"
-import { relevance, weakBelow } from "../text/relevance.ts"
+import { alongGraph, relevance, weakBelow } from "../text/relevance.ts"
 
 /** The model whose similarities `relevance` was fitted on; other models have other scales. */
 const fitted = { backend: "builtin", model: "clew-static-en-v1" } as const
@@ -35,7 +35,8 @@ export const judging = (
           heading: searchedHeading(passage),
           text: passage.text
         }
-        return { ...hit, relevance: judge(what, known.has(collection) ? similarity : undefined) }
+        const own = judge(what, known.has(collection) ? similarity : undefined)
+        return { ...hit, relevance: hit.via === undefined ? own : alongGraph(own) }
       }),
     isWeak: (hits) =>
       hits.every(

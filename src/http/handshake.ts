@@ -24,7 +24,10 @@ export const makeHandshake = (maxPayload: number) =>
     const refused = new WeakMap<object, (error: Error) => void>()
     server.on("wsClientError", (error, socket) => refused.get(socket)?.(error))
 
-    /** `listen` must run synchronously: frames that came with the handshake are read before anything else happens. */
+    /**
+     * `listen` must run synchronously: frames that came with the handshake are read before anything else happens.
+     * Interrupts itself if the client goes first.
+     */
     return <A>(
       request: HttpServerRequest.HttpServerRequest,
       { head, release, socket }: Upgrade,
@@ -32,7 +35,12 @@ export const makeHandshake = (maxPayload: number) =>
     ) =>
       Effect.async<A, InvalidRequest>((resume) => {
         refused.set(socket, ({ message }) => resume(new InvalidRequest({ errors: [{ path: "", message }] })))
+        // ws calls nobody back about a socket that was cut off before.
+        const onClose = () => resume(Effect.interrupt)
+        if (socket.closed) return onClose()
+        socket.once("close", onClose)
         server.handleUpgrade(NodeHttpServerRequest.toIncomingMessage(request), socket, head, (webSocket) => {
+          socket.off("close", onClose)
           release()
           resume(Effect.succeed(listen(webSocket)))
         })

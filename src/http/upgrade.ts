@@ -30,20 +30,29 @@ export const withoutUpgrade = (
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]))
 }
 
-/** The last unfinished response of each connection. */
-const awaited = new WeakMap<Socket, Http.ServerResponse>()
+/** The unfinished responses of each connection, in order. */
+const awaited = new WeakMap<Socket, Set<Http.ServerResponse>>()
 
-/** Registers a response for `whenAnswered`. */
-export const expect = (socket: Socket, response: Http.ServerResponse): void => {
-  awaited.set(socket, response)
-  response.once("close", () => {
-    if (awaited.get(socket) === response) awaited.delete(socket)
+const expectedOn = (socket: Socket): Set<Http.ServerResponse> => {
+  const responses = new Set<Http.ServerResponse>()
+  awaited.set(socket, responses)
+  // Node tells only the response whose turn it is.
+  socket.once("close", () => {
+    for (const response of responses) if (response.socket === null) response.emit("close")
   })
+  return responses
+}
+
+/** Registers a response for `whenAnswered`, and closes it with its connection, also if others are before it. */
+export const expect = (socket: Socket, response: Http.ServerResponse): void => {
+  const responses = awaited.get(socket) ?? expectedOn(socket)
+  responses.add(response)
+  response.once("close", () => responses.delete(response))
 }
 
 /** Waits for earlier responses on the same socket: an upgrade may arrive in one packet with requests before it. */
 export const whenAnswered = (socket: Socket, handOver: () => void): void => {
-  const response = awaited.get(socket)
+  const response = [...(awaited.get(socket) ?? [])].at(-1)
   if (response === undefined) return handOver()
   // Node has removed its own listeners.
   const onDrain = () => response.emit("drain")

@@ -16,5 +16,7 @@ export const limits = {
   errors: 20,
   maxTokens: { min: 1, max: 1_000_000 },
   /** Candidates that each leg passes to the fusion, whatever `top_k` is. */
-  legDepth: 200
+  legDepth: 200,
+  /** The graph leads on from the passages before the first of these places, and where it leads may take the others. */
+  graph: { first: 5, end: 10 }
 } as const

@@ -163,6 +163,8 @@ export interface ReindexPosition {
 export interface Asked {
   readonly collection: CollectionName
   readonly vector?: Vector | undefined
+  /** The embedder that the vector is from; not checked unless given. */
+  readonly embedder?: EmbedderIdentity | undefined
 }
 
 /** A term that replaces a word of the query that matches nothing. */
@@ -215,6 +217,8 @@ export interface RankRequest extends Asked {
 /** What a ranking found. */
 export interface Found {
   readonly hits: ReadonlyArray<Hit>
+  /** Where the graph leads from the best hits, best first; some may be among the hits. */
+  readonly led: ReadonlyArray<Hit>
   /** What was looked up for words that match nothing. */
   readonly near: ReadonlyArray<NearTerm>
   /** How the ranking went, where the request asks for that and anything was searched. */

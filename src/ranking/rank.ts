@@ -1,6 +1,6 @@
 /*
  * How passages are ranked, in any store: which legs run and how deep, which passages get the other leg's score, how the
- * legs are fused, how ties are broken, and what the graph inserts. A store implements `Snapshot`.
+ * legs are fused, how ties are broken, and where the graph leads from the best. A store implements `Snapshot`.
  */
 import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
@@ -23,7 +23,7 @@ import { tied, TieOrder } from "./ties.ts"
 export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
-  if (asked.length === 0) return { hits: [], near: [] } satisfies Found as Found
+  if (asked.length === 0) return { hits: [], led: [], near: [] } satisfies Found as Found
   const hasVectors = asked.some(({ vector }) => vector !== undefined)
   const asks = hasVectors && request.wordsAlone !== true
   const both = asks && request.keyword !== undefined
@@ -90,8 +90,9 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     request.recency === undefined
       ? { ages: undefined, order: complete }
       : yield* byRecency(snapshot, complete, request.recency, ties, request.limit)
-  const led = yield* spanning(along(snapshot, asked, request, timely), "Store.graph")
-  const best = led.order.slice(0, request.limit)
+  const { led, ways } = yield* spanning(along(snapshot, asked, request, timely), "Store.graph")
+  const ranking = timely.slice(0, request.limit)
+  const best = [...ranking, ...led]
 
   const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
   const names = new Map(asked.map(({ id, name }) => [id, name]))
@@ -99,10 +100,10 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const others = new Map(
     strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
   )
-  const hits = best.map(({ key, keyword, score, vector }): Hit => {
+  const all = best.map(({ key, keyword, score, vector }, at): Hit => {
     const what = present(shown.get(key), () => `passage ${key}, or its document,`)
     const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
-    const via = led.ways.get(key)
+    const via = at < ranking.length ? undefined : ways.get(key)
     const similarity = scoreIn("vector", key) ?? others.get(key)
     return {
       score,
@@ -114,10 +115,15 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       ...(via === undefined ? {} : { via })
     }
   })
-  if (request.explain !== true) return { hits, near } satisfies Found as Found
+  const found = (hits: ReadonlyArray<Hit>): Found => ({
+    hits: hits.slice(0, ranking.length),
+    led: hits.slice(ranking.length),
+    near
+  })
+  if (request.explain !== true) return found(all)
 
   const languages = best.map(({ key }) => shown.get(key)!.language)
-  const explained = yield* explain(snapshot, asked, request, best, hits, {
+  const explained = yield* explain(snapshot, asked, request, best, all, {
     scoreIn,
     gains,
     ages,
@@ -127,8 +133,7 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   })
   const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
   return {
-    hits: hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),
-    near,
+    ...found(all.map((hit, at) => ({ ...hit, explain: explained[at]! }))),
     report: {
       passages: asked.reduce((sum, { passages }) => sum + passages, 0),
       ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),

@@ -58,6 +58,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
         if (running === worker && answer.id === lastId) settle(answer)
       })
       worker.on("error", breakOff)
+      worker.on("messageerror", breakOff)
       worker.on("exit", breakOff)
       return worker
     }

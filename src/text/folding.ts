@@ -21,6 +21,8 @@ export interface FoldOptions {
 
 export interface FoldedList {
   readonly folds: ReadonlyArray<Fold>
+  /** How many of them, from the first, are neither folded into others nor postponed. */
+  readonly open: number
   /** Whether no place is filled by a folded or postponed hit, nor would be with more hits. */
   readonly isComplete: boolean
 }
@@ -93,7 +95,11 @@ export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: F
   }
   const filling = later.slice(0, limit - open.length)
   for (const { from, own } of filling) from?.splice(from.indexOf(own.hit), 1)
-  return { folds: [...open, ...filling.map(({ own }) => own)], isComplete: later.length === 0 || open.length === limit }
+  return {
+    folds: [...open, ...filling.map(({ own }) => own)],
+    open: open.length,
+    isComplete: later.length === 0 || open.length === limit
+  }
 }
 
 const byPlace = (a: Hit, b: Hit): number => a.passage.ordinal - b.passage.ordinal

@@ -19,6 +19,15 @@ export const weakBelow = 0.1
 /** Coefficients: a constant, the share of the terms, and the similarity or the number of terms. */
 export const fitted = { meaning: [-4.8, 2.48, 5.12], words: [-4.65, 4.74, 1.39] } as const
 
+/**
+ * How often where the graph leads is needed, relative to what its own words and meaning tell: of 100 questions of MuSiQue,
+ * 15 in 100 of these passages were, and 5 in 100 of those in their places, which looked twice as likely.
+ */
+const ledOdds = 3
+
+/** The relevance of a passage that the graph leads to, given that of the passage by itself. */
+export const alongGraph = (own: number): number => (ledOdds * own) / (1 - own + ledOdds * own)
+
 /** The number of a query's terms, relative to the number that makes a difference, 0 to 1. */
 export const lengthOf = (content: ReadonlySet<string>): number => Math.min(enough, content.size) / enough
 

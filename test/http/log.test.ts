@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Http from "node:http"
+import * as Net from "node:net"
 import { WebSocket } from "ws"
 import { type Llm, noUsage } from "../../src/Llm.ts"
 import { eventually } from "../ollama.ts"
@@ -115,5 +116,23 @@ it.scopedLive("has every counter from the start, and no series for each status o
     const again = yield* ask(port, "GET", "/metrics")
     assert.include(again.text, 'clew_http_requests_total{route="/metrics",method="GET",status="200"} ')
     assert.include(again.text, 'clew_http_request_duration_seconds_count{route="/metrics",method="GET",status="2xx"} ')
+  })
+)
+
+it.scopedLive("ends all requests of a connection that is cut off, also those behind an unanswered one", () =>
+  Effect.gen(function* () {
+    const [gate, reached] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const { log, port } = yield* filled({ gate, reached })
+    const head = (path: string, length: number, id: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nX-Request-Id: ${id}\r\n\r\n`
+    const query = JSON.stringify({ query: "maze" })
+    const packet = `${head("/query", query.length, "first")}${query}${head("/index", 1000, "second")}{"documents": [`
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(packet))
+    socket.on("error", () => {})
+    yield* Deferred.await(reached)
+    socket.resetAndDestroy()
+    const lines = () => log.map(({ annotations }) => [annotations["request_id"], annotations["status"]].join(" "))
+    yield* eventually("both are logged", () => lines().length === 2)
+    assert.sameMembers(lines(), ["first 499", "second 499"])
   })
 )

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Net from "node:net"
 import { WebSocket } from "ws"
-import { ask, start } from "./server.ts"
+import { ask, type Line, start } from "./server.ts"
 
 interface Ended {
   readonly code: number
@@ -391,5 +391,30 @@ it.scopedLive("opens a WebSocket behind requests of the same packet, and answers
       "HTTP/1.1 101",
       '"type":"pong"'
     ])
+  })
+)
+
+/** Sends the handshake and resets the connection at once. */
+const abort = (port: number) =>
+  Effect.async<void>((resume) => {
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(upgrade, () => socket.resetAndDestroy()))
+    socket.on("error", () => {})
+    socket.on("close", () => resume(Effect.void))
+  })
+
+it.scopedLive("has a place for a client after any number of handshakes that were broken off", () =>
+  Effect.gen(function* () {
+    const log: Array<Line> = []
+    const { port } = yield* start({ settings: { server: { max_sockets: 1 } }, log })
+    for (let round = 0; round < 20; round++) {
+      yield* Effect.forEach(Array.from({ length: 40 }), () => abort(port), { concurrency: "unbounded" })
+    }
+    const { answer, send } = yield* Effect.retry(open(port), { times: 50 })
+    send({ type: "ping" })
+    assert.deepStrictEqual(yield* answer, [{ type: "pong" }])
+    assert.deepStrictEqual(
+      log.filter(({ message }) => message === "defect"),
+      []
+    )
   })
 )

@@ -88,6 +88,15 @@ export class EmbedderMismatch extends Schema.TaggedError<EmbedderMismatch>()(
   }
 }
 
+/** The collection has another embedder than the one that a query's vector is from: it changed meanwhile. */
+export class EmbedderChanged extends Schema.TaggedError<EmbedderChanged>()("EmbedderChanged", {
+  collection: CollectionName
+}) {
+  override get message() {
+    return `The embedder of collection ${this.collection} changed while the query was embedded; ask again`
+  }
+}
+
 /** Another change of the collection's embedder began or got ahead while this one was running. */
 export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
   "ReindexTakenOver",
@@ -113,6 +122,7 @@ export const StoreError = Schema.Union(
   CollectionNotFound,
   DocumentConflict,
   DocumentNotFound,
+  EmbedderChanged,
   EmbedderMismatch,
   ReindexTakenOver,
   StoreUnavailable

@@ -1,7 +1,9 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Mask } from "../../model/Mask.ts"
-import type { RankRequest } from "../../model/Stored.ts"
+import { identicalEmbedder } from "../../model/Collection.ts"
+import type { Asked, RankRequest } from "../../model/Stored.ts"
+import { EmbedderChanged } from "../../Store.ts"
 import * as collections from "./collections.ts"
 import type { Searched } from "../../ranking/Snapshot.ts"
 import type { Searching } from "./Database.ts"
@@ -11,20 +13,24 @@ import { demanded } from "./demands.ts"
 export const searched = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   searching: Searching,
-  { collection, demands, filter, others = [], vector }: RankRequest
+  { demands, filter, others = [], ...first }: RankRequest
 ) {
   const found: Array<Searched> = []
-  for (const asked of [{ collection, vector }, ...others]) {
-    const finding = collections.find(sql, asked.collection)
-    const known = yield* asked.collection === collection
+  const all: ReadonlyArray<Asked> = [first, ...others]
+  for (const { collection, embedder, vector } of all) {
+    const finding = collections.find(sql, collection)
+    const known = yield* collection === first.collection
       ? finding
       : Effect.catchTag(finding, "CollectionNotFound", () => Effect.succeed(undefined))
     if (known === undefined) continue
+    if (vector !== undefined && embedder !== undefined && !identicalEmbedder(embedder, known.embedder)) {
+      return yield* new EmbedderChanged({ collection })
+    }
     const filtered = yield* searching.masks.of(sql, known.id, filter)
     if (filtered?.count === 0) continue
     const { mask, unchecked } =
       demands === undefined ? { mask: filtered, unchecked: 0 } : yield* demanded(sql, known.id, filtered, demands)
-    if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector: asked.vector })
+    if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector })
   }
   return found
 })

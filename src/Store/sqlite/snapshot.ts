@@ -8,7 +8,7 @@ import type { RankRequest } from "../../model/Stored.ts"
 import { learned } from "../../postings/stemmers.ts"
 import { rank as rankIn } from "../../ranking/rank.ts"
 import type { Place, Shown, Snapshot } from "../../ranking/Snapshot.ts"
-import type { CollectionNotFound } from "../../Store.ts"
+import type { CollectionNotFound, EmbedderChanged } from "../../Store.ts"
 import { searched, union } from "./asked.ts"
 import type { Searching } from "./Database.ts"
 import { type CheckedRow, checkHead, checkPassage } from "./documentCrc.ts"
@@ -52,7 +52,10 @@ const toShown = (row: HitRow): Shown => {
 }
 
 /** Answers ranking's questions in the caller's transaction. */
-const snapshotOn = (sql: SqlClient.SqlClient, searching: Searching): Snapshot<SqlError | CollectionNotFound> => ({
+const snapshotOn = (
+  sql: SqlClient.SqlClient,
+  searching: Searching
+): Snapshot<SqlError | CollectionNotFound | EmbedderChanged> => ({
   searched: (request) => searched(sql, searching, request),
 
   matching: (asked, query, options) =>
