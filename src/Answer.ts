@@ -168,7 +168,7 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
       const { document, passage } = hit
       const text = [document.title ?? "", ...passage.heading, passage.text].join("\n")
-      return { support, verdict: verdictOf({ sentence, passage: text, support }) }
+      return { support, verdict: verdictOf({ sentence, passage: text, tableHeader: passage.tableHeader, support }) }
     }
 
     /**
