@@ -58,7 +58,7 @@ const judged = async ({ claims, text }: Source) => {
 
 const share = (part: number, all: number) => `${(part / all).toFixed(3)} (${part} of ${all})`
 
-/** The verdicts on claims about real passages, labelled by hand, and how often "supported" and an alarm are right. */
+/** The verdicts on claims about real passages, labelled by hand, and how often "mentioned" and an alarm are right. */
 const main = async (wanted: ReadonlyArray<string>): Promise<void> => {
   const all = sources()
   for (const set of wanted.length > 0 ? wanted : new Set(all.map((it) => it.set))) {
@@ -72,19 +72,19 @@ const main = async (wanted: ReadonlyArray<string>): Promise<void> => {
       process.stdout.write(`| ${kind} | ${counts.join(" | ")} |\n`)
     }
     const isAlarm = (it: { verdict: string }) => it.verdict === "not_found" || it.verdict === "contradicted"
-    const shown = found.filter(({ verdict }) => verdict === "supported")
+    const shown = found.filter(({ verdict }) => verdict === "mentioned")
     const held = found.filter(({ holds }) => holds)
     const wrong = found.filter(({ holds }) => !holds)
     const alarms = found.filter(isAlarm)
     process.stdout.write(
-      `\nright of "supported": ${share(shown.filter(({ holds }) => holds).length, shown.length)}` +
+      `\nright of "mentioned": ${share(shown.filter(({ holds }) => holds).length, shown.length)}` +
         `; of what is true: ${share(shown.filter(({ holds }) => holds).length, held.length)}` +
         `\nright of "not found" and "contradicted": ${share(alarms.filter(({ holds }) => !holds).length, alarms.length)}` +
         `; of what is wrong: ${share(wrong.filter(isAlarm).length, wrong.length)}\n\n`
     )
     if (process.env["ALL"] !== "1") continue
     for (const { holds, kind, sentence, verdict } of found) {
-      if (holds !== (verdict === "supported") && (holds || verdict === "supported" || process.env["QUIET"] !== "1")) {
+      if (holds !== (verdict === "mentioned") && (holds || verdict === "mentioned" || process.env["QUIET"] !== "1")) {
         process.stdout.write(`${kind}: ${verdict}: ${sentence}\n`)
       }
     }

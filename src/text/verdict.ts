@@ -5,9 +5,8 @@ import { terms } from "./terms.ts"
 import { denies, relation } from "./verdict/stated.ts"
 import { content, isIdentifier, numberOf, tokensOf } from "./verdict/words.ts"
 
-/** The support from which a sentence is supported, and below which it is not found: see docs/answers.md. */
-export const supportThreshold = 0.5
-export const absenceThreshold = 0.35
+/** The support below which a sentence is not found. */
+const absenceThreshold = 0.35
 
 /** From this share of the claim's content terms on, a sentence of the passage is about the same. */
 const alike = 0.5
@@ -128,7 +127,7 @@ export const verdictOf = ({ passage, sentence, support, tableHeader }: Evidence)
   const isThere = (name: string) => lower.includes(name.toLowerCase()) || terms(name).every((term) => there.has(term))
   if (namesClaimed(sentence, own === "en").some((name) => !isThere(name))) return "not_found"
   const related = relation(sentence, passage, tableHeader)
-  if (related === "said") return "supported"
+  if (related === "said") return "mentioned"
   if (speaksOfIt) {
     if (source.share >= nearlySame && denies(sentence, source.text)) return "contradicted"
     if (isRivalled(new Set(terms(sentence)), new Set(terms(source.text)), there)) return "contradicted"

@@ -11,10 +11,10 @@ const verdict = (sentence: string, support = 0.8) => verdictOf({ passage, senten
 
 describe("verdictOf", () => {
   it.each([
-    ["Backups are kept for 28 days.", "supported"],
-    ["The port of BackupServer is 5432 by default.", "supported"],
-    ["A client that fails to log in is closed after 30 seconds.", "supported"],
-    ["One of the clients is closed.", "supported"],
+    ["Backups are kept for 28 days.", "mentioned"],
+    ["The port of BackupServer is 5432 by default.", "mentioned"],
+    ["A client that fails to log in is closed after 30 seconds.", "mentioned"],
+    ["One of the clients is closed.", "mentioned"],
     ["Backups are kept for 82 days.", "contradicted"],
     ["Backups are kept for twelve days.", "contradicted"],
     ["Backups are not kept for 28 days.", "contradicted"],
@@ -92,12 +92,12 @@ describe("what a claim binds together", () => {
     ["Die Daten sind nicht sicher und werden von der Platte gelesen.", true],
     ["Die Daten sind sicher und werden von der Platte gelesen.", false]
   ])("%s %s", (sentence, isSupported) => {
-    assert.strictEqual(verdictOf({ passage: wal, sentence, support: 0.9 }) === "supported", isSupported)
+    assert.strictEqual(verdictOf({ passage: wal, sentence, support: 0.9 }) === "mentioned", isSupported)
   })
 
   it("reads no numbers out of a script whose words it cannot tell apart", () => {
     const evidence = { passage: "备份保存28天。备份不加密。", support: 0.9 }
-    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份保存28天。" }), "supported")
+    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份保存28天。" }), "mentioned")
     assert.strictEqual(verdictOf({ ...evidence, sentence: "备份不保存28天。" }), "unclear")
   })
 })
