@@ -3,63 +3,92 @@ import * as Option from "effect/Option"
 import { readFileSync } from "node:fs"
 import { supportOf } from "../src/Answer.ts"
 import { make } from "../src/Embedder/Builtin.ts"
-import { lexicalSupport } from "../src/text/citations.ts"
 import { Verdict } from "../src/model/Verdict.ts"
+import { lexicalSupport } from "../src/text/citations.ts"
 import { verdictOf } from "../src/text/verdict.ts"
 import { hit } from "../test/hits.ts"
 
-const kinds = ["true", "paraphrase", "translated", "number", "negated", "name", "invented"] as const
-
 const verdicts = Verdict.literals
 
-type Source = { readonly source: string; readonly text: string } & Readonly<
-  Record<(typeof kinds)[number], ReadonlyArray<string>>
->
+interface Claim {
+  readonly kind: string
+  readonly holds: boolean
+  readonly sentence: string
+}
 
-const holds = new Set<string>(["true", "paraphrase", "translated"])
+interface Source {
+  readonly set: string
+  readonly text: string
+  readonly claims: ReadonlyArray<Claim>
+}
 
-/** The verdicts on claims about real passages, labelled by hand: a table, and the precision of an alarm. */
-const main = async (file: string | undefined): Promise<void> => {
-  const path = file ?? new URL("claims/claims.json", import.meta.url)
-  const sources = JSON.parse(readFileSync(path, "utf8")) as ReadonlyArray<Source>
-  const { embedPassages } = Effect.runSync(make())
-  const counts = new Map<string, number>()
-  for (const source of sources) {
-    const claims = kinds.flatMap((kind) => source[kind].map((sentence) => ({ kind, sentence })))
-    const [passage, ...vectors] = await Effect.runPromise(
-      embedPassages([source.text, ...claims.map(({ sentence }) => sentence)])
+const holding = new Set(["true", "paraphrase", "translated"])
+
+const read = (name: string) => JSON.parse(readFileSync(new URL(`claims/${name}.json`, import.meta.url), "utf8"))
+
+const claimsOf = (kinds: Readonly<Record<string, unknown>>): ReadonlyArray<Claim> =>
+  Object.entries(kinds).flatMap(([kind, sentences]) =>
+    Array.isArray(sentences) ? sentences.map((sentence: string) => ({ kind, holds: holding.has(kind), sentence })) : []
+  )
+
+/** The first set is of seven kinds; the second has two halves, and names what is wrong with each false claim. */
+const sources = (): ReadonlyArray<Source> => [
+  ...read("claims").map((it: { text: string }) => ({ set: "first", text: it.text, claims: claimsOf({ ...it }) })),
+  ...read("binding").map(
+    (it: { half: string; text: string; true: unknown; false: Readonly<Record<string, unknown>> }) => ({
+      set: it.half,
+      text: it.text,
+      claims: claimsOf({ true: it.true, ...it.false })
+    })
+  )
+]
+
+const { embedPassages } = Effect.runSync(make())
+
+const judged = async ({ claims, text }: Source) => {
+  const [passage, ...vectors] = await Effect.runPromise(
+    embedPassages([text, ...claims.map(({ sentence }) => sentence)])
+  )
+  return claims.map((claim, at) => {
+    const cosine = Option.zipWith(passage!, vectors[at]!, (a, b) => a.reduce((sum, value, n) => sum + value * b[n]!, 0))
+    const support = supportOf(lexicalSupport(claim.sentence, hit({ text })), cosine)
+    return { ...claim, verdict: verdictOf({ sentence: claim.sentence, passage: text, support }) }
+  })
+}
+
+const share = (part: number, all: number) => `${(part / all).toFixed(3)} (${part} of ${all})`
+
+/** The verdicts on claims about real passages, labelled by hand, and how often "mentioned" and an alarm are right. */
+const main = async (wanted: ReadonlyArray<string>): Promise<void> => {
+  const all = sources()
+  for (const set of wanted.length > 0 ? wanted : new Set(all.map((it) => it.set))) {
+    const found = (await Promise.all(all.filter((it) => it.set === set).map(judged))).flat()
+    const kinds = [...new Set(found.map(({ kind }) => kind))]
+    const passages = all.filter((it) => it.set === set).length
+    process.stdout.write(`${set}: ${found.length} claims about ${passages} passages\n\n`)
+    process.stdout.write(`| | ${verdicts.join(" | ")} |\n|---|${verdicts.map(() => "---:|").join("")}\n`)
+    for (const kind of kinds) {
+      const counts = verdicts.map((it) => found.filter((one) => one.kind === kind && one.verdict === it).length)
+      process.stdout.write(`| ${kind} | ${counts.join(" | ")} |\n`)
+    }
+    const isAlarm = (it: { verdict: string }) => it.verdict === "not_found" || it.verdict === "contradicted"
+    const shown = found.filter(({ verdict }) => verdict === "mentioned")
+    const held = found.filter(({ holds }) => holds)
+    const wrong = found.filter(({ holds }) => !holds)
+    const alarms = found.filter(isAlarm)
+    process.stdout.write(
+      `\nright of "mentioned": ${share(shown.filter(({ holds }) => holds).length, shown.length)}` +
+        `; of what is true: ${share(shown.filter(({ holds }) => holds).length, held.length)}` +
+        `\nright of "not found" and "contradicted": ${share(alarms.filter(({ holds }) => !holds).length, alarms.length)}` +
+        `; of what is wrong: ${share(wrong.filter(isAlarm).length, wrong.length)}\n\n`
     )
-    for (const [at, { kind, sentence }] of claims.entries()) {
-      const cosine = Option.zipWith(passage!, vectors[at]!, (a, b) =>
-        a.reduce((sum, value, n) => sum + value * b[n]!, 0)
-      )
-      const support = supportOf(lexicalSupport(sentence, hit({ text: source.text })), cosine)
-      const verdict = verdictOf({ sentence, passage: source.text, support })
-      counts.set(`${kind} ${verdict}`, (counts.get(`${kind} ${verdict}`) ?? 0) + 1)
-      if (process.env["ALL"] === "1" && holds.has(kind) !== (verdict === "supported")) {
-        process.stdout.write(`${kind}: ${verdict} (${support.toFixed(2)}) ${sentence}\n`)
+    if (process.env["ALL"] !== "1") continue
+    for (const { holds, kind, sentence, verdict } of found) {
+      if (holds !== (verdict === "mentioned") && (holds || verdict === "mentioned" || process.env["QUIET"] !== "1")) {
+        process.stdout.write(`${kind}: ${verdict}: ${sentence}\n`)
       }
     }
   }
-  const of = (kind: string, verdict: string) => counts.get(`${kind} ${verdict}`) ?? 0
-  process.stdout.write(`| | ${verdicts.join(" | ")} |\n|---|${verdicts.map(() => "---:|").join("")}\n`)
-  for (const kind of kinds) process.stdout.write(`| ${kind} | ${verdicts.map((it) => of(kind, it)).join(" | ")} |\n`)
-  const alarms = (of: (kind: string) => boolean) =>
-    kinds
-      .filter(of)
-      .reduce(
-        (sum, kind) => sum + (counts.get(`${kind} not_found`) ?? 0) + (counts.get(`${kind} contradicted`) ?? 0),
-        0
-      )
-  const right = alarms((kind) => !holds.has(kind))
-  const wrong = alarms((kind) => holds.has(kind))
-  const all = kinds
-    .filter((kind) => !holds.has(kind))
-    .reduce((sum, kind) => sum + sources.flatMap((it) => it[kind]).length, 0)
-  process.stdout.write(
-    `\nprecision of "not found" or "contradicted": ${(right / (right + wrong)).toFixed(3)} (${right} of ${right + wrong}); ` +
-      `found of what is wrong: ${(right / all).toFixed(3)} (${right} of ${all})\n`
-  )
 }
 
-await main(process.argv[2])
+await main(process.argv.slice(2))

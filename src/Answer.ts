@@ -38,11 +38,9 @@ export interface Answering extends Omit<SearchOutcome, "queryTimeMs"> {
 export interface Verdict extends CitationMark {
   /** There is a passage n, and the answer was given it. */
   readonly exists: boolean
-  /** 0 to 1: how well the passage supports the sentence. */
+  /** 0 to 1: how far passage and sentence are about the same, by their words and vectors. */
   readonly support: number
   readonly verdict: Judgement
-  /** Whether the verdict is `supported`. */
-  readonly supported: boolean
 }
 
 /** The mean of the share of a sentence's terms in a passage and of their cosine; without a cosine, the share. */
@@ -163,16 +161,16 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       return pairs.map((pair) => found.get(pair)!)
     })
 
-    /** How well a passage supports a sentence. */
+    /** What a passage has of a sentence. */
     const judged = ({ hit, sentence }: Pair, cosine: Option.Option<number>) => {
       const support = hasContent(sentence) ? supportOf(lexicalSupport(sentence, hit), cosine) : 0
       const { document, passage } = hit
       const text = [document.title ?? "", ...passage.heading, passage.text].join("\n")
-      return { support, verdict: verdictOf({ sentence, passage: text, support }) }
+      return { support, verdict: verdictOf({ sentence, passage: text, tableHeader: passage.tableHeader, support }) }
     }
 
     /**
-     * Checks every `[n]` of an answer: that `hits` has a passage n, and that this passage supports the mark's sentence,
+     * Checks every `[n]` of an answer: that `hits` has a passage n, and what this passage has of the mark's sentence,
      * by `supportOf` and `verdictOf`, alone or with the following passages of the same prompt entry.
      */
     const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
@@ -190,9 +188,9 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
       return marks.map((mark, index): Verdict => {
         const judgements = cited[index]!.map((pair) => judged(pair, Option.flatten(Option.fromNullable(cosines[at++]))))
         const [own] = judgements
-        if (own === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found", supported: false }
-        const best = judgements.find(({ verdict }) => verdict === "supported") ?? own
-        return { ...mark, exists: true, ...best, supported: best.verdict === "supported" }
+        if (own === undefined) return { ...mark, exists: false, support: 0, verdict: "not_found" }
+        const best = judgements.find(({ verdict }) => verdict === "mentioned") ?? own
+        return { ...mark, exists: true, ...best }
       })
     })
 

@@ -140,8 +140,8 @@ it.effect("what the model's window has no room for is left out of the prompt, an
         `The north wind blows over the harbour [1]. The north wind blows over the harbour [${hits.length + 1}].`,
         hits
       )
-      assert.deepInclude(shown!, { exists: true, supported: true })
-      assert.deepInclude(unseen!, { exists: false, support: 0, supported: false })
+      assert.deepInclude(shown!, { exists: true, verdict: "mentioned" })
+      assert.deepInclude(unseen!, { exists: false, support: 0, verdict: "not_found" })
       const tokens = tokensOf(charactersOf(asked[0]!.system + prompt), usualRates)
       assert.isAtMost(tokens, config.contextTokens - config.maxTokens)
       assert.include(prompt, `\n[${10 - omitted}] (score`)
@@ -203,12 +203,12 @@ it.effect("checks that what is cited exists, and bears out what is said", () =>
       const north = hits.findIndex(({ document }) => document.source === "0.md") + 1
       const answer = `The north wind is cold in winter [${north}]. The west gate opens at noon for trade caravans [${north}]. Swallows [9].`
       const check = Effect.map(verify(answer, hits), (verdicts) =>
-        verdicts.map(({ exists, n, supported }) => [n, exists, supported])
+        verdicts.map(({ exists, n, verdict }) => [n, exists, verdict])
       )
       const expected = [
-        [north, true, true],
-        [north, true, false],
-        [9, false, false]
+        [north, true, "mentioned"],
+        [north, true, "not_found"],
+        [9, false, "not_found"]
       ]
       assert.deepStrictEqual(yield* check, expected)
       // Without the embedder the words alone decide.

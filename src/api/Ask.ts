@@ -44,7 +44,7 @@ export const AskRequest = Schema.Struct({
   temperature: Schema.optional(Temperature),
   verify: Schema.optionalWith(
     Schema.Boolean.annotations({
-      description: "Check every [n] of the answer; a citations event before done says which hold; default false"
+      description: "Check every [n] of the answer; a citations event before done has a verdict on each; default false"
     }),
     { default: () => false }
   )
@@ -86,13 +86,14 @@ export const CitationsEvent = Schema.Struct({
       end: Schema.Int.annotations({ description: "UTF-16 offset after the mark" }),
       sentence: Schema.String.annotations({ description: "The sentence with the mark" }),
       exists: Schema.Boolean.annotations({ description: "Whether the answer was given a passage with this number" }),
-      support: Schema.Finite.annotations({ description: "How well the passage supports the sentence, 0 to 1" }),
+      support: Schema.Finite.annotations({
+        description: "How far passage and sentence are about the same, by words and vectors, 0 to 1"
+      }),
       verdict: Verdict.annotations({
         description:
-          "supported; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
-      }),
-      supported: Schema.Boolean.annotations({ description: "Whether the verdict is supported" })
-    }).annotations({ identifier: "CitationVerdict", description: "Whether a citation holds" })
+          "mentioned: a statement of the passage has all of the sentence, nearly word for word; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
+      })
+    }).annotations({ identifier: "CitationVerdict", description: "What the cited passage has of a sentence" })
   ).annotations({ description: "Every mark of the answer, in order" }),
   ...Struct.omit(provenance, "weak"),
   omitted: Schema.optional(

@@ -36,8 +36,7 @@ export const AskReport = Schema.Struct({
       sentence: Schema.String,
       exists: Schema.Boolean,
       support: Schema.Finite,
-      verdict: Verdict,
-      supported: Schema.Boolean
+      verdict: Verdict
     })
   ),
   /** The answer was cut at llm.max_tokens. */
@@ -62,7 +61,7 @@ export const ask = define(
     flags: { ...asking.flags, model: options.model, temperature: options.temperature },
     examples: ["clew ask how are passages ranked", "clew ask -m gemma3 --filter 'source=docs/*' \"What is a clew?\""],
     details: [
-      "Each [n] of the answer is checked against passage n, and marked if the passage does not support it. Ctrl-C stops at once.",
+      "Each [n] of the answer is checked against passage n; what the passage does not say is marked. Ctrl-C stops at once.",
       "Exits with 3 if no passage is found."
     ]
   },

@@ -15,6 +15,8 @@ const numbers = (verdicts: ReadonlyArray<Verdict>): string =>
 
 const short = (text: string, most = 100): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
+const isMentioned = ({ verdict }: Verdict): boolean => verdict === "mentioned"
+
 /** The sources by number with `source:line`; a mark distinguishes those that the answer cites. */
 export const renderSources = (
   hits: ReadonlyArray<Hit>,
@@ -30,12 +32,12 @@ export const renderSources = (
       const verdict =
         own.length === 0
           ? colors.dim("not cited")
-          : own.every(({ supported }) => supported)
-            ? colors.green("✓ supported")
+          : own.every(isMentioned)
+            ? "mentioned"
             : own.some(({ verdict }) => verdict === "contradicted")
               ? colors.red("✗ contradicted")
-              : own.some(({ supported }) => supported)
-                ? colors.yellow("? supported in part")
+              : own.some(isMentioned)
+                ? colors.yellow("? mentioned in part")
                 : own.every(({ verdict }) => verdict === "unclear")
                   ? colors.yellow("? unclear")
                   : colors.red("✗ not found in the source")
@@ -45,16 +47,16 @@ export const renderSources = (
     .join("\n")
 
 const doubts: Readonly<Record<Verdict["verdict"], string>> = {
-  supported: "supports this",
+  mentioned: "mentions this",
   not_found: "does not say this",
   contradicted: "says otherwise",
   unclear: "may say this in other words; look there"
 }
 
-/** The citations that do not hold, a line each; empty if all hold. */
+/** The citations that do not hold, a line each; empty if all are mentioned. */
 export const renderDoubts = (verdicts: ReadonlyArray<Verdict>, colors: Colors): ReadonlyArray<string> => {
   const missing = verdicts.filter(({ exists }) => !exists)
-  const weak = verdicts.filter(({ exists, supported }) => exists && !supported)
+  const weak = verdicts.filter((verdict) => verdict.exists && !isMentioned(verdict))
   return [
     ...(missing.length === 0 ? [] : [colors.red(`✗ There is no passage ${numbers(missing)}`)]),
     ...weak.map(({ n, sentence, verdict }) => {

@@ -85,15 +85,14 @@ const citations = (
   sse.event(
     "citations",
     JSON.stringify({
-      citations: verdicts.map(({ end, exists, n, sentence, start, support, supported, verdict }) => ({
+      citations: verdicts.map(({ end, exists, n, sentence, start, support, verdict }) => ({
         index: n,
         start,
         end,
         sentence,
         exists,
         support,
-        verdict,
-        supported
+        verdict
       })),
       ...more
     } satisfies CitationsEvent)

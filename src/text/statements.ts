@@ -74,8 +74,10 @@ const linesOf = (text: string): ReadonlyArray<Line> => {
   return lines
 }
 
+type Kind = "blank" | "heading" | "table" | "item" | "fence" | "term" | "text"
+
 /** The kind of block that a line begins or continues. */
-const kindOf = (line: string): "blank" | "heading" | "table" | "item" | "fence" | "term" | "text" =>
+const kindOfLine = (line: string): Kind =>
   line.trim() === ""
     ? "blank"
     : fence.test(line)
@@ -95,12 +97,21 @@ const isShortSentence = (text: string): boolean =>
   /[.!?\u3002\uff01\uff1f]["')\]*_\u201d\u2019]{0,3}$/.test(text) &&
   (/\S\s+\S+\s+\S/.test(text) || /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{4}/u.test(text))
 
-const fits = (text: string): boolean =>
-  text.length <= bounds.max && (text.length >= bounds.min || isShortSentence(text))
-
-/** The statements of a passage, in order; `tableHeader` has the column names if it begins within a table. */
-export const statementsOf = (text: string, tableHeader?: string): ReadonlyArray<Statement> => {
+/**
+ * The statements of a passage, in order; `tableHeader` has the column names if it begins within a table. Scraps, of fewer
+ * than `shortest` characters, are left out.
+ */
+export const statementsOf = (
+  text: string,
+  tableHeader?: string,
+  shortest: number = bounds.min
+): ReadonlyArray<Statement> => {
+  const fits = (text: string): boolean =>
+    text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
   const lines = linesOf(text)
+  // Rows need no bars around them if a delimiter says that they are rows.
+  const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
+  const kindOf = (line: string): Kind => (isTable && line.includes("|") ? "table" : kindOfLine(line))
   const found: Array<Statement> = []
   let under = ""
   let isFirst = true

@@ -1,50 +1,17 @@
 import type { Verdict } from "../model/Verdict.ts"
 import { eachSentence } from "./chunk/sentences.ts"
 import { languageOf } from "./language.ts"
-import { functionWords } from "./terms/functionWords.ts"
 import { terms } from "./terms.ts"
+import { denies, relation } from "./verdict/stated.ts"
+import { content, isIdentifier, numberOf, tokensOf } from "./verdict/words.ts"
 
-/** The support from which a sentence is supported, and below which it is not found: see docs/answers.md. */
-export const supportThreshold = 0.5
-export const absenceThreshold = 0.35
+/** The support below which a sentence is not found. */
+const absenceThreshold = 0.35
 
 /** From this share of the claim's content terms on, a sentence of the passage is about the same. */
 const alike = 0.5
 /** The same, if only a negation distinguishes them. */
 const nearlySame = 0.6
-
-/** Words of scripts that separate them by spaces. */
-const letters = String.raw`\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}_`
-const token = new RegExp(String.raw`[${letters}]+(?:[.,'\u2019:/-][${letters}]+)*%?`, "gu")
-const tokensOf = (text: string): ReadonlyArray<string> => text.match(token) ?? []
-
-const numberWords = new Map(
-  "zero one two three four five six seven eight nine ten eleven twelve".split(" ").map((word, n) => [word, String(n)])
-)
-for (const [n, word] of "twenty thirty forty fifty sixty seventy eighty ninety".split(" ").entries()) {
-  numberWords.set(word, String(20 + 10 * n))
-}
-
-/** `1,000` and `1000` are the same number, and so are `v1.2` and `1.2`; undefined: not a number. */
-const numberOf = (word: string): string | undefined => {
-  const spelt = numberWords.get(word.toLowerCase())
-  if (spelt !== undefined) return spelt
-  const [digits] = /^\d+(?:[.,]\d+)*/.exec(word.replace(/^v(?=\d)/i, "")) ?? []
-  if (digits === undefined) return undefined
-  // `64MB` is a number with a unit; `3DES` and `2nd` are not.
-  const rest = word.replace(/^v(?=\d)/i, "").slice(digits.length)
-  if (!/^(?:%|s|ms|m|h|d|x|[kmgt]i?b|px)?$/i.test(rest)) return undefined
-  return /^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(digits) ? digits.replaceAll(",", "") : digits
-}
-
-/** A name in the form that programs and standards use: `llm.timeout_ms`, `SCRAM-SHA-256`, `autoSelectFamily`. */
-const isIdentifier = (word: string): boolean =>
-  numberOf(word) === undefined &&
-  (/_|\p{Ll}\p{Lu}|\p{L}[.:/]\p{L}/u.test(word) ||
-    (/\d/.test(word) && /\p{L}/u.test(word)) ||
-    /^\p{Lu}{2,}$/u.test(word))
-
-const content = (text: string): ReadonlyArray<string> => terms(text).filter((term) => !functionWords.has(term))
 
 const shareOf = (wanted: ReadonlyArray<string>, there: ReadonlySet<string>): number =>
   wanted.length === 0 ? 0 : wanted.filter((term) => there.has(term)).length / wanted.length
@@ -62,36 +29,6 @@ const nearest = (claim: ReadonlyArray<string>, text: string) => {
     })
   }
   return best
-}
-
-const negations = new Set("not no never nor neither nobody without cannot none nothing hardly".split(" "))
-const isNegation = (word: string): boolean => negations.has(word) || /n['’]t$/.test(word)
-
-/** The terms of a sentence, by whether the nearest preceding negation in the clause applies to them. */
-const polarity = (sentence: string) => {
-  const negated = new Set<string>()
-  const stated = new Set<string>()
-  for (const clause of sentence.split(/[,;:()]|\b(?:but|whereas|while)\b/)) {
-    let isNegated = false
-    for (const word of tokensOf(clause.toLowerCase())) {
-      if (isNegation(word)) {
-        isNegated = true
-        continue
-      }
-      const [term] = content(word)
-      if (term === undefined) continue
-      ;(isNegated ? negated : stated).add(term)
-      isNegated = false
-    }
-  }
-  return { negated, stated }
-}
-
-const isDenied = (claim: string, source: string): boolean => {
-  const [a, b] = [polarity(claim), polarity(source)]
-  const opposes = (one: typeof a, other: typeof a): boolean =>
-    [...one.negated].some((term) => !one.stated.has(term) && other.stated.has(term) && !other.negated.has(term))
-  return opposes(a, b) || opposes(b, a)
 }
 
 /** Words that each contradict or exclude the others in the same line. */
@@ -164,6 +101,8 @@ export interface Evidence {
   readonly sentence: string
   /** The passage, with its title and headings. */
   readonly passage: string
+  /** The names of the columns, if the passage begins within a table. */
+  readonly tableHeader?: string | undefined
   /** 0 to 1: how far both are about the same thing, by their terms and vectors. */
   readonly support: number
 }
@@ -172,7 +111,7 @@ export interface Evidence {
  * Checks a sentence against a passage. Its numbers and names must occur there. It must not state what the passage
  * negates, or negate what the passage states. Otherwise the verdict follows the support by its words and meaning.
  */
-export const verdictOf = ({ passage, sentence, support }: Evidence): Verdict => {
+export const verdictOf = ({ passage, sentence, support, tableHeader }: Evidence): Verdict => {
   const claimed = content(sentence)
   const there = new Set(terms(passage))
   const [own, its] = [languageOf(sentence), languageOf(passage)]
@@ -187,11 +126,13 @@ export const verdictOf = ({ passage, sentence, support }: Evidence): Verdict => 
   const lower = passage.toLowerCase()
   const isThere = (name: string) => lower.includes(name.toLowerCase()) || terms(name).every((term) => there.has(term))
   if (namesClaimed(sentence, own === "en").some((name) => !isThere(name))) return "not_found"
-  if (isForeign) return support >= supportThreshold ? "supported" : "unclear"
+  const related = relation(sentence, passage, tableHeader)
+  if (related === "said") return "mentioned"
   if (speaksOfIt) {
-    if (source.share >= nearlySame && isDenied(sentence, source.text)) return "contradicted"
+    if (source.share >= nearlySame && denies(sentence, source.text)) return "contradicted"
     if (isRivalled(new Set(terms(sentence)), new Set(terms(source.text)), there)) return "contradicted"
   }
-  if (support >= supportThreshold) return "supported"
+  if (isForeign) return "unclear"
+  if (related === "otherwise") return "contradicted"
   return support < absenceThreshold ? "not_found" : "unclear"
 }

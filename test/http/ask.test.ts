@@ -278,12 +278,12 @@ it.scopedLive("with verify, says before done which citations hold", () =>
     assert.deepStrictEqual(names.slice(-2), ["citations", "done"])
     const { citations } = JSON.parse(events.at(-2)!.data)
     assert.deepStrictEqual(
-      citations.map(({ exists, index, supported, verdict }: any) => [index, exists, supported, verdict]),
+      citations.map(({ exists, index, verdict }: any) => [index, exists, verdict]),
       [
-        [1, true, true, "supported"],
-        [1, true, false, "contradicted"],
-        [1, true, false, "not_found"],
-        [7, false, false, "not_found"]
+        [1, true, "mentioned"],
+        [1, true, "contradicted"],
+        [1, true, "not_found"],
+        [7, false, "not_found"]
       ]
     )
     assert.strictEqual(answer.slice(citations[0].start, citations[0].end), "[1]")

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Verdict } from "../../src/model/Verdict.ts"
 import { languageOf } from "../../src/text/language.ts"
 import { verdictOf } from "../../src/text/verdict.ts"
 
@@ -10,10 +11,10 @@ const verdict = (sentence: string, support = 0.8) => verdictOf({ passage, senten
 
 describe("verdictOf", () => {
   it.each([
-    ["Backups are kept for 28 days.", "supported"],
-    ["The port of BackupServer is 5432 by default.", "supported"],
-    ["A client that fails to log in is closed after 30 seconds.", "supported"],
-    ["One of the clients is closed.", "supported"],
+    ["Backups are kept for 28 days.", "mentioned"],
+    ["The port of BackupServer is 5432 by default.", "mentioned"],
+    ["A client that fails to log in is closed after 30 seconds.", "mentioned"],
+    ["One of the clients is closed.", "mentioned"],
     ["Backups are kept for 82 days.", "contradicted"],
     ["Backups are kept for twelve days.", "contradicted"],
     ["Backups are not kept for 28 days.", "contradicted"],
@@ -41,15 +42,63 @@ describe("verdictOf", () => {
     )
     assert.strictEqual(
       verdict("Die Sicherungen werden mit BackupServer gemacht und nicht mit der Hand.", 0.7),
-      "supported"
+      "unclear"
     )
     assert.strictEqual(verdict("备份保存28天。", 0.1), "unclear")
   })
 
   it("takes any text", () => {
     for (const odd of ["", " ", "1", "not", "\n\n", "[1]", "漢", "a.b.c.d", "-".repeat(50_000), "1,".repeat(50_000)]) {
-      assert.oneOf(verdictOf({ passage: odd, sentence: odd, support: 0 }), ["not_found", "unclear", "contradicted"])
+      assert.include(Verdict.literals, verdictOf({ passage: odd, sentence: odd, support: 0 }))
     }
+  })
+})
+
+/** Passages of documentation, and claims about them that were once all called supported. */
+const wal =
+  "Beginning with version 3.7.0, a new Write-Ahead Log option is available. All processes using a database must be on the " +
+  "same host computer. Auto-checkpoint is enabled with a threshold of 1000 pages. In the table, bit 7 is the highest bit, " +
+  "while bit 0 is the lowest one. This flag was introduced in 2.11.0 and enabled by default in 2.20.0. The master sends " +
+  "pings to its replicas (every 10 seconds). The cache holds most pages.\n" +
+  "timeout: Socket timeout in milliseconds. maxFreeSockets: Sockets to leave open. Default: 256. maxSockets: Sockets per host. Default: 16.\n" +
+  "| Argument | Client | Server |\n|---|---|---|\n| MAX_PING_STRIKES | 5 | 2 |\n" +
+  "The tool works except on Windows. Die Daten sind nicht sicher und werden von der Platte gelesen."
+
+describe("what a claim binds together", () => {
+  it.each([
+    ["A new Write-Ahead Log option is available beginning with version 3.7.0.", true],
+    ["A new Write-Ahead Log option is available beginning with version 2.20.0.", false],
+    ["A new Write-Ahead Log option is available before version 3.7.0.", false],
+    ["All processes using a database must be on the same host computer.", true],
+    ["All processes using a database may be on the same host computer.", false],
+    ["Auto-checkpoint is enabled with a threshold of 1000 pages.", true],
+    ["Auto-checkpoint is enabled every 1000 seconds.", false],
+    ["Auto-checkpoint is enabled with a threshold of 1000 kilobytes.", false],
+    ["Bit 7 is the highest bit.", true],
+    ["Bit 0 is the highest bit.", false],
+    ["The flag was introduced in 2.11.0.", true],
+    ["The flag was introduced in 2.20.0.", false],
+    ["The flag was enabled by default in 2.11.0.", false],
+    ["The master sends pings to its replicas every 10 seconds.", true],
+    ["Replicas send pings to the master.", false],
+    ["The cache holds all pages.", false],
+    ["The cache holds pages.", false],
+    ["The default of maxFreeSockets is 256.", true],
+    ["The default of maxSockets is 256.", false],
+    ["timeout is the socket timeout in seconds.", false],
+    ["MAX_PING_STRIKES is 2 on the server.", true],
+    ["MAX_PING_STRIKES is 5 on the server.", false],
+    ["The tool works on Windows.", false],
+    ["Die Daten sind nicht sicher und werden von der Platte gelesen.", true],
+    ["Die Daten sind sicher und werden von der Platte gelesen.", false]
+  ])("%s %s", (sentence, isSupported) => {
+    assert.strictEqual(verdictOf({ passage: wal, sentence, support: 0.9 }) === "mentioned", isSupported)
+  })
+
+  it("reads no numbers out of a script whose words it cannot tell apart", () => {
+    const evidence = { passage: "备份保存28天。备份不加密。", support: 0.9 }
+    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份保存28天。" }), "mentioned")
+    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份不保存28天。" }), "unclear")
   })
 })
 

@@ -24,7 +24,7 @@ describe("ask", () => {
     assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /^No language model wrote this/)
     assert.include(stdout, "“When sun and moon stand in a line, the spring tide is highest.” [1]")
-    assert.match(stdout, /\n\[1\] docs\/tides\.md:\d+(-\d+)?  ✓ supported\n\[2\] \S+  not cited\n$/)
+    assert.match(stdout, /\n\[1\] docs\/tides\.md:\d+(-\d+)?  mentioned\n\[2\] \S+  not cited\n$/)
     assert.include(stderr, "answered by quoting the passages")
     assert.notInclude(stdout, "\u001b")
   })
@@ -42,7 +42,7 @@ describe("ask", () => {
       assert.strictEqual(code, 0, stderr)
       assert.isTrue(stdout.startsWith(answer.join("")), stdout)
       assert.include(stderr, "answered by ollama small")
-      assert.match(stdout, /\[1\] docs\/tides\.md:\d+\S*  \? supported in part/)
+      assert.match(stdout, /\[1\] docs\/tides\.md:\d+\S*  \? mentioned in part/)
       assert.match(stdout, /✗ \[1\] does not say this: Cheese is made of green gravel\./)
       assert.include(stdout, "✗ There is no passage [8]")
 
@@ -51,11 +51,11 @@ describe("ask", () => {
       assert.deepStrictEqual(json.llm, { backend: "ollama", model: "small" })
       assert.lengthOf(json.sources, 2)
       assert.deepStrictEqual(
-        json.citations.map(({ exists, index, supported }) => [index, exists, supported]),
+        json.citations.map(({ exists, index, verdict }) => [index, exists, verdict]),
         [
-          [1, true, true],
-          [1, true, false],
-          [8, false, false]
+          [1, true, "mentioned"],
+          [1, true, "not_found"],
+          [8, false, "not_found"]
         ]
       )
     })

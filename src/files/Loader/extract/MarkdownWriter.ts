@@ -22,6 +22,11 @@ const withoutBlankLines = (text: string): string => {
 const longestFence = (text: string): number =>
   (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0)
 
+/** Says within a text on which line of the file it goes on; it stands after a word, before the space. */
+export const lineMark = (line: number): string => `\0L${line}\0`
+
+const lineMarks = /\0L(\d{1,10})\0/g
+
 /** Joins blocks to Markdown, with a blank line between them, and records where each comes from. */
 export class MarkdownWriter {
   private readonly parts: Array<string> = []
@@ -41,12 +46,21 @@ export class MarkdownWriter {
     this.marks.push({ start: this.length, ...this.place })
   }
 
-  /** Writes a block unchanged, unless it is blank. */
+  /** Writes a block unchanged but for its line marks, unless it is blank. */
   block(text: string, gap = "\n\n"): void {
-    if (text.trim() === "") return
+    const parts = text.split(lineMarks)
+    const plain = parts.filter((_, at) => at % 2 === 0).join("")
+    if (plain.trim() === "") return
     if (this.length > 0) this.push(gap)
     this.mark()
-    this.push(text)
+    const end = this.length + plain.length
+    for (const [at, part] of parts.entries()) {
+      if (at % 2 === 0) this.push(part)
+      else if (this.length < end) {
+        this.at({ line: Number(part) })
+        this.mark()
+      }
+    }
   }
 
   private push(text: string): void {

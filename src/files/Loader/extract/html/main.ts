@@ -3,7 +3,7 @@ import { attribute, descendants, type Element, find, isElement, textOf } from ".
 
 /** Elements that are not part of the text. */
 const silent = new Set(
-  "script style noscript template svg math canvas object embed iframe audio video map head title link meta base select button input textarea dialog".split(
+  "script style noscript template svg canvas object embed iframe audio video map head title link meta base select button input textarea dialog".split(
     " "
   )
 )
@@ -46,7 +46,7 @@ const rolesOf = (element: Element): string => {
   return isOwn ? name(element) : classOf(element)
 }
 
-const isHidden = (element: Element): boolean =>
+export const isHidden = (element: Element): boolean =>
   attribute(element, "hidden") !== undefined ||
   attribute(element, "aria-hidden") === "true" ||
   /display\s*:\s*none|visibility\s*:\s*hidden/i.test(attribute(element, "style") ?? "")

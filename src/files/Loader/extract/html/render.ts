@@ -1,14 +1,8 @@
 import type { DefaultTreeAdapterTypes as Tree } from "parse5"
 import type { MarkdownWriter } from "../MarkdownWriter.ts"
+import { holdsBlock, inlineOf, isBlock, preformatted } from "./inline.ts"
 import { isAround } from "./main.ts"
 import { attribute, descendants, type Element, find, isElement, isText, lineOf, textOf } from "./tree.ts"
-
-const blocks = new Set(
-  (
-    "address article aside blockquote body center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 " +
-    "h4 h5 h6 header hgroup hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul caption"
-  ).split(" ")
-)
 
 /** Deeper than people nest; anything deeper becomes plain text. */
 const deepest = 200
@@ -25,8 +19,6 @@ interface Context {
 export const render = (context: Context, root: Tree.ParentNode): void => {
   new Renderer(context).children(root, 0, 0)
 }
-
-const isBlock = (node: Tree.Node): node is Element => isElement(node) && blocks.has(node.tagName)
 
 class Renderer {
   private inline = ""
@@ -47,7 +39,7 @@ class Renderer {
   private node(node: Tree.ChildNode, depth: number, lists: number): void {
     if (isText(node)) {
       if (this.inline === "" && node.value.trim() !== "") this.line ??= lineOf(node)
-      this.inline += node.value.replace(/\s+/g, " ")
+      this.inline += inlineOf(node, this.inline)
       return
     }
     if (!isElement(node) || isAround(node, this.context.length)) return
@@ -57,7 +49,7 @@ class Renderer {
     }
     if (!isBlock(node) && !holdsBlock(node)) {
       this.line ??= lineOf(node)
-      this.inline += inlineOf(node)
+      this.inline += inlineOf(node, this.inline)
       return
     }
     this.flush()
@@ -77,8 +69,11 @@ class Renderer {
       case "h6":
         this.level = Number(element.tagName.slice(1))
         return writer.heading(this.level, headingText(element, this.context.length))
-      case "pre":
-        return writer.code(textOf(element), languageOf(element))
+      case "pre": {
+        const { line, text } = preformatted(element)
+        writer.at({ line: line ?? lineOf(element) })
+        return writer.code(text, languageOf(element))
+      }
       case "table":
         return isLayout(element) ? this.children(element, depth + 1, lists) : this.table(element)
       case "ul":
@@ -107,11 +102,10 @@ class Renderer {
       number = Number(attribute(item, "value") ?? number) || number
       const inner = item.childNodes.filter((node) => isBlock(node) && !isParagraph(node))
       const words = item.childNodes.filter((node) => !inner.includes(node))
-      const text = words
-        .map((node) =>
-          isElement(node) ? (isAround(node, this.context.length) ? "" : inlineOf(node)) : isText(node) ? node.value : ""
-        )
-        .join(" ")
+      let text = ""
+      for (const node of words) {
+        if (isText(node) || (isElement(node) && !isAround(node, this.context.length))) text += inlineOf(node, text)
+      }
       writer.item(text, lists, list.tagName === "ol" ? `${number++}.` : "-", first)
       first = false
       for (const node of inner) this.node(node, depth + 1, lists + 1)
@@ -157,11 +151,6 @@ class Renderer {
 const isParagraph = (node: Tree.Node): boolean =>
   isElement(node) && ["p", "div", "span"].includes(node.tagName) && !holdsBlock(node)
 
-const holdsBlock = (element: Element): boolean => {
-  for (const inner of descendants(element)) if (blocks.has(inner.tagName)) return true
-  return false
-}
-
 /** A table for layout: it contains other blocks, or has one cell. */
 const isLayout = (table: Element): boolean => {
   let cells = 0
@@ -191,19 +180,14 @@ const rowsOf = (
 }
 
 /** A heading's words, without the link to itself. */
-const headingText = (element: Element, length: number): string =>
-  element.childNodes
-    .map((node) =>
-      isElement(node)
-        ? isAround(node, length) || /^[¶#§🔗]?$/u.test(textOf(node).trim())
-          ? ""
-          : textOf(node)
-        : isText(node)
-          ? node.value
-          : ""
-    )
-    .join("")
-    .replace(/[¶§]\s*$/u, "")
+const headingText = (element: Element, length: number): string => {
+  let text = ""
+  for (const node of element.childNodes) {
+    const isOwn = isElement(node) && (isAround(node, length) || /^[¶#§🔗]?$/u.test(textOf(node).trim()))
+    if (!isOwn) text += inlineOf(node, text, "plain")
+  }
+  return text.replace(/[¶§]\s*$/u, "")
+}
 
 const languageOf = (pre: Element): string => {
   for (const element of [pre, ...descendants(pre)]) {
@@ -214,48 +198,4 @@ const languageOf = (pre: Element): string => {
     if (found !== null) return found[1]!.toLowerCase()
   }
   return ""
-}
-
-const isSilent = (element: Element): boolean =>
-  ["script", "style", "template", "noscript", "svg"].includes(element.tagName) ||
-  /(?:^|\s)headerlink(?:$|\s)/.test(attribute(element, "class") ?? "")
-
-/** The number of a note, raised and linked, which is separate from the word before it. */
-const noteNumber = (element: Element): string | undefined => {
-  if (element.tagName !== "sup" && element.tagName !== "a") return undefined
-  const isNote =
-    find(element, element.tagName === "sup" ? "a" : "sup") !== undefined ||
-    /noteref|footnote-ref/.test(["epub:type", "role", "class"].map((name) => attribute(element, name) ?? "").join(" "))
-  if (!isNote) return undefined
-  return /^\[?(\d{1,3})\]?$/.exec(textOf(element).trim())?.[1]
-}
-
-/** Code keeps its backticks, an image its alternative text; other elements become their words. */
-const inlineOf = (root: Tree.Node): string => {
-  let text = ""
-  const open: Array<Tree.Node | string> = [root]
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (typeof node === "string") text += node
-    else if (isText(node)) text += node.value.replace(/\s+/g, " ")
-    else if (isElement(node)) {
-      if (node !== root && isSilent(node)) continue
-      if (node.tagName === "br") text += "\n"
-      if (node.tagName === "img") text += attribute(node, "alt") ?? ""
-      if (/^(?:code|kbd|samp|tt)$/.test(node.tagName)) {
-        const inner = textOf(node).replace(/\s+/g, " ").trim()
-        text += inner === "" || inner.includes("`") ? inner : `\`${inner}\``
-        continue
-      }
-      const note = noteNumber(node)
-      if (note !== undefined) {
-        text += `[${note}]`
-        continue
-      }
-      const block = blocks.has(node.tagName)
-      if (block) open.push(" ")
-      for (let i = node.childNodes.length - 1; i >= 0; i--) open.push(node.childNodes[i]!)
-      if (block) text += " "
-    }
-  }
-  return text
 }

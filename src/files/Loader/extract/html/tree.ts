@@ -9,8 +9,26 @@ export const isText = (node: Tree.Node): node is Tree.TextNode => node.nodeName 
 export const attribute = (element: Element, name: string): string | undefined =>
   element.attrs.find((attr) => attr.name === name)?.value
 
-/** The line of an element's start tag, from 1. */
-export const lineOf = (node: Node): number | undefined => node.sourceCodeLocation?.startLine
+const breaksIn = (text: string): number => text.split("\n").length - 1
+
+/** The line of an element's start tag, or of a text's first word, from 1. */
+export const lineOf = (node: Node): number | undefined => {
+  const location = node.sourceCodeLocation
+  if (location == null) return undefined
+  return isText(node) ? location.endLine - breaksIn(node.value.trimStart()) : location.startLine
+}
+
+/** The text of a node with its runs of white space replaced; `at` is the line of the file on which a run ends. */
+export const withSpaces = (node: Tree.TextNode, replace: (run: string, at: number | undefined) => string): string => {
+  const { value } = node
+  const end = node.sourceCodeLocation?.endLine
+  // Counted from the end: the parser drops a line break that follows <pre>.
+  let left = end === undefined ? 0 : breaksIn(value)
+  return value.replace(/\s+/g, (run) => {
+    left -= end === undefined ? 0 : breaksIn(run)
+    return replace(run, end === undefined || !run.includes("\n") ? undefined : end - left)
+  })
+}
 
 /** Every element below, in document order, without recursion: foreign markup may be nested without limit. */
 export function* descendants(root: Tree.ParentNode): Generator<Element> {

@@ -1,5 +1,6 @@
 import { type Extracted, NotExtracted } from "../Extracted.ts"
 import { MarkdownWriter } from "../MarkdownWriter.ts"
+import { grouped, lowered, type Place, placed, unbroken } from "../raised.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
 import { unzip, utf8 } from "../zip.ts"
 
@@ -70,11 +71,80 @@ class Notes {
 const isGone = (properties: XmlElement | undefined): boolean =>
   childrenOf(properties).some(({ name }) => name === "w:del" || name === "w:moveFrom" || name === "w:cellDel")
 
-/** A run's text, without deleted text and field instructions. */
-const runText = (element: XmlElement, notes: Notes): string => {
+/** Where properties place a run: directly, or by a style of characters. */
+const placeOf = (properties: XmlElement | undefined, styles: ReadonlyMap<string, Place>): Place => {
+  const align = value(child(properties, "w:vertAlign"))
+  if (align !== undefined) return align === "superscript" ? "above" : align === "subscript" ? "below" : undefined
+  return styles.get(value(child(properties, "w:rStyle")) ?? "")
+}
+
+const placesOf = (styles: XmlElement | undefined): ReadonlyMap<string, Place> =>
+  new Map(
+    all(styles, "w:style").map((style) => [
+      style.attributes["w:styleId"] ?? "",
+      placeOf(child(style, "w:rPr"), new Map())
+    ])
+  )
+
+/** The parts of a formula, each as its text. */
+const formulaPart = (element: XmlElement, name: string): string => {
+  const part = child(element, name)
+  return part === undefined ? "" : formula(part)
+}
+
+/** A formula in a line: `x^2`, `a_i`, `(a+b)/c`. */
+const formula = (element: XmlElement): string => {
+  const part = (name: string) => formulaPart(element, name)
+  const low = part("m:sub") === "" ? "" : lowered(part("m:sub"))
+  const high = part("m:sup") === "" ? "" : `^${grouped(part("m:sup"))}`
+  switch (element.name) {
+    case "m:t":
+      return textIn(element)
+    case "m:sSup":
+    case "m:sSub":
+    case "m:sSubSup":
+      return part("m:e") + low + high
+    case "m:nary":
+      return `${child(child(element, "m:naryPr"), "m:chr")?.attributes["m:val"] ?? "∫"}${low}${high} ${part("m:e")}`
+    case "m:f":
+      return `${grouped(part("m:num"))}/${grouped(part("m:den"))}`
+    case "m:rad":
+      return part("m:deg") === "" ? `√(${part("m:e")})` : `${grouped(part("m:e"))}^(1/${part("m:deg")})`
+    case "m:d":
+      return `(${childrenOf(element)
+        .filter(({ name }) => name === "m:e")
+        .map(formula)
+        .join(", ")})`
+    default:
+      return childrenOf(element).map(formula).join("")
+  }
+}
+
+/** What a run's text is read with. */
+interface Reading {
+  readonly notes: Notes
+  readonly places: ReadonlyMap<string, Place>
+}
+
+/** A run's text after `before`, without deleted text and field instructions. */
+const runText = (element: XmlElement, reading: Reading, before = ""): string => {
+  const { notes, places } = reading
+  const inner = (of: XmlElement | undefined) =>
+    childrenOf(of).reduce((text, part) => text + runText(part, reading, before + text), "")
   switch (element.name) {
     case "w:t":
-      return textIn(element)
+      return unbroken(textIn(element))
+    case "w:r": {
+      const text = inner(element)
+      const isNote = childrenOf(element).some(({ name }) => name.endsWith("noteReference") || name.endsWith("noteRef"))
+      return isNote ? text : placed(text, placeOf(child(element, "w:rPr"), places), before)
+    }
+    case "m:oMath":
+      return formula(element)
+    case "w:ruby": {
+      const [words, how] = [inner(child(element, "w:rubyBase")), inner(child(element, "w:rt"))]
+      return how.trim() === "" ? words : `${words}(${how})`
+    }
     case "w:tab":
       return "\t"
     case "w:br":
@@ -94,22 +164,21 @@ const runText = (element: XmlElement, notes: Notes): string => {
     case "mc:Fallback":
       return ""
     default:
-      return childrenOf(element)
-        .map((inner) => runText(inner, notes))
-        .join("")
+      return inner(element)
   }
 }
 
 /** Writes the notes that the text refers to, in that order. */
 const writeNotes = (
   writer: MarkdownWriter,
-  notes: Notes,
+  { notes, places }: Reading,
   parts: Readonly<Record<string, XmlElement | undefined>>
 ): void => {
   const texts = new Map<string, string>(
     Object.entries(parts).flatMap(([name, part]) =>
       all(part, name).map(
-        (note) => [`${name}/${note.attributes["w:id"] ?? ""}`, runText(note, new Notes()).trim()] as const
+        (note) =>
+          [`${name}/${note.attributes["w:id"] ?? ""}`, runText(note, { notes: new Notes(), places }).trim()] as const
       )
     )
   )
@@ -131,7 +200,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   const isCode = codeStyles(part("word/styles.xml"))
   const isNumbered = numbered(part("word/numbering.xml"))
   const writer = new MarkdownWriter()
-  const notes = new Notes()
+  const reading: Reading = { notes: new Notes(), places: placesOf(part("word/styles.xml")) }
   let inList = false
   const counters: Array<number> = []
   /** Consecutive lines of code. */
@@ -146,7 +215,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
 
   const paragraph = (element: XmlElement): void => {
     const properties = child(element, "w:pPr")
-    const text = held + runText(element, notes)
+    const text = held + runText(element, reading, held)
     held = isGone(child(properties, "w:rPr")) ? text : ""
     if (held !== "") return
     const style = value(child(properties, "w:pStyle"))
@@ -197,7 +266,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
                 .filter((cell) => cell.name === "w:tc" && !isGone(child(cell, "w:tcPr")))
                 .map((cell) =>
                   all(cell, "w:p")
-                    .map((inner) => runText(inner, notes))
+                    .map((inner) => runText(inner, reading))
                     .join(" ")
                 )
             )
@@ -212,7 +281,7 @@ export const docx = (bytes: Uint8Array): Extracted => {
   block(document)
   flushHeld()
   flushCode()
-  writeNotes(writer, notes, {
+  writeNotes(writer, reading, {
     "w:footnote": part("word/footnotes.xml"),
     "w:endnote": part("word/endnotes.xml")
   })

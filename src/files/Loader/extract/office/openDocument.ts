@@ -1,5 +1,6 @@
 import { type Extracted, NotExtracted } from "../Extracted.ts"
 import { MarkdownWriter } from "../MarkdownWriter.ts"
+import { type Place, placed, unbroken } from "../raised.ts"
 import { type Row, writeRows } from "../rows.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
 import { unzip, utf8 } from "../zip.ts"
@@ -15,11 +16,25 @@ const skipped = new Set([
   "text:table-of-content"
 ])
 
+/** Where styles of characters place their text. */
+type Places = ReadonlyMap<string, Place>
+
+const placesOf = (...parts: ReadonlyArray<XmlElement | undefined>): Places =>
+  new Map(
+    parts.flatMap((part) =>
+      all(part, "style:style").flatMap((style) => {
+        const position = child(style, "style:text-properties")?.attributes["style:text-position"] ?? ""
+        const place = /^(?:super|[1-9])/.test(position) ? "above" : /^(?:sub|-)/.test(position) ? "below" : undefined
+        return place === undefined ? [] : [[style.attributes["style:name"] ?? "", place] as const]
+      })
+    )
+  )
+
 /** A paragraph's text without its notes. */
-const inline = (element: XmlElement, notes: Array<string>): string =>
-  element.children
-    .map((part) => {
-      if (typeof part === "string") return part.replace(/\s+/g, " ")
+const inline = (element: XmlElement, notes: Array<string>, places: Places, above = ""): string =>
+  element.children.reduce((before: string, part) => {
+    const text = (): string => {
+      if (typeof part === "string") return unbroken(part).replace(/\s+/g, " ")
       switch (part.name) {
         case "text:s":
           return " ".repeat(Math.min(80, Number(part.attributes["text:c"] ?? 1) || 1))
@@ -33,16 +48,25 @@ const inline = (element: XmlElement, notes: Array<string>): string =>
             body === undefined
               ? ""
               : all(body, "text:p")
-                  .map((inner) => inline(inner, []))
+                  .map((inner) => inline(inner, [], places))
                   .join(" ")
           )
           return `[^${notes.length}]`
         }
-        default:
-          return skipped.has(part.name) ? "" : inline(part, notes)
+        case "text:ruby": {
+          const words = inline(child(part, "text:ruby-base") ?? part, notes, places)
+          const how = textIn(child(part, "text:ruby-text")).trim()
+          return how === "" ? words : `${words}(${how})`
+        }
+        default: {
+          if (skipped.has(part.name)) return ""
+          const inner = inline(part, notes, places, above + before)
+          return placed(inner, places.get(part.attributes["text:style-name"] ?? ""), above + before)
+        }
       }
-    })
-    .join("")
+    }
+    return before + text()
+  }, "")
 
 const tableRows = (table: XmlElement): ReadonlyArray<XmlElement> =>
   childrenOf(table).flatMap((part) =>
@@ -53,19 +77,19 @@ const tableRows = (table: XmlElement): ReadonlyArray<XmlElement> =>
         : []
   )
 
-const valueOf = (cell: XmlElement): string => {
+const valueOf = (cell: XmlElement, places: Places): string => {
   const { "office:date-value": date, "office:time-value": time } = cell.attributes
   const text = all(cell, "text:p")
-    .map((part) => inline(part, []))
+    .map((part) => inline(part, [], places))
     .join(" ")
   return date ?? (text === "" ? (time ?? "") : text)
 }
 
-const cellsOf = (row: XmlElement): ReadonlyArray<string> =>
+const cellsOf = (row: XmlElement, places: Places): ReadonlyArray<string> =>
   childrenOf(row)
     .filter(({ name }) => name === "table:table-cell" || name === "table:covered-table-cell")
     .flatMap((cell) => {
-      const text = valueOf(cell)
+      const text = valueOf(cell, places)
       const repeated = Number(cell.attributes["table:number-columns-repeated"] ?? 1) || 1
       return Array.from({ length: Math.min(repeated, text === "" ? mostRepeats : 50) }, () => text)
     })
@@ -85,11 +109,13 @@ interface Styles {
   readonly title: ReadonlySet<string>
   /** Styles and levels of numbered lists, as `L1/2`, with their first number. */
   readonly numbered: ReadonlyMap<string, number>
+  readonly places: Places
 }
 
 const stylesOf = (content: XmlElement, styles: XmlElement | undefined): Styles => ({
   code: stylesFrom(content, "Preformatted_20_Text", "Source_20_Code", "Source_20_Text"),
   title: stylesFrom(content, "Title"),
+  places: placesOf(content, styles),
   numbered: new Map(
     [content, styles].flatMap((part) =>
       all(part, "text:list-style").flatMap((style) =>
@@ -112,7 +138,7 @@ const stylesOf = (content: XmlElement, styles: XmlElement | undefined): Styles =
 
 class Reader {
   private code: Array<string> = []
-  private readonly styles: Styles
+  readonly styles: Styles
 
   constructor(styles: Styles) {
     this.styles = styles
@@ -132,7 +158,7 @@ class Reader {
 
   block(element: XmlElement, lists: number): void {
     if (element.name === "text:p" && this.styles.code.has(element.attributes["text:style-name"] ?? "")) {
-      this.code.push(inline(element, this.notes))
+      this.code.push(inline(element, this.notes, this.styles.places))
       return
     }
     this.flush()
@@ -140,18 +166,18 @@ class Reader {
       case "text:h":
         return this.writer.heading(
           Number(element.attributes["text:outline-level"] ?? 1) || 1,
-          inline(element, this.notes)
+          inline(element, this.notes, this.styles.places)
         )
       case "text:p":
         return this.styles.title.has(element.attributes["text:style-name"] ?? "")
-          ? this.writer.heading(1, inline(element, this.notes))
-          : this.writer.paragraph(inline(element, this.notes))
+          ? this.writer.heading(1, inline(element, this.notes, this.styles.places))
+          : this.writer.paragraph(inline(element, this.notes, this.styles.places))
       case "text:list":
         return this.list(element, lists)
       case "table:table":
         return this.writer.table(
           tableRows(element)
-            .map(cellsOf)
+            .map((row) => cellsOf(row, this.styles.places))
             .filter((cells) => cells.some((cell) => cell !== ""))
         )
       default:
@@ -176,7 +202,12 @@ class Reader {
       for (const part of childrenOf(item)) {
         if (part.name === "text:list") this.list(part, lists + 1, style)
         else if (part.name === "text:p" || part.name === "text:h") {
-          this.writer.item(inline(part, this.notes), lists, from === undefined ? "-" : `${number}.`, first)
+          this.writer.item(
+            inline(part, this.notes, this.styles.places),
+            lists,
+            from === undefined ? "-" : `${number}.`,
+            first
+          )
           first = false
           isMarked = true
         } else this.block(part, lists + 1)
@@ -199,7 +230,7 @@ const writeSlides = (reader: Reader, slides: XmlElement): void => {
       title === undefined
         ? ""
         : all(title, "text:p")
-            .map((part) => inline(part, []))
+            .map((part) => inline(part, [], reader.styles.places))
             .join(" ")
     )
     for (const frame of frames) if (frame !== title) reader.blocks(frame)
@@ -209,13 +240,13 @@ const writeSlides = (reader: Reader, slides: XmlElement): void => {
   }
 }
 
-const writeSheets = (writer: MarkdownWriter, sheets: XmlElement): void => {
+const writeSheets = ({ styles: { places }, writer }: Reader, sheets: XmlElement): void => {
   for (const table of childrenOf(sheets).filter(({ name }) => name === "table:table")) {
     const sheet = table.attributes["table:name"] ?? ""
     let number = 1
     const rows: Array<Row> = []
     for (const row of tableRows(table)) {
-      const cells = cellsOf(row)
+      const cells = cellsOf(row, places)
       const column = cells.findIndex((cell) => cell !== "")
       if (column >= 0)
         rows.push({ cells, place: { locator: { _tag: "Sheet", sheet, cell: `${columnName(column)}${number}` } } })
@@ -243,7 +274,7 @@ export const openDocument = (bytes: Uint8Array): Extracted => {
   const slides = child(body, "office:presentation")
   const sheets = child(body, "office:spreadsheet")
   if (slides !== undefined) writeSlides(reader, slides)
-  else if (sheets !== undefined) writeSheets(reader.writer, sheets)
+  else if (sheets !== undefined) writeSheets(reader, sheets)
   else reader.blocks(body)
   reader.flush()
   reader.notes.forEach((note, index) => reader.writer.paragraph(`[^${index + 1}]: ${note}`))

@@ -1,5 +1,6 @@
 import { type Extracted, NotExtracted } from "../Extracted.ts"
 import { MarkdownWriter } from "../MarkdownWriter.ts"
+import { placed, unbroken } from "../raised.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
 import { unzip, utf8 } from "../zip.ts"
 import { coreOf } from "./docx.ts"
@@ -9,11 +10,13 @@ const wanted =
   /^(?:ppt\/(?:presentation\.xml|_rels\/presentation\.xml\.rels|slides\/.*|notesSlides\/.*)|docProps\/core\.xml)$/
 
 const paragraphText = (paragraph: XmlElement): string =>
-  childrenOf(paragraph)
-    .map((run) =>
-      run.name === "a:br" ? "\n" : run.name === "a:r" || run.name === "a:fld" ? textIn(child(run, "a:t")) : ""
-    )
-    .join("")
+  childrenOf(paragraph).reduce((before, run) => {
+    if (run.name === "a:br") return `${before}\n`
+    if (run.name !== "a:r" && run.name !== "a:fld") return before
+    const offset = Number(child(run, "a:rPr")?.attributes["baseline"] ?? 0) || 0
+    const place = offset > 0 ? "above" : offset < 0 ? "below" : undefined
+    return before + placed(unbroken(textIn(child(run, "a:t"))), place, before)
+  }, "")
 
 const placeholder = (shape: XmlElement): string | undefined => {
   const mark = all(shape, "p:ph")[0]

@@ -1,6 +1,7 @@
 import { type Extracted, NotExtracted } from "../Extracted.ts"
 import { MarkdownWriter } from "../MarkdownWriter.ts"
 import { type Row, writeRows } from "../rows.ts"
+import { placed } from "../raised.ts"
 import { all, child, childrenOf, textIn, xml, type XmlElement } from "../xml.ts"
 import { unzip, utf8 } from "../zip.ts"
 import { coreOf } from "./docx.ts"
@@ -61,9 +62,13 @@ const columnOf = (address: string): number => {
 }
 
 const stringOf = (item: XmlElement | undefined): string =>
-  childrenOf(item)
-    .map((part) => (part.name === "t" ? textIn(part) : part.name === "r" ? textIn(child(part, "t")) : ""))
-    .join("")
+  childrenOf(item).reduce((before, part) => {
+    if (part.name === "t") return before + textIn(part)
+    if (part.name !== "r") return before
+    const align = child(child(part, "rPr"), "vertAlign")?.attributes["val"]
+    const place = align === "superscript" ? "above" : align === "subscript" ? "below" : undefined
+    return before + placed(textIn(child(part, "t")), place, before)
+  }, "")
 
 /** An Excel workbook: each sheet under its name, each row with its header, formulas by their last value. */
 export const xlsx = (bytes: Uint8Array): Extracted => {

@@ -1,3 +1,4 @@
+import { lowered, raised as power } from "../raised.ts"
 import { type Item, isBlank, type Line, lineOf } from "./line.ts"
 
 /** A gap wider than this, in font sizes, separates columns or cells. */
@@ -65,8 +66,7 @@ const linesWithin = (
     if (row !== undefined && Math.abs(row[0]!.y - item.y) < Math.max(row[0]!.size, item.size) * 0.35) row.push(item)
     else rows.push([item])
   }
-  const whole = withRaised(rows)
-  for (const row of whole) row.sort((a, b) => a.x - b.x)
+  const whole = withRaised(rows).map((row) => withPowers(row.sort((a, b) => a.x - b.x)))
   const starts = whole.map(gapStarts)
   return whole.flatMap((row, i) => split(row, strips, [starts[i - 1] ?? [], starts[i + 1] ?? []].flat(), widest))
 }
@@ -82,8 +82,30 @@ const noteAt = (sign: Item, host: Item): string => {
   const number = sign.text.trim()
   const begins = sign.x < host.x
   const isNote = begins ? host.text.length >= 10 : /\p{L}{2}[.,;:!?)"\u2019\u201d]?$/u.test(host.text.trimEnd())
-  if (!/^\d{1,3}$/.test(number) || !isNote) return sign.text
+  if (!/^\d{1,3}$/.test(number) || !isNote) return begins ? sign.text : power(sign.text, host.text)
   return begins ? `[${number}] ` : `[${number}]`
+}
+
+/** A character of a row is above or below its line if its baseline is off by this share of the size. */
+const off = 0.08
+
+/** Writes small characters off the baseline, right behind a larger run, as powers or in their lowered form. */
+const withPowers = (row: ReadonlyArray<Item>): Array<Item> => {
+  let host: Item | undefined
+  return row.map((item) => {
+    if (isBlank(item)) return item
+    const isSmall =
+      host !== undefined &&
+      item.size < host.size * raised.size &&
+      Math.abs(item.y - host.y) > host.size * off &&
+      item.x - host.x - host.width < host.size * 0.3 &&
+      mark.test(item.text.trim())
+    if (!isSmall) {
+      host = item
+      return item
+    }
+    return { ...item, text: item.y < host!.y ? noteAt(item, host!) : lowered(item.text) }
+  })
 }
 
 /** Puts raised characters into the rows of their words; fonts raise them further than a baseline may vary. */

@@ -30,9 +30,12 @@ export const isBlank = ({ text }: Item): boolean => text.trim() === ""
 /** Presentation forms of letters: ligatures, joined Arabic, the radicals that some fonts have for ideographs. */
 const forms = /[\ufb00-\ufb4f\u2e80-\u2fdf\ufb50-\ufdff\ufe70-\ufefc]/g
 
-/** Replaces these forms by letters, and the dots that lead to a page number by one character. */
+/** Replaces these forms by letters, and the dots that lead to a page number by one character; soft hyphens stay at line ends alone. */
 const legible = (text: string): string =>
-  text.replace(forms, (form) => form.normalize("NFKC")).replace(/(?: ?\.){5,}/g, " …")
+  text
+    .replace(forms, (form) => form.normalize("NFKC"))
+    .replace(/\u00ad(?!\s?$)/g, "")
+    .replace(/(?: ?\.){5,}/g, " …")
 
 /** Runs in reading order: from the right if most are in such a script, but words of other scripts within from the left. */
 const asRead = (run: ReadonlyArray<Item>): ReadonlyArray<Item> => {
