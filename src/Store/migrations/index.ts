@@ -16,6 +16,7 @@ import contents from "./0014_contents.ts"
 import linkages from "./0015_linkages.ts"
 import graphAnswers from "./0016_graph_answers.ts"
 import languages from "./0017_languages.ts"
+import metadataKeys from "./0018_metadata_keys.ts"
 
 const migrations = {
   "0001_index": index,
@@ -34,7 +35,8 @@ const migrations = {
   "0014_contents": contents,
   "0015_linkages": linkages,
   "0016_graph_answers": graphAnswers,
-  "0017_languages": languages
+  "0017_languages": languages,
+  "0018_metadata_keys": metadataKeys
 }
 
 /** The schema this program writes, kept in the database's `user_version`. */
