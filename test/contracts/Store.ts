@@ -328,7 +328,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
             (["locator", "tableHeader"] as const).flatMap((key) => (key in passage ? [[key, passage[key]]] : []))
           )
         assert.deepStrictEqual((yield* store.get(name, outcome!.docId)).passages.map(kept), beside)
-        assert.deepStrictEqual((yield* store.exported(name, { limit: 1 }))[0]?.passages.map(kept), beside)
+        assert.deepStrictEqual((yield* store.exported(name, { limit: 1 })).documents[0]?.passages.map(kept), beside)
         const hits = yield* rank({ keyword: "meaning" })
         assert.deepStrictEqual(
           hits.map(({ passage }) => ({ text: passage.text, ...kept(passage) })),
