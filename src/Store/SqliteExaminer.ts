@@ -11,7 +11,7 @@ import { documents } from "./examine/documents.ts"
 import { fail, guarded, messageOf, ok, salvage as salvaging, warn } from "./examine/finding.ts"
 import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
-import { formats, records } from "./examine/bookkeeping.ts"
+import { formats, limited, records } from "./examine/bookkeeping.ts"
 import { salvage } from "./examine/salvage/salvage.ts"
 import * as structure from "./examine/structure.ts"
 import { toVector } from "./sqlite/codes.ts"
@@ -53,6 +53,7 @@ const look = Effect.fnUntraced(function* (
   yield* add(guarded("pages", structure.integrity(sql), rows))
   yield* add(guarded("sequences", structure.sequences(sql), rows))
   yield* add(guarded("records", records(sql, fresh.migrations), rows))
+  yield* add(guarded("limits", limited(sql), rows))
   yield* add(guarded("formats", formats(sql)))
   yield* add(guarded("upkeep", structure.upkeep(sql)))
   yield* add(guarded("documents", documents(sql), rows))
