@@ -152,7 +152,7 @@ const limitsSection = Schema.Struct({
     "parse_timeout_ms",
     integer(100, 3_600_000),
     60_000,
-    "Longest time to extract the text of one PDF, office document, page or mail, in milliseconds"
+    "Most processor time to extract the text of one PDF, office document, page or mail, in milliseconds"
   ),
   parseMemoryMb: key("parse_memory_mb", integer(64, 65_536), 1024, "Most memory for that extraction, in MiB")
 })

@@ -231,6 +231,10 @@ const make = Effect.gen(function* () {
       )
     ),
 
+    keepLinkage: Effect.fn("Store.keepLinkage")((name, measured) =>
+      write(within(name, ({ id }) => linkage.keepMeasured(sql, id, measured)))
+    ),
+
     linkage: Effect.fn("Store.linkage")((name) => read(within(name, ({ id }) => searching.linkages.of(sql, id)))),
 
     graphPage: Effect.fn("Store.graphPage")((name, after, limit) =>

@@ -12,7 +12,7 @@ import { documents } from "./examine/documents.ts"
 import { fail, guarded, messageOf, ok, salvage as salvaging, telling, warn } from "./examine/finding.ts"
 import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
-import { formats, records } from "./examine/bookkeeping.ts"
+import { formats, limited, records } from "./examine/bookkeeping.ts"
 import { salvage } from "./examine/salvage/salvage.ts"
 import { schemaVersion } from "./migrations/index.ts"
 import * as structure from "./examine/structure.ts"
@@ -60,6 +60,7 @@ const look = Effect.fnUntraced(function* (
   yield* told("records")
   yield* add(guarded("sequences", structure.sequences(sql), rows))
   yield* add(guarded("records", records(sql, fresh.migrations), rows))
+  yield* add(guarded("limits", limited(sql), rows))
   yield* add(guarded("formats", formats(sql)))
   yield* add(guarded("upkeep", structure.upkeep(sql)))
   yield* add(guarded("documents", documents(sql, told), rows))

@@ -56,7 +56,7 @@ export const importIndex = define(
     positional: { name: "FILE", summary: "An export, compressed with gzip or not", min: 1, max: 1, paths: true },
     flags: {},
     details: [
-      "Replaces documents that are already in the index and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded."
+      "Replaces documents that are already in the index and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded, and nothing is stored if a line is invalid."
     ],
     examples: ["clew import everything.jsonl.gz --db elsewhere.db"]
   },
@@ -71,7 +71,7 @@ export const importIndex = define(
       yield* Effect.try({ try: () => fs.accessSync(file, fs.constants.R_OK), catch: cannot })
       yield* Effect.gen(function* () {
         const { take } = yield* Transfer
-        const taken = yield* take(Stream.fromAsyncIterable(linesOf(file), cannot))
+        const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), cannot)))
         yield* (yield* UpkeepStore).settle()
         yield* printResult(
           TransferReport,

@@ -57,7 +57,7 @@ const unread = ({ file: { documents, path }, size }: Pick<Known, "file" | "size"
 
 /** Whether a file that was not read needs no lookup or pruning. */
 const isPlain = ({ file }: Known, run: FileRun): boolean =>
-  file.outcome !== "skipped" && !run.nameUnchanged && !(run.prune && file.many)
+  file.outcome === "indexed" && !run.nameUnchanged && !(run.prune && file.many)
 
 const pageSize = 1000
 
@@ -129,6 +129,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
         Effect.gen(function* () {
           const { outcome, path, reason = "" } = file
           if (outcome === "skipped") return [{ _tag: "Skipped", path, reason } satisfies FileEvent]
+          if (outcome === "failed") return [{ _tag: "Failed", path, reason } satisfies FileEvent]
           const stale =
             run.prune && file.many && collection !== undefined
               ? yield* pruneAll(store, collection.name, [path], file.run)

@@ -49,6 +49,8 @@ export interface RejectedRecord {
   readonly _tag: "Rejected"
   readonly line: number
   readonly reason: string
+  /** It could be read with higher limits. */
+  readonly isLimit?: boolean | undefined
 }
 
 export type Loaded = LoadedDocument | RejectedRecord
@@ -66,7 +68,9 @@ export class Unreadable extends Schema.TaggedError<Unreadable>()("Unreadable", {
 /** The file is of a kind that Clew does not read: binary, empty, too large, or of an unknown type. */
 export class Unsupported extends Schema.TaggedError<Unsupported>()("Unsupported", {
   path: Schema.String,
-  reason: Schema.String
+  reason: Schema.String,
+  /** It could be read with higher limits. */
+  isLimit: Schema.optional(Schema.Boolean)
 }) {
   override get message() {
     return `${this.path}: ${this.reason}`
@@ -96,8 +100,10 @@ export class Loader extends Context.Tag("clew/Loader")<
   {
     /** Opens a file until the scope closes. */
     readonly open: (path: string) => Effect.Effect<OpenedFile, Unreadable | Unsupported, Scope.Scope>
-    /** The `reader` of a file that is `Unsupported`: names all formats, and today's limits. */
+    /** The `reader` of a file that is `Unsupported`: names all formats. */
     readonly nobody: string
+    /** The `reader` of a file that is beyond a limit, or of which a part is: names all formats, and today's limits. */
+    readonly limited: string
     /** Whether the same version of the same format would still read the file. */
     readonly isCurrent: (reader: string) => boolean
     /** The documents of a file, in order; memory does not grow with the number of records. */

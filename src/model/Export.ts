@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { CollectionName, EmbedderIdentity } from "./Collection.ts"
-import { DocumentId, Source } from "./Document.ts"
+import { DocumentId } from "./Document.ts"
 import { Locator } from "./Locator.ts"
 
 /** The version of the format that is written; readers refuse others. */
@@ -14,9 +14,22 @@ export const ExportHeader = Schema.Struct({
   format: Schema.Literal("clew-export"),
   version: Schema.Int,
   clew: Schema.String,
-  collections: Schema.Array(Schema.Struct({ name: CollectionName, embedding: EmbedderIdentity }))
+  collections: Schema.Array(
+    Schema.Struct({
+      name: CollectionName,
+      embedding: EmbedderIdentity,
+      linkage: Schema.optional(Schema.Number.pipe(Schema.between(0, 1)))
+    })
+  )
 }).annotations({ identifier: "ExportHeader" })
 export type ExportHeader = typeof ExportHeader.Type
+
+/** A language model's answer about a passage. */
+const SaidBy = Schema.Struct({
+  model: Schema.String,
+  entities: Schema.Array(Schema.String),
+  relations: Schema.Array(Schema.Struct({ subject: Schema.String, relation: Schema.String, object: Schema.String }))
+})
 
 /** A passage: its span in the document's content, and its vector as base64 of little-endian float32. */
 export const ExportedPassage = Schema.Struct({
@@ -27,6 +40,7 @@ export const ExportedPassage = Schema.Struct({
   heading: Schema.Array(Schema.String),
   locator: Schema.optional(Locator),
   table_header: Schema.optional(Schema.String),
+  said: Schema.optional(SaidBy),
   vector: Schema.optional(Schema.Uint8ArrayFromBase64)
 }).annotations({ identifier: "ExportedPassage" })
 
@@ -34,7 +48,7 @@ export const ExportedPassage = Schema.Struct({
 export const ExportLine = Schema.Struct({
   collection: CollectionName,
   doc_id: DocumentId,
-  source: Schema.optional(Source),
+  source: Schema.optional(Schema.NonEmptyString),
   title: Schema.optional(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   fingerprint: Schema.String,

@@ -24,7 +24,7 @@ export type Comparison = Scalar | ReadonlyArray<Scalar> | Range
 export interface Operators extends Range {
   /** Excludes these values; also matches documents without the key. */
   readonly not?: Comparison | undefined
-  /** Whether the document has the key, with a string, a number, a boolean, or a list of these. */
+  /** Whether the document has the key, whatever its value: also null, an object, or an empty list. */
   readonly exists?: boolean | undefined
 }
 
@@ -56,7 +56,7 @@ const operators = {
       anyOf: [...scalars, list, range],
       description: "Excludes these values; also matches documents without the key"
     },
-    exists: { type: "boolean", description: "Whether the document has the key" }
+    exists: { type: "boolean", description: "Whether the document has the key, whatever its value" }
   },
   minProperties: 1,
   additionalProperties: false

@@ -3,6 +3,7 @@ import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
 import type { RankReport } from "./Explain.ts"
 import type { Filter } from "./Filter.ts"
+import type { Said } from "./Graph.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
 import type { Demands } from "./ReadAs.ts"
@@ -31,6 +32,8 @@ export interface StoredRef {
 export interface IndexedPassage extends Passage {
   /** None if only keyword search finds it. */
   readonly vector: Option.Option<Vector>
+  /** A language model's answer about it for the graph, and the model. */
+  readonly said?: (Said & { readonly model: string }) | undefined
 }
 
 /** The embedded text of a stored passage, and its vector. */
@@ -43,7 +46,7 @@ export interface EmbeddedPassage {
   readonly vector: Vector
 }
 
-/** A document ready to be stored. Its passages' spans lie in `content`, in order. */
+/** A document ready to be stored. Its passages' spans lie in `content`. */
 export interface PreparedDocument extends DocumentRef {
   readonly fingerprint: string
   readonly content: string
@@ -59,6 +62,18 @@ export interface PreparedDocument extends DocumentRef {
 /** A stored document, as `put` takes it. */
 export interface ExportedDocument extends PreparedDocument {
   readonly docId: DocumentId
+}
+
+/** The end of a page of an export: a passage's id, or after all passages the id of a document that has none. */
+export interface ExportPosition {
+  readonly isBare: boolean
+  readonly after: number
+}
+
+export interface ExportPage {
+  readonly documents: ReadonlyArray<ExportedDocument>
+  /** Undefined at the end. */
+  readonly next: ExportPosition | undefined
 }
 
 export interface PutOutcome {

@@ -60,6 +60,19 @@ const apart = (passage: Passage, marks: ReadonlyArray<Mark>): ReadonlyArray<Pass
   })
 }
 
+/** The pieces of passages that overlap, without those whose text others have: in the order of their starts. */
+const distinct = (pieces: ReadonlyArray<ReadonlyArray<Passage>>): ReadonlyArray<Passage> => {
+  let covered = 0
+  return pieces.flatMap((own, index) => {
+    const next = pieces[index + 1]?.[0]?.start ?? Infinity
+    return own.filter(({ end, start }) => {
+      if (start >= next || end <= covered) return false
+      covered = end
+      return true
+    })
+  })
+}
+
 /** Passages of an extracted text, each with its place in the file; none crosses the boundary of a slide or sheet. */
 export const located = (
   passages: ReadonlyArray<Passage>,
@@ -67,12 +80,9 @@ export const located = (
 ): ReadonlyArray<Passage> =>
   marks === undefined || marks.length === 0
     ? passages
-    : passages
-        .flatMap((passage) => apart(passage, marks))
-        .map((passage) => {
-          const mark = markAt(marks, passage.start)
-          const startLine = mark?.line ?? passage.startLine
-          const endLine =
-            mark?.line === undefined ? passage.endLine : (markAt(marks, passage.end - 1)?.line ?? startLine)
-          return { ...passage, startLine, endLine: Math.max(startLine, endLine), locator: mark?.locator }
-        })
+    : distinct(passages.map((passage) => apart(passage, marks))).map((passage) => {
+        const mark = markAt(marks, passage.start)
+        const startLine = mark?.line ?? passage.startLine
+        const endLine = mark?.line === undefined ? passage.endLine : (markAt(marks, passage.end - 1)?.line ?? startLine)
+        return { ...passage, startLine, endLine: Math.max(startLine, endLine), locator: mark?.locator }
+      })

@@ -6,16 +6,16 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
-import type { DocumentId } from "../model/Document.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
-import type { ExportedDocument, IndexedPassage } from "../model/Stored.ts"
+import type { DocumentRef, ExportedDocument, ExportPosition, IndexedPassage } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
-import { EmbedderMismatch, Store } from "../Store.ts"
+import { EmbedderMismatch, GraphStore, Store } from "../Store.ts"
 import { version } from "../version.ts"
 
-/** An invalid export; documents of earlier lines stay. */
+/** An invalid export, of which nothing is stored. */
 export class NotAnExport extends Data.TaggedError("NotAnExport")<{ readonly line: number; readonly reason: string }> {
   override get message() {
     return `Line ${this.line} of the export: ${this.reason}`
@@ -45,27 +45,29 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   origin: document.origin,
   line: document.line,
   content: document.content,
-  passages: document.passages.map(({ end, endLine, heading, locator, start, startLine, tableHeader, vector }) => ({
-    start,
-    end,
-    start_line: startLine,
-    end_line: endLine,
-    heading,
-    ...(locator === undefined ? {} : { locator }),
-    ...(tableHeader === undefined ? {} : { table_header: tableHeader }),
-    ...Option.match(vector, { onNone: () => ({}), onSome: (found) => ({ vector: bytesOf(found) }) })
-  }))
+  passages: document.passages.map(
+    ({ end, endLine, heading, locator, said, start, startLine, tableHeader, vector }) => ({
+      start,
+      end,
+      start_line: startLine,
+      end_line: endLine,
+      heading,
+      ...(locator === undefined ? {} : { locator }),
+      ...(tableHeader === undefined ? {} : { table_header: tableHeader }),
+      ...(said === undefined ? {} : { said }),
+      ...Option.match(vector, { onNone: () => ({}), onSome: (found) => ({ vector: bytesOf(found) }) })
+    })
+  )
 })
 
 /** The document of a line, or its mistake. */
 const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
-    let before = 0
     const passages: Array<IndexedPassage> = []
     for (const [index, passage] of line.passages.entries()) {
-      const { end, end_line, heading, locator, start, start_line, table_header, vector } = passage
-      if (start < before || end < start || end > line.content.length) {
-        return yield* Either.left(`passage ${index} is outside the content, or out of order: ${start} to ${end}`)
+      const { end, end_line, heading, locator, said, start, start_line, table_header, vector } = passage
+      if (end < start || end > line.content.length) {
+        return yield* Either.left(`passage ${index} is outside the content: ${start} to ${end}`)
       }
       if (vector !== undefined && vector.byteLength !== dimensions * 4) {
         return yield* Either.left(
@@ -77,7 +79,6 @@ const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedD
       if (numbers?.some((number) => !Number.isFinite(number))) {
         return yield* Either.left(`passage ${index} has a vector with a value that is not a number`)
       }
-      before = start
       passages.push({
         text: line.content.slice(start, end),
         heading,
@@ -87,6 +88,7 @@ const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedD
         endLine: end_line,
         ...(locator === undefined ? {} : { locator }),
         ...(table_header === undefined ? {} : { tableHeader: table_header }),
+        ...(said === undefined ? {} : { said }),
         vector: Option.fromNullable(numbers)
       })
     }
@@ -111,19 +113,127 @@ const encodeEnd = Schema.encodeSync(Schema.parseJson(ExportEnd))
 const decodeHeader = Schema.decodeUnknownEither(Schema.parseJson(ExportHeader))
 const decodeRest = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(ExportEnd, ExportLine)))
 
+/** What was read of an export so far. */
+interface Read extends Transferred {
+  readonly line: number
+  readonly header: ExportHeader | undefined
+  readonly isEnded: boolean
+}
+
+const unread: Read = { line: 0, header: undefined, isEnded: false, documents: 0, passages: 0 }
+
+/** Documents of one collection from lines that follow each other. */
+interface Batch {
+  readonly collection: CollectionName
+  readonly embedder: EmbedderIdentity
+  readonly documents: ReadonlyArray<ExportedDocument>
+}
+
+/** What was read up to the next line, and the batch of that line's document. */
+const next = (read: Read, text: string): Either.Either<readonly [Read, Batch?], NotAnExport> => {
+  const line = read.line + 1
+  const wrong = (reason: string) => Either.left(new NotAnExport({ line, reason }))
+  if (read.header === undefined) {
+    const header = Either.getOrUndefined(decodeHeader(text))
+    if (header === undefined) {
+      return wrong("this is not an export by Clew: its first line is not the header of one")
+    }
+    return header.version === exportVersion
+      ? Either.right([{ ...read, line, header }])
+      : wrong(`the format has version ${header.version}, but this program reads version ${exportVersion}`)
+  }
+  if (read.isEnded) return wrong("there are lines after its end")
+  const decoded = decodeRest(text)
+  if (Either.isLeft(decoded)) {
+    return wrong(ParseResult.ArrayFormatter.formatErrorSync(decoded.left)[0]?.message ?? "it cannot be read")
+  }
+  const found = decoded.right
+  if ("end" in found) {
+    return found.documents === read.documents && found.passages === read.passages
+      ? Either.right([{ ...read, line, isEnded: true }])
+      : wrong(
+          `it should have ${found.documents} documents with ${found.passages} passages, ` +
+            `but has ${read.documents} with ${read.passages}`
+        )
+  }
+  const { collection } = found
+  const embedder = read.header.collections.find(({ name }) => name === collection)?.embedding
+  if (embedder === undefined) return wrong(`collection ${collection} is not in the first line`)
+  const document = fromLine(found, embedder.dimensions)
+  if (Either.isLeft(document)) return wrong(document.left)
+  const [documents, passages] = [read.documents + 1, read.passages + document.right.passages.length]
+  return Either.right([
+    { ...read, line, documents, passages },
+    { collection, embedder, documents: [document.right] }
+  ])
+}
+
+/** Reads a whole export, and hands on its documents in batches, with their first line and their last. */
+const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
+  given: Stream.Stream<string, E, R>,
+  use: (batch: Batch, lines: readonly [first: number, last: number]) => Effect.Effect<unknown, E2, R2>
+) {
+  let read = unread
+  let batch: Batch | undefined
+  let length = 0
+  const flush = Effect.suspend(() => {
+    const full = batch
+    batch = undefined
+    length = 0
+    return full === undefined ? Effect.void : use(full, [read.line - full.documents.length + 1, read.line])
+  })
+  yield* Stream.runForEach(given, (text) =>
+    Effect.gen(function* () {
+      const [after, one] = yield* next(read, text)
+      const isFull =
+        batch !== undefined &&
+        (one?.collection !== batch.collection ||
+          batch.documents.length >= batchSize ||
+          length + text.length > batchLength)
+      if (isFull) yield* flush
+      read = after
+      if (one === undefined) return
+      batch = { ...one, documents: [...(batch?.documents ?? []), ...one.documents] }
+      length += text.length
+    })
+  )
+  if (!read.isEnded) {
+    return yield* new NotAnExport({
+      line: read.line,
+      reason: "it ends here, before its last line: the file is truncated"
+    })
+  }
+  return read
+})
+
+/** 72 bits of a name's hash: millions of long names would need too much memory. */
+const shortOf = (name: string): string => createHash("sha256").update(name).digest("base64").slice(0, 12)
+
+/** Remembers names; whether a name is new. */
+const names = () => {
+  const known = new Set<string>()
+  return (name: string): boolean => known.size < known.add(shortOf(name)).size
+}
+
 /** Exports all documents with their passages and vectors as JSON Lines, and imports such lines. */
 export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
   effect: Effect.gen(function* () {
     const store = yield* Store
+    const graph = yield* GraphStore
 
-    /** Documents by doc_id, in pages. A document that changes meanwhile is written in its old or its new version. */
-    const documentsOf = (collection: CollectionName) =>
-      Stream.paginateChunkEffect(undefined as DocumentId | undefined, (after) =>
-        Effect.map(store.exported(collection, { limit: pageSize, after }), (page) => [
-          Chunk.fromIterable(page),
-          page.length < pageSize ? Option.none() : Option.some(page.at(-1)!.docId)
-        ])
+    /** In the order in which they were stored. A document that changes meanwhile is written in its old version or its new. */
+    const documentsOf = (collection: CollectionName) => {
+      const isNew = names()
+      return Stream.filter(
+        Stream.paginateChunkEffect(undefined as ExportPosition | undefined, (from) =>
+          Effect.map(store.exported(collection, { limit: pageSize, from }), ({ documents, next }) => [
+            Chunk.fromIterable(documents),
+            Option.fromNullable(next)
+          ])
+        ),
+        ({ docId }) => isNew(docId)
       )
+    }
 
     /** The lines of an export, without their ends. */
     const lines = (only?: CollectionName) =>
@@ -136,7 +246,9 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
             format: "clew-export",
             version: exportVersion,
             clew: version,
-            collections: chosen.map(({ embedder, name }) => ({ name, embedding: embedder }))
+            collections: yield* Effect.forEach(chosen, ({ embedder, name }) =>
+              Effect.map(graph.linkage(name), (linkage) => ({ name, embedding: embedder, linkage }))
+            )
           })
           const documents = Stream.flatMap(Stream.fromIterable(chosen), ({ name }) =>
             Stream.map(documentsOf(name), (document) => {
@@ -152,72 +264,55 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         })
       )
 
-    /** Creates a collection of an export; an existing one must have the same embedder. */
-    const prepare = Effect.fnUntraced(function* (name: CollectionName, embedder: EmbedderIdentity) {
-      const { embedder: recorded } = yield* Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
-        store.createCollection(name, embedder)
+    /** Finds everything that could stop an import halfway; the collections that are there already, by their names. */
+    const check = Effect.fnUntraced(function* <E, R>(given: Stream.Stream<string, E, R>) {
+      const there = new Map((yield* store.collections).map((collection) => [collection.name, collection]))
+      const isNew = names()
+      const read = yield* reading(given, (batch, [first, last]) =>
+        Effect.gen(function* () {
+          const { collection, documents } = batch
+          const wrong = (reason: string, line: number) => new NotAnExport({ line, reason })
+          for (const [at, { docId, source }] of documents.entries()) {
+            for (const name of [`doc_id ${docId}`, ...(source === undefined ? [] : [`source ${source}`])]) {
+              if (!isNew(`${collection} ${name}`)) {
+                return yield* wrong(`the ${name} is in an earlier line of collection ${collection} too`, first + at)
+              }
+            }
+          }
+          if (there.has(collection)) {
+            const refs = documents.map(({ derivedId, docId, source }): DocumentRef => ({ derivedId, docId, source }))
+            yield* Effect.catchTag(store.lookup(collection, refs), "DocumentConflict", ({ places: [at], reason }) =>
+              wrong(`the index has another document: ${reason}`, at === undefined ? last : first + at)
+            )
+          }
+        })
       )
-      if (!sameEmbedder(recorded, embedder)) {
-        return yield* new EmbedderMismatch({ collection: name, recorded: embedder, configured: recorded })
+      for (const { embedding, name } of read.header!.collections) {
+        const recorded = there.get(name)?.embedder
+        if (recorded !== undefined && !sameEmbedder(recorded, embedding)) {
+          return yield* new EmbedderMismatch({ collection: name, recorded: embedding, configured: recorded })
+        }
       }
+      return { header: read.header!, there }
     })
 
-    /** Stores the documents of an export; existing ones are replaced, others stay. Nothing is embedded. */
+    /**
+     * Stores the documents of an export, which is read twice: nothing is stored unless all of it can be. Existing
+     * documents are replaced, others stay. Nothing is embedded.
+     */
     const take = Effect.fn("Transfer.take")(function* <E, R>(given: Stream.Stream<string, E, R>) {
-      const embedders = new Map<CollectionName, EmbedderIdentity>()
-      let batch: Array<ExportedDocument> = []
-      let [at, length] = [0, 0]
-      let into: CollectionName | undefined
-      let total: Transferred = { documents: 0, passages: 0 }
-      let end: ExportEnd | undefined
-      const wrong = (reason: string) => new NotAnExport({ line: at, reason })
-      const share = sharingWrites()
-      const flush = Effect.suspend(() => {
-        const [documents, collection] = [batch, into]
-        batch = []
-        length = 0
-        if (documents.length === 0 || collection === undefined) return Effect.void
-        total = {
-          documents: total.documents + documents.length,
-          passages: total.passages + documents.reduce((sum, { passages }) => sum + passages.length, 0)
-        }
-        return Effect.zipRight(store.put(collection, documents, { embedder: embedders.get(collection) }), share)
-      })
-      const header = Effect.fnUntraced(function* (text: string) {
-        const read = yield* Either.mapLeft(decodeHeader(text), () =>
-          wrong("this is not an export by Clew: its first line is not the header of one")
-        )
-        if (read.version !== exportVersion) {
-          return yield* wrong(`the format has version ${read.version}, but this program reads version ${exportVersion}`)
-        }
-        for (const { embedding, name } of read.collections) {
-          yield* prepare(name, embedding)
-          embedders.set(name, embedding)
-        }
-      })
-      const one = Effect.fnUntraced(function* (text: string) {
-        at++
-        if (at === 1) return yield* header(text)
-        if (end !== undefined) return yield* wrong("there are lines after its end")
-        const read = yield* Either.mapLeft(decodeRest(text), (error) =>
-          wrong(ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message ?? "it cannot be read")
-        )
-        if ("end" in read) return void (end = read)
-        const embedder = embedders.get(read.collection)
-        if (embedder === undefined) return yield* wrong(`collection ${read.collection} is not in the first line`)
-        const document = yield* Either.mapLeft(fromLine(read, embedder.dimensions), wrong)
-        if (read.collection !== into || batch.length >= batchSize || length + text.length > batchLength) yield* flush
-        into = read.collection
-        batch.push(document)
-        length += text.length
-      })
-      yield* Stream.runForEach(given, one)
-      yield* flush
-      if (end === undefined) return yield* wrong("it ends here, before its last line: the file is truncated")
-      if (end.documents !== total.documents || end.passages !== total.passages) {
-        return yield* wrong(`it should have ${end.documents} documents, but has ${total.documents}`)
+      const { header, there } = yield* check(given)
+      for (const { embedding, name } of header.collections) {
+        if (!there.has(name)) yield* store.createCollection(name, embedding)
       }
-      return total
+      const share = sharingWrites()
+      const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
+        Effect.zipRight(store.put(collection, documents, { embedder }), share)
+      )
+      for (const { linkage, name } of header.collections) {
+        if (linkage !== undefined && (there.get(name)?.documents ?? 0) === 0) yield* graph.keepLinkage(name, linkage)
+      }
+      return { documents, passages } satisfies Transferred
     })
 
     return { lines, take }

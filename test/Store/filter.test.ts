@@ -77,7 +77,11 @@ const filter: FastCheck.Arbitrary<Filter> = FastCheck.oneof(
 )
 const metadata = FastCheck.dictionary(
   FastCheck.constantFrom("m", "n"),
-  FastCheck.oneof(scalar, FastCheck.array(scalar, { maxLength: 3 }))
+  FastCheck.oneof(
+    scalar,
+    FastCheck.array(scalar, { maxLength: 3 }),
+    FastCheck.constantFrom(null, {}, { m: 1 }, [null], [{ n: "x" }, 1])
+  )
 )
 const documents = FastCheck.array(
   FastCheck.record({

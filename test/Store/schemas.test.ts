@@ -3,6 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
@@ -10,6 +11,7 @@ import { whole } from "../../src/Store.ts"
 import { schemaVersion } from "../../src/Store/migrations/index.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
+import { metadataRows } from "../../src/Store/sqlite/filter.ts"
 import * as keyword from "../../src/Store/sqlite/keyword.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
 
@@ -65,6 +67,39 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
       })
     )
   }
+
+  it.scoped("has the keys whose values are no scalars, which filters took for absent up to schema 17", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+      yield* files.copyFile(`${folder}17.db`, filename)
+      const metadata = {
+        none: null,
+        'of "one"\n': {},
+        two: [],
+        three: [null, [1], {}],
+        four: [{}, 0],
+        five: 5,
+        six: "[]",
+        "": [false]
+      }
+      const db = new Database(filename)
+      db.prepare("UPDATE documents SET metadata = ? WHERE source LIKE '%/tides.md'").run(JSON.stringify(metadata))
+      db.prepare("UPDATE documents SET metadata = '{' WHERE source LIKE '%/bread.md'").run()
+      db.exec("DELETE FROM metadata_values")
+      db.close()
+      yield* Layer.build(Sqlite.layer({ filename, mode: "existing" }))
+      const sql = yield* connect({ filename, mode: "readonly" })
+      const rows = yield* sql.unsafe<{ readonly key: string; readonly kind: string; readonly value: string }>(
+        "SELECT DISTINCT key, kind, value FROM metadata_values"
+      )
+      assert.sameDeepMembers(
+        rows.map(({ key, kind, value }) => [key, kind, value]),
+        metadataRows(metadata).filter(([, kind]) => kind === "o") as never
+      )
+      assert.lengthOf(rows, 4)
+    })
+  )
 
   it("is there for every schema but the newest", () => {
     const versions = fixtures.map((name) => {

@@ -87,6 +87,10 @@ const operations: Readonly<Record<string, (store: Service, n: number) => Effect.
   "page of a title": (store, n) => store.list(defaultCollection, { limit: 10, filter: { title: `T${n}` } }),
   "page of a source": (store, n) =>
     store.list(defaultCollection, { limit: 10, filter: { source: `/all/${n % 100}/${n}.txt` } }),
+  exported: (store) => store.exported(defaultCollection, { limit: 10, from: { isBare: false, after: 100 } }),
+  "exported without passages": (store) =>
+    store.exported(defaultCollection, { limit: 10, from: { isBare: true, after: 0 } }),
+  keepLinkage: (store) => store.keepLinkage(defaultCollection, 0.1),
   sample: (store) => store.sample(defaultCollection, [0, 0.5, 1]),
   "put a new one": (store, n) => store.put(defaultCollection, [file(1_000_000 + n)]),
   "put an old one": (store, n) => store.put(defaultCollection, [{ ...file(n), fingerprint: "changed" }]),

@@ -328,7 +328,7 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
             (["locator", "tableHeader"] as const).flatMap((key) => (key in passage ? [[key, passage[key]]] : []))
           )
         assert.deepStrictEqual((yield* store.get(name, outcome!.docId)).passages.map(kept), beside)
-        assert.deepStrictEqual((yield* store.exported(name, { limit: 1 }))[0]?.passages.map(kept), beside)
+        assert.deepStrictEqual((yield* store.exported(name, { limit: 1 })).documents[0]?.passages.map(kept), beside)
         const hits = yield* rank({ keyword: "meaning" })
         assert.deepStrictEqual(
           hits.map(({ passage }) => ({ text: passage.text, ...kept(passage) })),
@@ -392,6 +392,49 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
         assert.includeMembers([...known], ["constructor", "tags"])
         assert.deepStrictEqual(known, [...new Set(known)].sort())
         assert.deepStrictEqual(yield* store.metadataKeys(["tags"]), { unknown: [], known: [] })
+      })
+    )
+
+    it.effect("knows a key by itself, whatever JSON it has, and deletes by it", () =>
+      Effect.gen(function* () {
+        const store = yield* whole
+        const { name, put, sources } = yield* fresh
+        const json: Readonly<Record<string, unknown>> = {
+          text: "x",
+          "empty text": "",
+          number: 0,
+          boolean: false,
+          null: null,
+          object: { name: "Ada" },
+          "empty object": {},
+          list: ["x"],
+          "empty list": [],
+          "list of objects": [{ name: "Ada" }],
+          "list of nothing": [null],
+          "list of lists": [["x"]],
+          mixed: [null, {}, "x"]
+        }
+        yield* put(
+          document("w", { source: "none", metadata: { other: { held: 1 } } }),
+          ...Object.entries(json).map(([source, held]) => document("w", { source, metadata: { held } }))
+        )
+        const all = Object.keys(json).sort()
+        for (const leg of [{ keyword: "w" }, { vector: north }]) {
+          const found = (filter: Filter) =>
+            Effect.map(sources({ ...leg, filter, limit: 50 }), (each) => [...each].sort())
+          assert.deepStrictEqual(yield* found({ held: { exists: true } }), all)
+          assert.deepStrictEqual(yield* found({ held: { exists: false } }), ["none"])
+          assert.deepStrictEqual(yield* found({ held: "x" }), ["list", "mixed", "text"])
+          assert.deepStrictEqual(yield* found({ held: "" }), ["empty text"])
+          assert.deepStrictEqual(yield* found({ held: { gte: "" } }), ["empty text", "list", "mixed", "text"])
+          assert.lengthOf(yield* found({ held: { not: "x" } }), all.length - 2)
+        }
+        const { unknown } = yield* store.metadataKeys(["held", "other", "absent"])
+        assert.deepStrictEqual(unknown, ["absent"])
+        // One at a time, as a door does it in steps.
+        assert.strictEqual((yield* store.deleteMatching(name, { held: { exists: false } }, 10)).documents, 1)
+        assert.deepStrictEqual([...(yield* sources({ keyword: "w", limit: 50 }))].sort(), all)
+        assert.strictEqual((yield* store.deleteMatching(name, { held: { exists: true } }, 50)).documents, all.length)
       })
     )
 

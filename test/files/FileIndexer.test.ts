@@ -10,6 +10,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { Chunker } from "../../src/Chunker.ts"
 import { PipelineConfig } from "../../src/Config.ts"
 import type { FileEvent } from "../../src/files/FileEvent.ts"
@@ -33,11 +34,11 @@ const setUp = Effect.gen(function* () {
     Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
   )
   const store = yield* Effect.map(Layer.build(layerMemory), Context.get(Store))
-  const made = (of: typeof formats) => {
+  const made = (of: typeof formats, given: { readonly bytes?: number; readonly ms?: number } = {}) => {
     const loader = files({
       formats: of,
-      maxFileBytes: 2 ** 20,
-      extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
+      maxFileBytes: given.bytes ?? 2 ** 20,
+      extraction: { parseTimeoutMs: given.ms ?? 60_000, parseMemoryMb: 512 }
     }).pipe(Layer.provide(NodeFileSystem.layer))
     return Layer.build(
       FileIndexer.Default.pipe(
@@ -57,6 +58,11 @@ const setUp = Effect.gen(function* () {
     /** From now on files are read by these formats, as by another version of the program. */
     readBy: (of: typeof formats) =>
       Effect.map(made(of), (other) => {
+        indexer = other
+      }),
+    /** From now on these are the limits. */
+    limitedTo: (given: { readonly bytes?: number; readonly ms?: number }) =>
+      Effect.map(made(formats, given), (other) => {
         indexer = other
       }),
     /** What a run comes to. */
@@ -269,5 +275,81 @@ it.scoped("counts a file as gone where a folder, a pipe or a link to a folder is
     )
     yield* report({ prune: true })
     assert.deepStrictEqual([...(yield* stored)], ["kept.md"])
+  })
+)
+
+it.scopedLive("names a file beyond a limit in every run, and reads it once the limit is another", () =>
+  Effect.gen(function* () {
+    const { limitedTo, report, stored, write } = yield* setUp
+    const fixture = (name: string) =>
+      fs.readFileSync(fileURLToPath(new URL(`../fixtures/documents/${name}`, import.meta.url)))
+    write("small.txt", "north")
+    write("large.txt", "south ".repeat(2000))
+    write("guide.pdf", fixture("guide.pdf"))
+    write("mail.eml", fixture("letter.eml"))
+    const failures = (events: ReadonlyArray<FileEvent>) =>
+      events.flatMap((event) => (event._tag === "Failed" ? [[path.basename(event.path), event.reason] as const] : []))
+    yield* limitedTo({ bytes: 10_000, ms: 0 })
+    const first = failures(yield* report())
+    assert.deepStrictEqual(
+      first.map(([name]) => name),
+      ["guide.pdf", "large.txt", "mail.eml"]
+    )
+    assert.match(
+      first[0]![1],
+      /more than limits\.max_file_bytes allows|takes longer than limits\.parse_timeout_ms allows/
+    )
+    assert.match(first[1]![1], /more than limits\.max_file_bytes allows/)
+    assert.match(first[2]![1], /takes longer than limits\.parse_timeout_ms allows \(0 ms of processor time\)/)
+    assert.deepStrictEqual(yield* stored, ["small.txt"])
+    assert.deepStrictEqual(failures(yield* report()), first)
+
+    yield* limitedTo({ bytes: 2 ** 20, ms: 0 })
+    const second = failures(yield* report())
+    assert.deepStrictEqual(
+      second.map(([name]) => name),
+      ["guide.pdf", "mail.eml"]
+    )
+    yield* limitedTo({})
+    assert.deepStrictEqual(failures(yield* report()), [])
+    assert.includeMembers([...(yield* stored)], ["guide.pdf", "large.txt", "mail.eml", "small.txt"])
+    // What was known of a file stays if its new version is beyond a limit.
+    yield* limitedTo({ bytes: 10_000 })
+    write("large.txt", "west ".repeat(4000))
+    assert.deepStrictEqual(
+      failures(yield* report({ prune: true })).map(([name]) => name),
+      ["large.txt"]
+    )
+    assert.include(yield* stored, "large.txt")
+  })
+)
+
+it.scoped("does not open a file beyond a limit again before a limit changes", () =>
+  Effect.gen(function* () {
+    const { limitedTo, readBy, report, write } = yield* setUp
+    let opened = 0
+    const counting: typeof formats = (extract) =>
+      formats(extract).map((format) => ({
+        ...format,
+        accepts: (file) => {
+          opened++
+          return format.accepts(file)
+        }
+      }))
+    write("large.txt", "south ".repeat(300_000))
+    // So much later that the stamp proves that the file is the same.
+    yield* TestClock.setTime(Date.now() + 60_000)
+    yield* report()
+    yield* readBy(counting)
+    assert.deepStrictEqual(
+      (yield* report()).map(({ _tag }) => _tag),
+      ["Failed"]
+    )
+    assert.strictEqual(opened, 0)
+    yield* limitedTo({ bytes: 2 ** 22 })
+    assert.include(
+      (yield* report()).map(({ _tag }) => _tag),
+      "Indexed"
+    )
   })
 )

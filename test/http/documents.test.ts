@@ -67,6 +67,32 @@ it.scopedLive("deletes what a filter matches, and never all by an empty one", ()
   })
 )
 
+it.scopedLive("keeps what has the key, whatever JSON it has, when it deletes what has it not", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const values: ReadonlyArray<unknown> = ["x", "", 0, false, null, { name: "Ada" }, {}, ["x"], [], [{ a: 1 }], [null]]
+    const documents = [
+      ...values.map((author, n) => ({ content: `tide ${n}`, metadata: { source: JSON.stringify(author), author } })),
+      { content: "tide without", metadata: { source: "none" } }
+    ]
+    assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+    const filter = { author: { exists: false } }
+    const { json } = yield* ask(port, "DELETE", "/documents", { body: { filter } })
+    assert.strictEqual(json.deleted_documents, 1)
+    const left = sources(yield* ask(port, "GET", "/documents"))
+    assert.deepStrictEqual([...left].sort(), values.map((value) => JSON.stringify(value)).sort())
+    // What only objects have is not denied.
+    yield* ask(port, "POST", "/index", {
+      body: { documents: [{ content: "lunar tide", metadata: { source: "moon", moon: { phase: "new" } } }] }
+    })
+    const empty = yield* ask(port, "POST", "/query", {
+      body: { query: "tide", filter: { moon: "new", author: "nobody" } }
+    })
+    assert.deepStrictEqual(empty.json.results, [])
+    assert.notInclude(empty.json.hint ?? "", "no document has the metadata key")
+  })
+)
+
 it.scopedLive("goes on where the page before of a question ended", () =>
   Effect.gen(function* () {
     const port = yield* indexed

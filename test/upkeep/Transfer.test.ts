@@ -1,7 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Struct from "effect/Struct"
+import { createHash } from "node:crypto"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { type Stores, whole } from "../../src/Store.ts"
@@ -105,14 +108,26 @@ it.effect("says where an export is wrong, and in what", () =>
     const lines = yield* inMemory(Effect.zipRight(fill, exported(other)))
     const [header = "", first = "", ...rest] = lines
     const change = (line: string, with_: object) => JSON.stringify({ ...JSON.parse(line), ...with_ })
+    const counted = (changed: ReadonlyArray<string>) => {
+      const documents = changed.slice(1, -1).map((line) => JSON.parse(line))
+      const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
+      return changed.toSpliced(-1, 1, change(changed.at(-1)!, { documents: documents.length, passages }))
+    }
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
       [[], /Line 0 of the export: it ends here/],
       [["hello"], /Line 1 .*not an export by Clew/],
       [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
       [[header, first], /Line 2 .*truncated/],
-      [lines.toSpliced(5, 1), /should have \d+ documents, but has \d+/],
+      [lines.toSpliced(5, 1), /should have 44 documents with \d+ passages, but has 43 with \d+/],
       [[...lines, first], /there are lines after its end/],
       [[header, "{", ...rest], /Line 2 /],
+      // Far behind what a first transaction holds.
+      [[...lines.slice(0, -1), "{", lines.at(-1)!], /Line 46 /],
+      [counted(lines.toSpliced(30, 0, first)), /Line 31 .*the doc_id .* is in an earlier line of collection other too/],
+      [
+        counted(lines.toSpliced(30, 0, change(first, { doc_id: "another" }))),
+        /Line 31 .*the source .* is in an earlier line of collection other too/
+      ],
       [[header, change(first, { collection: "elsewhere" }), ...rest], /collection elsewhere is not in the first line/],
       [[header, change(first, { doc_id: "" }), ...rest], /Line 2 /],
       [
@@ -146,11 +161,31 @@ it.effect("says where an export is wrong, and in what", () =>
       ]
     ]
     for (const [given, reason] of cases) {
-      const error = yield* inMemory(
-        Effect.flatMap(Transfer, ({ take }) => Effect.flip(take(Stream.fromIterable(given))))
+      yield* inMemory(
+        Effect.gen(function* () {
+          const error = yield* Effect.flip((yield* Transfer).take(Stream.fromIterable(given)))
+          assert.match(error.message, reason)
+          const { collections, documents } = yield* (yield* whole).stats()
+          assert.deepStrictEqual([collections, documents], [0, 0], error.message)
+        })
       )
-      assert.match(error.message, reason)
     }
+    const conflict = yield* inMemory(
+      Effect.gen(function* () {
+        const store = yield* whole
+        yield* store.createCollection(other, embedder)
+        // The last document's id and source belong to two others.
+        const last = JSON.parse(lines.at(-2)!)
+        yield* store.put(other, [
+          document("one", { docId: DocumentId.make(last.doc_id) }),
+          document("two", { source: last.source, docId: DocumentId.make("two") })
+        ])
+        const error = yield* Effect.flip((yield* Transfer).take(Stream.fromIterable(lines)))
+        assert.strictEqual((yield* store.stats()).documents, 2)
+        return error
+      })
+    )
+    assert.match(conflict.message, /Line 45 of the export: the index has another document: doc_id .* and source /)
     const mismatch = yield* inMemory(
       Effect.gen(function* () {
         yield* (yield* whole).createCollection(other, { ...embedder, model: "another" })
@@ -158,5 +193,81 @@ it.effect("says where an export is wrong, and in what", () =>
       })
     )
     assert.strictEqual(mismatch._tag, "EmbedderMismatch")
+  })
+)
+
+it.effect("takes passages that do not begin in their order, as earlier versions made of subtitles", () =>
+  inMemory(
+    Effect.gen(function* () {
+      const store = yield* whole
+      yield* store.createCollection(other, embedder)
+      const { passages: _, ...given } = document("one two three four", { source: "talk.srt" })
+      const passages = [
+        [0, 7],
+        [8, 18],
+        [4, 13]
+      ].map(([start, end]) => ({
+        text: given.content.slice(start, end),
+        heading: [],
+        start: start!,
+        end: end!,
+        startLine: 1,
+        endLine: 1,
+        vector: Option.none()
+      }))
+      yield* store.put(other, [{ ...given, passages }])
+      const stored = Effect.map(store.get(other, given.derivedId), (document) => Struct.omit(document, "indexedAt"))
+      const before = yield* stored
+      const lines = yield* exported(other)
+      yield* store.dropCollection(other)
+      yield* (yield* Transfer).take(Stream.fromIterable(lines))
+      assert.deepStrictEqual(yield* stored, before)
+    })
+  )
+)
+
+it.effect("brings a large collection's linkage along, in whatever order its documents came", () =>
+  Effect.gen(function* () {
+    const nameOf = (n: number) => `Basin ${[...`${n}`].map((digit) => "BcdfgHjklm"[Number(digit)]).join("a")}`
+    const named = (n: number) => ({
+      ...document(`The water of ${n % 3 === 0 ? nameOf((n * 7 + 1) % 900) : "nothing"} lies beside it.`, {
+        source: `/basins/${n}.md`,
+        title: nameOf(n)
+      }),
+      fingerprint: createHash("sha256").update(`${n}`).digest("hex")
+    })
+    const [before, measured, lines] = yield* inMemory(
+      Effect.gen(function* () {
+        const store = yield* whole
+        yield* store.createCollection(other, embedder)
+        for (let from = 0; from < 900; from += 100) {
+          yield* store.put(
+            other,
+            Array.from({ length: 100 }, (_, n) => named(from + n))
+          )
+        }
+        for (let n = 0; n < 300; n++) yield* store.deleteSource(other, `/basins/${n}.md`)
+        yield* store.put(
+          other,
+          Array.from({ length: 90 }, (_, n) => named(n))
+        )
+        const before = yield* store.linkage(other)
+        // Few enough changes that the measured figure is kept, and documents in another order.
+        for (let n = 300; n < 330; n++) yield* store.put(other, [named(n)])
+        return [before, yield* store.linkage(other), yield* exported(other)] as const
+      })
+    )
+    assert.isAbove(before, 0)
+    const after = yield* inMemory(
+      Effect.gen(function* () {
+        yield* (yield* Transfer).take(Stream.fromIterable(lines))
+        const store = yield* whole
+        const taken = yield* store.linkage(other)
+        const again = yield* exported(other)
+        assert.deepStrictEqual(again, lines)
+        return taken
+      })
+    )
+    assert.strictEqual(after, measured)
   })
 )

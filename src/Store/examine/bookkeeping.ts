@@ -67,6 +67,23 @@ export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fr
     : [fail("records", `inconsistent: ${some(wrong)}`, undefined, { _tag: "Rows" })]
 })
 
+/** Files that were not read because of a limit. */
+export const limited = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const files = yield* sql.unsafe<{ readonly path: string; readonly reason: string }>(
+    `SELECT path, reason FROM files WHERE outcome = 'failed' AND reader GLOB 'limited to *'
+       AND collection_id NOT IN (${leaving}) ORDER BY path LIMIT 100`
+  )
+  return files.length === 0
+    ? []
+    : [
+        warn(
+          "limits",
+          `beyond a limit, so not read, or not whole: ${some(files.map(({ path, reason }) => `${path} (${reason})`))}`,
+          "raise the limit in [limits] and run `clew index` again, or exclude the files"
+        )
+      ]
+})
+
 /** Derived data that claim a version later than this one. */
 export const formats = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const segments = yield* sql.unsafe<{ readonly collection: number }>(

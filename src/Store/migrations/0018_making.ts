@@ -16,7 +16,13 @@ const statements = [
     PRIMARY KEY (passage_id, generation)
   ) STRICT, WITHOUT ROWID`,
   // Space that deleting needs on a full disk.
-  "CREATE TABLE reserve (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT"
+  "CREATE TABLE reserve (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT",
+  // Keys whose value is null, an object, or a list without scalars: so far filters took them for absent.
+  `INSERT OR IGNORE INTO metadata_values (key, kind, value, document_id)
+   SELECT m.key, 'o', '', d.id
+   FROM documents AS d JOIN json_each(CASE WHEN json_valid(d.metadata) THEN d.metadata ELSE '{}' END) AS m
+   WHERE m.type IN ('null', 'object') OR (m.type = 'array' AND NOT EXISTS (
+     SELECT 1 FROM json_each(m.value) AS e WHERE e.type NOT IN ('null', 'object', 'array')))`
 ]
 
 /** Passages without a vector as they are now: of a text that no word gives a direction, or lost before. */
@@ -26,8 +32,8 @@ const fill = (collection: number) =>
    WHERE d.collection_id = ${collection} AND NOT EXISTS (SELECT 1 FROM vectors_${collection} WHERE passage_id = p.id)`
 
 /**
- * How a collection's vectors were made, checksums of what is shown, which passages have no vector, and a reserve of
- * space.
+ * How a collection's vectors were made, checksums of what is shown, which passages have no vector, a reserve of space,
+ * and keys of metadata whose values are no scalars.
  */
 export default Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.gen(function* () {

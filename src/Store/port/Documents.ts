@@ -8,7 +8,8 @@ import type {
   Deleted,
   DocumentRef,
   EmbeddedPassage,
-  ExportedDocument,
+  ExportPage,
+  ExportPosition,
   Figure,
   ListedDocument,
   PreparedDocument,
@@ -101,11 +102,14 @@ export interface Documents {
     { readonly unknown: ReadonlyArray<string>; readonly known: ReadonlyArray<string> },
     StoreUnavailable
   >
-  /** The next documents by doc_id, complete and with their vectors. */
+  /**
+   * The next documents in the order in which they were stored, complete and with their vectors; those without passages
+   * come last. A document that is stored again meanwhile comes again.
+   */
   readonly exported: (
     collection: CollectionName,
-    page: { readonly limit: number; readonly after?: DocumentId | undefined }
-  ) => Effect.Effect<ReadonlyArray<ExportedDocument>, CollectionNotFound | StoreUnavailable>
+    page: { readonly limit: number; readonly from?: ExportPosition | undefined }
+  ) => Effect.Effect<ExportPage, CollectionNotFound | StoreUnavailable>
   readonly deleteDocument: (
     collection: CollectionName,
     docId: DocumentId

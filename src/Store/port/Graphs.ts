@@ -30,6 +30,11 @@ export interface Graphs {
   ) => Effect.Effect<boolean, CollectionNotFound | StoreUnavailable>
   /** The share of the collection's documents that name or link another; in a large collection, of a sample. */
   readonly linkage: (collection: CollectionName) => Effect.Effect<number, CollectionNotFound | StoreUnavailable>
+  /** Keeps a linkage measured elsewhere, of the same documents, until the collection has changed by more than a little. */
+  readonly keepLinkage: (
+    collection: CollectionName,
+    linkage: number
+  ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
   /** The next passages in the graph after one (0 before the first), with their mentions. */
   readonly graphPage: (
     collection: CollectionName,

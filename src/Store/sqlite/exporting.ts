@@ -2,9 +2,11 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { DocumentId, Metadata } from "../../model/Document.ts"
-import type { ExportedDocument } from "../../model/Stored.ts"
+import type { ExportedDocument, ExportPage, ExportPosition } from "../../model/Stored.ts"
+import { fromStored } from "../../text/graph/said.ts"
 import { toVector } from "./codes.ts"
 import { join } from "./content.ts"
+import * as answers from "./graph/answers.ts"
 import { type PassageRow, toPassage } from "./passage.ts"
 import { tableOf } from "./vectors.ts"
 
@@ -18,23 +20,53 @@ interface DocumentRow {
   readonly origin: string | null
   readonly line: number | null
   readonly tail: string
+  readonly first_passage: number | null
 }
 
-/** The next documents by doc_id, in the form that `put` takes. */
+interface ExportedRow extends PassageRow {
+  readonly lead: string
+  readonly vector: Uint8Array | null
+  readonly model: string | null
+  readonly asked: string
+  readonly answer: string
+}
+
+const columns = "id, doc_id, source, title, metadata, fingerprint, origin, line, tail, first_passage"
+
+/** What a model said about a passage as it is now. */
+const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyArray<string>) => {
+  if (row.model === null || row.asked !== answers.askedOf({ title, heading, text: row.text })) return {}
+  return Option.match(fromStored(row.answer), {
+    onNone: () => ({}),
+    onSome: (said) => ({ said: { ...said, model: row.model! } })
+  })
+}
+
+/**
+ * The next documents in the form that `put` takes, in the order of their passages' ids: what depends on that order is
+ * then alike where they are stored again.
+ */
 export const exported = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   collection: number,
-  page: { readonly limit: number; readonly after?: DocumentId | undefined }
+  { from = { isBare: false, after: 0 }, limit }: { readonly limit: number; readonly from?: ExportPosition | undefined }
 ) {
   const rows = yield* sql.unsafe<DocumentRow>(
-    `SELECT id, doc_id, source, title, metadata, fingerprint, origin, line, tail
-     FROM documents WHERE collection_id = ? AND doc_id > ? ORDER BY doc_id LIMIT ?`,
-    [collection, page.after ?? "", page.limit]
+    from.isBare
+      ? `SELECT ${columns} FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage IS NULL AND passages = 0 AND id > ? ORDER BY id LIMIT ?`
+      : `SELECT ${columns} FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage > ? ORDER BY first_passage LIMIT ?`,
+    [collection, from.after, limit]
   )
-  return yield* Effect.forEach(rows, (row) =>
+  const hasAnswers = yield* answers.isAny(sql)
+  const [said, join_] = hasAnswers
+    ? ["a.model, a.asked, a.answer", "LEFT JOIN graph_answers AS a ON a.passage_id = p.id"]
+    : ["NULL AS model", ""]
+  const documents = yield* Effect.forEach(rows, (row) =>
     Effect.map(
-      sql.unsafe<PassageRow & { readonly lead: string; readonly vector: Uint8Array | null }>(
-        `SELECT p.*, v.vector FROM passages AS p LEFT JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id
+      sql.unsafe<ExportedRow>(
+        `SELECT p.*, v.vector, ${said} FROM passages AS p LEFT JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id ${join_}
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),
@@ -48,11 +80,23 @@ export const exported = Effect.fnUntraced(function* (
         origin: row.origin ?? undefined,
         line: row.line ?? undefined,
         content: join(passages, row.tail),
-        passages: passages.map((passage) => ({
-          ...toPassage(passage, null),
-          vector: Option.map(Option.fromNullable(passage.vector), toVector)
-        }))
+        passages: passages.map((stored) => {
+          const passage = toPassage(stored, null)
+          return {
+            ...passage,
+            vector: Option.map(Option.fromNullable(stored.vector), toVector),
+            ...saidOf(stored, row.title ?? undefined, passage.heading)
+          }
+        })
       })
     )
   )
+  const last = rows.at(-1)
+  const next: ExportPosition | undefined =
+    last !== undefined && rows.length === limit
+      ? { isBare: from.isBare, after: last.first_passage ?? last.id }
+      : from.isBare
+        ? undefined
+        : { isBare: true, after: 0 }
+  return { documents, next } satisfies ExportPage
 })

@@ -102,7 +102,7 @@ export const record = Effect.fnUntraced(function* (
   for (const change of changes) {
     const before = current.get(change.path)
     const isOurs = before === change.expected || before === run
-    const stamp = isOurs && (change.outcome === "indexed" || change.outcome === "skipped") ? change.stamp : undefined
+    const stamp = isOurs && change.outcome !== "unfinished" ? change.stamp : undefined
     yield* sql.unsafe(
       `INSERT INTO files (collection_id, path, size, modified_ns, changed_ns, inode, reader, settings, outcome, reason,
                           documents, many, run, indexed_at)

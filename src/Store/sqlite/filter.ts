@@ -12,6 +12,9 @@ type Kind = "s" | "n" | "b"
 
 const kinds: ReadonlyArray<Kind> = ["s", "n", "b"]
 
+/** The kind of the row of a key without scalars, and its value. */
+const valueless = ["o", ""] as const
+
 const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
 
 const stored = (value: Scalar): string | number => (typeof value === "boolean" ? Number(value) : value)
@@ -21,15 +24,19 @@ const operators = { gte: ">=", lte: "<=", gt: ">", lt: "<" } as const
 const isScalar = (value: unknown): value is Scalar =>
   typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
-/** The rows that make a document findable by its metadata: one per scalar, and one per scalar in a list. */
+/**
+ * The rows that make a document findable by its metadata: one per scalar, one per scalar in a list, and one that only
+ * tells of the key if it has neither.
+ */
 export const metadataRows = (
   metadata: Readonly<Record<string, unknown>>
-): ReadonlyArray<readonly [key: string, kind: Kind, value: string | number]> => {
+): ReadonlyArray<readonly [key: string, kind: Kind | "o", value: string | number]> => {
   const seen = new Set<string>()
-  const rows: Array<readonly [string, Kind, string | number]> = []
+  const rows: Array<readonly [string, Kind | "o", string | number]> = []
   for (const [key, value] of Object.entries(metadata)) {
-    for (const scalar of Array.isArray(value) ? value : [value]) {
-      if (!isScalar(scalar)) continue
+    const scalars = (Array.isArray(value) ? value : [value]).filter(isScalar)
+    if (scalars.length === 0) rows.push([key, ...valueless])
+    for (const scalar of scalars) {
       const row = [key, kindOf(scalar), stored(scalar)] as const
       const identity = JSON.stringify(row)
       if (!seen.has(identity)) rows.push(row)

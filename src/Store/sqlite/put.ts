@@ -194,7 +194,8 @@ export const put = Effect.fnUntraced(function* (
 ) {
   const found = yield* resolve(sql, collection.id, documents)
   const replaced = found.flatMap((known) => Option.toArray(Option.map(known, (stored: Known) => stored.id)))
-  const said = yield* answers.ofDocuments(sql, inGraph ? replaced : [])
+  const said = new Map(yield* answers.ofDocuments(sql, inGraph ? replaced : []))
+  for (const { passages, title } of inGraph ? documents : []) answers.carry(said, title, passages)
   yield* remove(sql, collection.id, replaced, { paths: new Set(changes.map(({ path }) => path)) })
   let documentId = yield* nextId(sql, "documents")
   let passageId = yield* nextId(sql, "passages")

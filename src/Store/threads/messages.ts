@@ -20,6 +20,7 @@ export const writes = [
   "extendGraph",
   "graphUnasked",
   "keepSaid",
+  "keepLinkage",
   "deleteDocument",
   "deleteMatching",
   "deleteSource",

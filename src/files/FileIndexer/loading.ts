@@ -10,19 +10,31 @@ export const loading = (
   loader: typeof Loader.Service,
   toDraft: (name: string | undefined, origin: string | undefined, loaded: LoadedDocument) => Draft
 ) => {
+  const limit = (file: Reading) => {
+    file.isLimited = true
+    file.reader = loader.limited
+  }
+
   /** Records why a file failed, and ends it. */
   const broken =
     (file: Reading) =>
     (error: Unreadable | Unsupported): Step => {
-      if (error._tag === "Unsupported") {
+      if (error._tag === "Unsupported" && error.isLimit !== true) {
         file.isVoid = error.reason
         file.reader = loader.nobody
       } else {
         file.failure = error.reason
         file.isUnreadable = true
+        if (error._tag === "Unsupported") limit(file)
       }
       return { _tag: "Read", file }
     }
+
+  const stepOf = (file: Reading, loaded: Loaded, draftOf: (loaded: LoadedDocument) => Draft): Step => {
+    if (loaded._tag === "Loaded") return { _tag: "Draft", draft: draftOf(loaded), file }
+    if (loaded.isLimit === true) limit(file)
+    return { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
+  }
 
   const toSteps = <R>(
     file: Reading,
@@ -30,11 +42,7 @@ export const loading = (
     draftOf: (loaded: LoadedDocument) => Draft
   ) =>
     documents.pipe(
-      Stream.map((loaded): Step =>
-        loaded._tag === "Loaded"
-          ? { _tag: "Draft", draft: draftOf(loaded), file }
-          : { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
-      ),
+      Stream.map((loaded) => stepOf(file, loaded, draftOf)),
       Stream.concat(Stream.succeed<Step>({ _tag: "Read", file })),
       Stream.catchAll((error) => Stream.succeed(broken(file)(error)))
     )
@@ -53,11 +61,7 @@ export const loading = (
     const steps: Array<Step> = []
     const keep = (loaded: Loaded) =>
       Effect.sync(() => {
-        steps.push(
-          loaded._tag === "Loaded"
-            ? { _tag: "Draft", draft: toDraft(file.path, file.path, loaded), file }
-            : { _tag: "Rejected", file, line: loaded.line, reason: loaded.reason }
-        )
+        steps.push(stepOf(file, loaded, (read) => toDraft(file.path, file.path, read)))
       })
     return Effect.flatMap(documentsIn(file), Stream.runForEach(keep)).pipe(
       Effect.scoped,

@@ -15,12 +15,17 @@ interface Run {
   readonly rehash?: boolean | undefined
 }
 
-/** Decides which files of a walk to read: those that changed or failed, or that other formats or settings have read. */
+/**
+ * Decides which files of a walk to read: those that changed or failed, or that other formats or settings have read. A
+ * file beyond a limit is read again once the limits are others.
+ */
 export const sorting = (store: typeof Store.Service, loader: typeof Loader.Service, today: string) => {
-  const isCurrent = ({ outcome, reader, settings }: KnownFile): boolean =>
-    (outcome === "skipped" || (outcome === "indexed" && settings === today)) &&
+  const isCurrent = ({ documents, outcome, reader, settings }: KnownFile): boolean =>
     reader !== undefined &&
-    loader.isCurrent(reader)
+    loader.isCurrent(reader) &&
+    (outcome === "skipped" ||
+      (outcome === "indexed" && settings === today) ||
+      (outcome === "failed" && reader === loader.limited && (documents === 0 || settings === today)))
 
   return (run: Run, met: Numbers) =>
     Effect.fnUntraced(function* (events: Chunk.Chunk<WalkEvent>) {

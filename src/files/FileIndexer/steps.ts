@@ -20,6 +20,8 @@ export class Reading {
   /** Its first problem; the rest of it may have been read. */
   failure: string | undefined
   isUnreadable = false
+  /** Its problem is a limit: it need not be read again before it or the limit changes. */
+  isLimited = false
   /** Why none of it is read. */
   isVoid: string | undefined
 
@@ -43,7 +45,7 @@ export class Reading {
     const before = isDone && this.failure === undefined ? undefined : this.known
     return {
       path: this.path,
-      stamp: this.stamp,
+      stamp: this.failure === undefined || this.isLimited ? this.stamp : undefined,
       reader: this.reader,
       settings,
       outcome: !isDone

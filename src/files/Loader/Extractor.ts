@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { type ThreadNumber, threadNumber, threadTime } from "../../runtime/threadTime.ts"
 import { oneByOne, startWorker } from "../../runtime/workers.ts"
 import { Unsupported } from "../Loader.ts"
 import type { Source } from "./extract/extract.ts"
@@ -14,8 +15,14 @@ export interface Job {
 
 export type Outcome = { readonly id: number; readonly read: Read } | { readonly id: number; readonly reason: string }
 
+/** What the worker gets at its start. */
+export interface ThreadData {
+  /** Where it tells its number, by which its time is measured. */
+  readonly thread: ThreadNumber
+}
+
 export interface Limits {
-  /** Longest time for one file, in milliseconds. */
+  /** Most processor time for one file, in milliseconds. */
   readonly parseTimeoutMs: number
   /** Most memory for one file, in MiB. */
   readonly parseMemoryMb: number
@@ -26,32 +33,63 @@ export type Extract = (path: string, kind: Kind, source: Source) => Effect.Effec
 
 const entry = { source: "files/Loader/extractWorker.ts", built: "extractWorker.js" }
 
-type Answer = { readonly read: Read } | { readonly reason: string }
+type Answer = { readonly read: Read } | { readonly reason: string; readonly isLimit?: boolean }
+
+/** A reader that uses no processor for so long, in milliseconds, waits for something that never comes. */
+const longestRest = 120_000
+
+/** Completes once a thread has used more than `limit` milliseconds of the processor, or none for too long. */
+export const overrun = (spent: () => number, limit: number): Effect.Effect<"limit" | "rest"> =>
+  Effect.gen(function* () {
+    const pause = Math.min(250, Math.max(5, limit / 20))
+    let before = 0
+    let rested = 0
+    for (;;) {
+      yield* Effect.sleep(pause)
+      const now = spent()
+      if (now > limit) return "limit"
+      rested = now > before ? 0 : rested + pause
+      before = now
+      if (rested >= longestRest) return "rest"
+    }
+  })
 
 /** A worker that extracts foreign formats, one file at a time. */
 export const make = ({ parseMemoryMb, parseTimeoutMs }: Limits): Effect.Effect<Extract, never, Scope.Scope> =>
-  Effect.map(
-    oneByOne<Omit<Job, "id">, Answer>({
-      spawn: () =>
-        startWorker(entry, {}, { resourceLimits: { maxOldGenerationSizeMb: parseMemoryMb, stackSizeMb: 4 } }),
-      broken: (why) => ({
-        reason:
+  Effect.suspend(() => {
+    let thread = threadNumber()
+    const tooLong = (why: "limit" | "rest"): Answer => ({
+      reason:
+        why === "limit"
+          ? `reading it takes longer than limits.parse_timeout_ms allows (${parseTimeoutMs} ms of processor time)`
+          : `reading it came to a standstill`,
+      isLimit: true
+    })
+    return Effect.map(
+      oneByOne<Omit<Job, "id">, Answer>({
+        spawn: () => {
+          thread = threadNumber()
+          const resourceLimits = { maxOldGenerationSizeMb: parseMemoryMb, stackSizeMb: 4 }
+          return startWorker(entry, { thread } satisfies ThreadData, { resourceLimits })
+        },
+        broken: (why): Answer =>
           typeof why === "number"
-            ? `damaged: its reader ended with code ${why}`
+            ? { reason: `damaged: its reader ended with code ${why}` }
             : "code" in why && why.code === "ERR_WORKER_OUT_OF_MEMORY"
-              ? `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`
-              : `damaged: ${why.message}`
+              ? {
+                  reason: `reading it takes more memory than limits.parse_memory_mb allows (${parseMemoryMb})`,
+                  isLimit: true
+                }
+              : { reason: `damaged: ${why.message}` },
+        within: (answer) =>
+          Effect.raceFirst(
+            answer,
+            Effect.suspend(() => Effect.map(overrun(threadTime(thread), parseTimeoutMs), tooLong))
+          )
       }),
-      within: Effect.timeoutTo({
-        duration: parseTimeoutMs,
-        onSuccess: (answer: Answer) => answer,
-        onTimeout: (): Answer => ({
-          reason: `reading it takes longer than limits.parse_timeout_ms allows (${parseTimeoutMs} ms)`
-        })
-      })
-    }),
-    (read) => (path, kind, source) =>
-      Effect.flatMap(read({ kind, source }), (answer) =>
-        "read" in answer ? Effect.succeed(answer.read) : new Unsupported({ path, reason: answer.reason })
-      )
-  )
+      (read) => (path, kind, source) =>
+        Effect.flatMap(read({ kind, source }), (answer) =>
+          "read" in answer ? Effect.succeed(answer.read) : new Unsupported({ path, ...answer })
+        )
+    )
+  })

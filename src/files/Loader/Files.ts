@@ -87,8 +87,10 @@ export const layer = ({
         [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")
       )
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
-      const nobody = `none of ${versions}, up to ${maxFileBytes} bytes`
-      const current = new Set([...readers, nobody])
+      const nobody = `none of ${versions}`
+      const { parseMemoryMb, parseTimeoutMs } = extraction
+      const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${parseMemoryMb} MiB; ${versions}`
+      const current = new Set([...readers, nobody, limited])
       /** Reads the file inside a gzip or zstd file, under its own name. */
       const unpacked = Effect.fnUntraced(function* (file: SourceFile) {
         const { attachments = [] } = yield* extract(file.path, "compressed", yield* file.bytes)
@@ -97,7 +99,9 @@ export const layer = ({
       const read = (file: SourceFile): Effect.Effect<OpenedFile, Unreadable | Unsupported> => {
         if (!isPacked(file)) return readAs(file)
         const named = (error: Unreadable | Unsupported) =>
-          error._tag === "Unsupported" ? new Unsupported({ path: file.path, reason: error.reason }) : error
+          error._tag === "Unsupported"
+            ? new Unsupported({ path: file.path, reason: error.reason, isLimit: error.isLimit })
+            : error
         return Effect.flatMap(unpacked(file), readAs).pipe(
           Effect.map(({ documents, reader }) => ({ reader, documents: Stream.mapError(documents, named) })),
           Effect.mapError(named)
@@ -118,6 +122,7 @@ export const layer = ({
       return {
         open,
         nobody,
+        limited,
         isCurrent: (reader) => current.has(reader),
         load: (path) => Stream.unwrapScoped(documentsOf(open(path))),
         fromText: ({ bytes, name }) =>

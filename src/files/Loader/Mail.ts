@@ -38,7 +38,11 @@ const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 25
  * `others` reads, such as a picture or an attached mail, are left out.
  */
 export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): FileFormat => {
-  const attached = (path: string, record: string | undefined, attachment: Attachment): Stream.Stream<Loaded> =>
+  const attached = (
+    path: string,
+    { line, record }: { readonly record: string | undefined; readonly line: number | undefined },
+    attachment: Attachment
+  ): Stream.Stream<Loaded> =>
     Stream.unwrap(
       Effect.gen(function* () {
         const file = yield* openBytes(`${path}/${bare(attachment.name)}`, attachment.bytes, Infinity)
@@ -54,10 +58,21 @@ export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): Fil
               })
         )
       })
-    ).pipe(Stream.catchAll(() => Stream.empty))
+    ).pipe(
+      Stream.catchAll((error) =>
+        error._tag === "Unsupported" && error.isLimit === true
+          ? Stream.make<[Loaded]>({
+              _tag: "Rejected",
+              line: line ?? 1,
+              reason: `attachment ${bare(attachment.name)}: ${error.reason}`,
+              isLimit: true
+            })
+          : Stream.empty
+      )
+    )
   return {
     name: "mail",
-    version: 3,
+    version: 4,
     accepts: (file) => Effect.sync(() => accepts(file)),
     load: (file) =>
       Stream.unwrap(
@@ -73,14 +88,21 @@ export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): Fil
                   Stream.concat(
                     Stream.make<[Loaded]>({ ...toDocument(read), record, line }),
                     Stream.flatMap(Stream.fromIterable(attachmentsOf(read)), (attachment) =>
-                      attached(file.path, record, attachment)
+                      attached(file.path, { record, line }, attachment)
                     )
                   )
                 ),
                 Effect.catchTag("Unsupported", (error) =>
                   line === undefined
                     ? error
-                    : Effect.succeed(Stream.make<[Loaded]>({ _tag: "Rejected", line, reason: error.reason }))
+                    : Effect.succeed(
+                        Stream.make<[Loaded]>({
+                          _tag: "Rejected",
+                          line,
+                          reason: error.reason,
+                          isLimit: error.isLimit
+                        })
+                      )
                 )
               )
             )

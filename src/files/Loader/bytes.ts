@@ -5,7 +5,11 @@ import { kindOf } from "./kind.ts"
 import { headBytes, sizeText } from "./read.ts"
 
 export const tooLarge = (path: string, size: number, limit: number): Unsupported =>
-  new Unsupported({ path, reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})` })
+  new Unsupported({
+    path,
+    reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})`,
+    isLimit: true
+  })
 
 /** Opens bytes that have no file of their own: standard input, unpacked files, mail attachments. */
 export const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, limit: number) {

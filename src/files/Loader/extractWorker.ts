@@ -1,7 +1,10 @@
-import { parentPort } from "node:worker_threads"
+import { parentPort, workerData } from "node:worker_threads"
+import { tellNumber } from "../../runtime/threadTime.ts"
 import { extract } from "./extract/extract.ts"
 import { NotExtracted } from "./extract/Extracted.ts"
-import type { Job, Outcome } from "./Extractor.ts"
+import type { Job, Outcome, ThreadData } from "./Extractor.ts"
+
+tellNumber((workerData as ThreadData).thread)
 
 const answer = async ({ id, kind, source }: Job): Promise<Outcome> => {
   try {

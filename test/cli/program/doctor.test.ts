@@ -52,6 +52,22 @@ describe("doctor", () => {
     assert.match((await run("query", "--alpha", "0", "lava")).stdout, /Lava flows/)
   }, 300_000)
 
+  it("names what was not read because of a limit, as the run that met it did, until the limit is higher", async () => {
+    const run = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
+      box.run([...args, "--db", "index.db"], { env })
+    box.write({ "docs/long.txt": "spring tide ".repeat(1000) })
+    for (let time = 0; time < 2; time++) {
+      const met = await run({ CLEW_LIMITS_MAX_FILE_BYTES: "10000" }, "index", "docs")
+      assert.strictEqual(met.code, 1)
+      assert.match(met.stderr, /Failed: 1\n +docs\/long\.txt: .*, more than limits\.max_file_bytes allows/)
+    }
+    const doctor = await run({}, "doctor")
+    assert.strictEqual(doctor.code, 0)
+    assert.match(doctor.stdout, /^warn limits: .*docs\/long\.txt \(.*max_file_bytes[^]*raise the limit in \[limits\]/m)
+    assert.strictEqual((await run({}, "index", "docs")).code, 0)
+    assert.notMatch((await run({}, "doctor")).stdout, /limits:/)
+  }, 300_000)
+
   it("names a recorded prefix that no new collection would get, until the configuration has it", async () => {
     const doctor = (env: Readonly<Record<string, string>> = {}) =>
       box.run(["doctor", "--db", "index.db"], {

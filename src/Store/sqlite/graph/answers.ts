@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
 import type { Said } from "../../../model/Graph.ts"
-import { type Asked, fromStored, questionOf } from "../../../text/graph/said.ts"
+import type { PreparedDocument } from "../../../model/Stored.ts"
+import { type Asked, fromStored, questionOf, toStored } from "../../../text/graph/said.ts"
 import { inList, insertRows, list } from "../rows.ts"
 
 /** A hash of 128 bits of the question. */
@@ -40,6 +41,19 @@ export const ofDocuments = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
     )
   )
 })
+
+/** Adds the answers that passages bring with them. */
+export const carry = (
+  carried: Map<string, Answer>,
+  title: string | undefined,
+  passages: PreparedDocument["passages"]
+): void => {
+  for (const { heading, said, text } of passages) {
+    if (said === undefined) continue
+    const asked = askedOf({ title, heading, text })
+    carried.set(asked, { asked, model: said.model, answer: toStored(said) })
+  }
+}
 
 /** The answers to these questions, from this model or from any, about whatever passages. */
 export const to = (sql: SqlClient.SqlClient, asked: ReadonlyArray<string>, model?: string) =>

@@ -12,7 +12,10 @@ interface Sampled {
   readonly passages: number
 }
 
-/** The collection's documents; in a large one, those at evenly spread places. */
+/**
+ * The collection's documents; in a large one, those at evenly spread places among their fingerprints, so that the same
+ * documents are chosen in whatever order they came.
+ */
 const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
   if (documents <= sampledDocuments) {
     return yield* sql.unsafe<Sampled>(
@@ -20,24 +23,18 @@ const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection
       [collection]
     )
   }
-  const [range] = yield* sql.unsafe<{ readonly first: number; readonly last: number }>(
-    `SELECT (SELECT first_passage FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL
-             ORDER BY first_passage LIMIT 1) AS first,
-            (SELECT first_passage FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL
-             ORDER BY first_passage DESC LIMIT 1) AS last`,
-    [collection, collection]
-  )
-  const { first, last } = range!
   const places = Array.from({ length: sampledDocuments }, (_, index) =>
-    Math.floor(first + (index * (last - first)) / (sampledDocuments - 1))
+    Math.floor((index * 16 ** 12) / sampledDocuments)
+      .toString(16)
+      .padStart(12, "0")
   )
   return yield* sql.unsafe<Sampled>(
-    `SELECT DISTINCT first, passages FROM (
-       SELECT (SELECT first_passage FROM documents
-               WHERE collection_id = ? AND first_passage >= asked.value ORDER BY first_passage LIMIT 1) AS first
-       FROM json_each(?) AS asked
-     ) CROSS JOIN documents ON collection_id = ? AND first_passage = first`,
-    [collection, list(places), collection]
+    `SELECT first_passage AS first, passages FROM documents WHERE first_passage IS NOT NULL AND id IN (
+       SELECT (SELECT id FROM documents INDEXED BY documents_content
+               WHERE collection_id = ? AND substr(fingerprint, 1, 12) >= asked.value
+               ORDER BY substr(fingerprint, 1, 12), id LIMIT 1)
+       FROM json_each(?) AS asked)`,
+    [collection, list(places)]
   )
 })
 
@@ -114,14 +111,26 @@ const keptOf = (sql: SqlClient.SqlClient, collection: number) =>
 export const keep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
   const { kept, state } = yield* keptOf(sql, collection)
   if (kept !== undefined && !isStale(kept, state)) return
-  const linkage = yield* linkageOf(sql, collection, state.documents)
-  yield* sql.unsafe("REPLACE INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)", [
+  yield* write(sql, collection, { ...state, linkage: yield* linkageOf(sql, collection, state.documents) })
+})
+
+/** Keeps a linkage that was measured elsewhere as that of the collection's current state. */
+export const keepMeasured = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  linkage: number
+) {
+  const { state } = yield* keptOf(sql, collection)
+  yield* write(sql, collection, { ...state, linkage })
+})
+
+const write = (sql: SqlClient.SqlClient, collection: number, { changes, documents, linkage }: Known) =>
+  sql.unsafe("REPLACE INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)", [
     collection,
-    state.changes,
-    state.documents,
+    changes,
+    documents,
     linkage
   ])
-})
 
 /** A connection's linkages: read from the index, or measured here if the stored ones are out of date. */
 export class Linkages {
