@@ -23,7 +23,7 @@ import { makeAccount } from "./account.ts"
 import { batchFault } from "./batch.ts"
 import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
-import { addressOf, clientOf } from "./loopback.ts"
+import { addressOf, clientOf, isLoopback } from "./loopback.ts"
 import { encode } from "./encoding.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
@@ -41,11 +41,15 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The client's key for the rate limit. A trusted proxy appends its client to the end of the list. */
-export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
+/** The client's address. A trusted proxy appends its client to the end of the list. */
+const clientAddress = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
   const forwarded = trustProxy ? addressOf(request.headers["x-forwarded-for"]?.split(",").at(-1) ?? "") : undefined
-  return clientOf(forwarded ?? Option.getOrElse(request.remoteAddress, () => ""))
+  return forwarded ?? Option.getOrElse(request.remoteAddress, () => "")
 }
+
+/** The client's key for the rate limit. */
+export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
+  clientOf(clientAddress(request, trustProxy))
 
 /** Checks of HTTP itself that Node leaves to us. */
 const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
@@ -145,7 +149,11 @@ const make = Effect.gen(function* () {
         const whole = HttpServerResponse.setHeaders(response, headers)
         const { body } = whole
         if (body._tag !== "Stream") {
-          return Effect.zipRight(finished(response.status), encode(whole, request.headers["accept-encoding"]))
+          // Bytes to this machine cost less than compressing them.
+          const accepted = isLoopback(clientAddress(request, trustProxy))
+            ? undefined
+            : request.headers["accept-encoding"]
+          return Effect.zipRight(finished(response.status), encode(whole, accepted))
         }
         // A stream counts as answered when it ends or its reader goes away.
         const stream = Stream.ensuringWith(body.stream, (exit) =>

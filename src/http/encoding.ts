@@ -6,7 +6,7 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 type Encoding = "br" | "gzip"
 
 /** Below this many bytes, compression saves too little. */
-const worthwhile = 1024
+const worthwhile = 32 * 1024
 
 /** The supported encoding that a client prefers; brotli if it prefers both equally. */
 export const preferred = (accepted: string | undefined): Encoding | undefined => {
