@@ -17,7 +17,7 @@ export const mathOf = (math: Element, depth = 0): string => {
       const text = node.value.replace(/[\s\u2061-\u2064]+/g, " ").trim()
       return text === "" ? [] : [text]
     }
-    return isElement(node) && !/^annotation/.test(node.tagName) ? [mathOf(node, depth + 1)] : []
+    return isElement(node) && !node.tagName.startsWith("annotation") ? [mathOf(node, depth + 1)] : []
   })
   const [base = "", second = "", third = ""] = parts
   const low = (text: string) => (text === "" ? "" : lowered(text))
