@@ -57,7 +57,7 @@ export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): Fil
     ).pipe(Stream.catchAll(() => Stream.empty))
   return {
     name: "mail",
-    version: 3,
+    version: 4,
     accepts: (file) => Effect.sync(() => accepts(file)),
     load: (file) =>
       Stream.unwrap(
