@@ -6,10 +6,12 @@ import * as path from "node:path"
 import { Judgements } from "../measuring/Judgements.ts"
 import { type Answered, isRelevant, Judging } from "../measuring/Judging.ts"
 import type { CollectionName } from "../model/Collection.ts"
+import type { Judgement } from "../model/Judgement.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
 import { FileUnusable } from "./FileUnusable.ts"
 import { Baseline, baselineOf, compare, configurationOf, GateReport, renderGate } from "./gateReport.ts"
+import { harmless } from "./harmless.ts"
 import { count, printResult } from "./output.ts"
 import { Place } from "./place.ts"
 import { Terminal } from "./terminal.ts"
@@ -48,6 +50,11 @@ const writeBaseline = (file: string, answered: ReadonlyArray<Answered>) =>
     catch: (error) => new FileUnusable({ message: `${file} cannot be written: ${(error as Error).message}` })
   })
 
+/** That judgements count for nothing, since their documents are not there. */
+export const unmatchedNote = (unmatched: ReadonlyArray<Judgement>, all: number): string =>
+  `clew: ${unmatched.length} of ${count(all, "judgement")} ${unmatched.length === 1 ? "matches" : "match"} no document in this index, ` +
+  `such as ${harmless(unmatched[0]!.source)}: index it, or measure with the index that was judged`
+
 /** Measures searches of the user's index by judgements, against another configuration and a baseline. */
 export const gate = Effect.fnUntraced(function* (asked: Asked) {
   const { cwd } = yield* Place
@@ -61,12 +68,21 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
     Effect.gen(function* () {
       const all = yield* (yield* Judgements).read(file)
       const questions = all.filter(isRelevant)
-      const answered = yield* (yield* Judging).evaluate(questions, asked.collection)
-      return { answered, questions: questions.length, unanswerable: all.length - questions.length }
+      const judging = yield* Judging
+      const answered = yield* judging.evaluate(questions, asked.collection)
+      const judgements = all.flatMap((question) => question.judgements)
+      const unmatched = yield* judging.unmatched(judgements, asked.collection)
+      return {
+        answered,
+        judgements: judgements.length,
+        unmatched,
+        questions: questions.length,
+        unanswerable: all.length - questions.length
+      }
     }).pipe(Effect.provide(engine.open("read", { config })))
 
   const own = Option.getOrElse(yield* engine.configFile, () => "defaults")
-  const { answered, questions, unanswerable } = yield* evaluated(undefined)
+  const { answered, judgements, questions, unanswerable, unmatched } = yield* evaluated(undefined)
   if (questions === 0) {
     return yield* new FileUnusable({
       message: `${file} has no question with a grade above 0; judge some with clew judge`
@@ -83,6 +99,7 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
     judgements: file,
     questions,
     unanswerable,
+    unmatched: unmatched.length,
     configurations: [
       configurationOf(own, answered, asked.seed),
       ...(beside === undefined ? [] : [configurationOf(other!, beside, asked.seed)])
@@ -91,8 +108,9 @@ export const gate = Effect.fnUntraced(function* (asked: Asked) {
     ...(compared === undefined ? {} : { baseline: compared })
   }
   yield* printResult(GateReport, report, renderGate(report))
-  if (answered.every(({ scores }) => Object.values(scores).every(({ judged10 }) => judged10 === 0))) {
-    yield* note("clew: no result was judged; do the sources in the judgements match this index?")
+  if (unmatched.length > 0) yield* note(unmatchedNote(unmatched, judgements))
+  else if (answered.every(({ scores }) => Object.values(scores).every(({ judged10 }) => judged10 === 0))) {
+    yield* note("clew: no result was judged: the judgements are about other passages than those found")
   }
   if (baselineFile !== undefined && asked.save) {
     yield* writeBaseline(baselineFile, answered)

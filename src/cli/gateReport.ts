@@ -47,6 +47,9 @@ export const GateReport = Schema.Struct({
   unanswerable: Schema.Int.annotations({
     description: "Number of questions left out because nothing judged answers them"
   }),
+  unmatched: Schema.Int.annotations({
+    description: "Number of judgements whose source is that of no document in the index"
+  }),
   configurations: Schema.Array(Configuration),
   against: Schema.optional(Comparison),
   baseline: Schema.optional(Comparison)

@@ -1,16 +1,21 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { Judgements } from "../measuring/Judgements.ts"
 import { gradeOf, Judging, judgedModes, type Pooled } from "../measuring/Judging.ts"
 import { Judgement, mostGrade } from "../model/Judgement.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import { Store } from "../Store.ts"
 import { QueryText } from "../model/Query.ts"
 import { headingPath } from "../model/SearchResult.ts"
-import { type JudgedQuestion, questionsOf } from "../text/judged.ts"
+import { isSource, type JudgedQuestion, questionsOf, withoutWay } from "../text/judged.ts"
 import { parseFilter } from "./filter.ts"
 import { define } from "./command.ts"
+import { lookFor } from "./document.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
+import { unmatchedNote } from "./gate.ts"
 import { harmless } from "./harmless.ts"
 import * as options from "./options.ts"
 import { count, printJson } from "./output.ts"
@@ -61,10 +66,45 @@ const parseGrade = (query: string, text: string): Judgement | undefined => {
   return Schema.is(Judgement)(judgement) ? judgement : undefined
 }
 
-/** A judgement with a source that also fits where somebody else keeps the files. */
+/**
+ * A source as it is judged: below the working directory relative to it, so that it also fits where somebody else keeps
+ * the files; else as it is stored, since a way up from here leads nowhere from there.
+ */
+const named = (cwd: string, source: string): string => {
+  const relative = path.isAbsolute(source) ? path.relative(cwd, source) : source
+  return relative === "" || path.isAbsolute(relative) || relative.split(path.sep)[0] === ".." ? source : relative
+}
+
+/** The path itself, and where its links lead: documents are stored under real paths. */
+const pathsOf = (cwd: string, given: string): ReadonlyArray<string> => {
+  try {
+    return [given, fs.realpathSync(path.resolve(cwd, given))]
+  } catch {
+    return [given]
+  }
+}
+
+/** The source under which a document is judged that is given by a path or the end of one; undefined: there is none. */
+const judgedSource = Effect.fnUntraced(function* (given: string, collection: CollectionName | undefined) {
+  const { cwd } = yield* Place
+  const store = yield* Store
+  for (const each of pathsOf(cwd, given)) {
+    const found = yield* lookFor(each, collection)
+    const stored = yield* Effect.forEach(found, (one) => store.get(one.collection, one.docId))
+    const sources = stored.map(({ docId, source = docId }) => source)
+    const [only] = sources
+    if (only !== undefined && (only === each || only === path.resolve(cwd, each))) return named(cwd, only)
+    const matching = sources.filter((source) => isSource(source, each))
+    // One document has one name, so that it is not judged as two.
+    if (matching.length === 1) return named(cwd, matching[0]!)
+    if (matching.length > 1) return withoutWay(each)
+  }
+  return undefined
+})
+
 const judgementOf = (cwd: string, query: string, { hit }: Pooled, grade: number): Judgement => ({
   query,
-  source: shown(cwd, hit.document.source),
+  source: named(cwd, hit.document.source),
   grade,
   start_line: hit.passage.startLine,
   end_line: hit.passage.endLine
@@ -168,24 +208,33 @@ export const judge = define(
         const judgements = yield* Judgements
         const judging = yield* Judging
         const file = flags.judgements === undefined ? judgements.usual : path.resolve(cwd, flags.judgements)
+        const graded = yield* Effect.forEach(given, (judgement) =>
+          Effect.flatMap(judgedSource(judgement.source, flags.collection), (source) =>
+            source === undefined
+              ? wrong(`--grade: no document ${JSON.stringify(judgement.source)} is in the index; clew list shows all`)
+              : Effect.succeed({ ...judgement, source })
+          )
+        )
         const before = yield* judgements.readOrNone(file)
         const stored = new Set(before.flatMap(({ judgements }) => judgements.map(identityOf)))
         const adding =
           flags.from === undefined
-            ? given
+            ? graded
             : (yield* judgements.fromDataset(path.resolve(cwd, flags.from))).filter(
                 (one) => !stored.has(identityOf(one))
               )
         yield* judgements.append(file, adding)
         if (flags.from !== undefined && !globals.json) {
-          return yield* note(`clew: ${count(adding.length, "judgement")} saved to ${file}`)
+          yield* note(`clew: ${count(adding.length, "judgement")} saved to ${file}`)
+          const lost = yield* judging.unmatched(adding, flags.collection)
+          return lost.length === 0 ? undefined : yield* note(unmatchedNote(lost, adding.length))
         }
 
         const questions = asked === "" ? before.map(({ query }) => query) : [asked]
         if (questions.length === 0 && flags.from === undefined)
           return yield* wrong("QUESTION is missing: nothing was judged before")
         const where = { most: flags.topK ?? 10, collection: flags.collection, filter }
-        const known = new Map(merged(before, given).map((question) => [question.query, question]))
+        const known = new Map(merged(before, graded).map((question) => [question.query, question]))
 
         if (globals.json) {
           const pools = yield* Effect.forEach(flags.from === undefined ? questions : [], (query) =>

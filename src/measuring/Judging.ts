@@ -1,10 +1,14 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
+import type { DocumentId } from "../model/Document.ts"
 import type { Filter } from "../model/Filter.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit, Similar } from "../model/SearchResult.ts"
+import type { ListedDocument } from "../model/Stored.ts"
+import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
-import { graded, isAbout, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
+import { Store } from "../Store.ts"
+import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
 
 /** The modes of search measured by judgements; `configured` searches like `clew query`. */
@@ -54,6 +58,11 @@ const placesOf = (hit: Hit, judgements: JudgedQuestion["judgements"]): ReadonlyA
   return judged.length > 0 ? judged : [placeOf(hit)]
 }
 
+/** Documents listed at once. */
+const pageSize = 1000
+
+const nameOf = (source: string): string => source.slice(Math.max(source.lastIndexOf("/"), source.lastIndexOf("\\")) + 1)
+
 /** Passages to fetch, so that they cover ten judged places even if many are of one. */
 const depth = 100
 
@@ -63,6 +72,37 @@ export const isRelevant = ({ judgements }: JudgedQuestion): boolean => judgement
 export class Judging extends Effect.Service<Judging>()("clew/Judging", {
   effect: Effect.gen(function* () {
     const search = yield* Search
+    const store = yield* Store
+
+    const among = Effect.fnUntraced(function* (collection: CollectionName | undefined) {
+      return collection === undefined ? (yield* store.collections).map(({ name }) => name) : [collection]
+    })
+
+    /** The judgements whose source is that of no document, nor the end of its path. */
+    const unmatched = Effect.fn("Judging.unmatched")(function* (
+      judgements: ReadonlyArray<Judgement>,
+      collection?: CollectionName
+    ) {
+      const missing = new Set(judgements.map(({ source }) => source))
+      // By the last name of their path, so that each document is compared with few.
+      const byName = new Map<string, Array<string>>()
+      for (const source of missing) byName.set(nameOf(source), [...(byName.get(nameOf(source)) ?? []), source])
+      for (const name of yield* among(collection)) {
+        let after: DocumentId | undefined
+        const before = new Set<DocumentId>()
+        while (missing.size > 0) {
+          const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after })
+          for (const { docId, source = docId } of page) {
+            for (const judged of byName.get(nameOf(source)) ?? []) if (isSource(source, judged)) missing.delete(judged)
+          }
+          after = page.at(-1)?.docId
+          // A damaged index could lead in a circle.
+          if (after === undefined || page.length < pageSize || before.has(after)) break
+          before.add(after)
+        }
+      }
+      return judgements.filter(({ source }) => missing.has(source))
+    })
 
     /** The best passages of every mode, the highest ranked first. */
     const pool = Effect.fn("Judging.pool")(function* (
@@ -130,7 +170,7 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       )
     })
 
-    return { pool, evaluate }
+    return { pool, evaluate, unmatched }
   })
 }) {}
 

@@ -47,9 +47,18 @@ export const questionsOf = (judgements: ReadonlyArray<Judgement>): ReadonlyArray
   return Array.from(byQuery, ([query, places]) => ({ query, judgements: [...places.values()] }))
 }
 
+/** A path without the way up to it: `../docs/a.md` was written in a folder beside docs. */
+export const withoutWay = (source: string): string => source.replace(/^(?:\.{1,2}[/\\])+/, "")
+
 /** Whether a source is the judged one: equal, or a path that ends with it. */
-const isSource = (source: string, judged: string): boolean =>
-  source === judged || (source.endsWith(judged) && /[/\\]/.test(source.charAt(source.length - judged.length - 1)))
+export const isSource = (source: string, judged: string): boolean => {
+  const end = withoutWay(judged)
+  return (
+    source === judged ||
+    source === end ||
+    (source.endsWith(end) && /[/\\]/.test(source.charAt(source.length - end.length - 1)))
+  )
+}
 
 /** Whether a judgement is about a passage: about its document, or about lines where half of one lies in the other. */
 export const isAbout = (judgement: Judgement, { endLine, source, startLine }: PassagePlace): boolean => {

@@ -47,6 +47,10 @@ describe("isAbout", () => {
     assert.isTrue(isAbout(judged("corpus.jsonl#7", 1), place("C:\\set\\corpus.jsonl#7")))
     assert.isFalse(isAbout(judged("a.md", 1), place("/home/x/aa.md")))
     assert.isFalse(isAbout(judged("/docs/a.md", 1), place("/home/x/docs/a.md")))
+    // Judged from a folder beside docs.
+    assert.isTrue(isAbout(judged("../docs/a.md", 1), place("/home/x/docs/a.md")))
+    assert.isTrue(isAbout(judged("../../a.md", 1), place("a.md")))
+    assert.isFalse(isAbout(judged("../docs/a.md", 1), place("/home/x/otherdocs/a.md")))
   })
 
   it("knows lines where half of the shorter are the other's", () => {

@@ -62,7 +62,7 @@ const wal =
   "pings to its replicas (every 10 seconds). The cache holds most pages.\n" +
   "timeout: Socket timeout in milliseconds. maxFreeSockets: Sockets to leave open. Default: 256. maxSockets: Sockets per host. Default: 16.\n" +
   "| Argument | Client | Server |\n|---|---|---|\n| MAX_PING_STRIKES | 5 | 2 |\n" +
-  "The tool works except on Windows. Die Daten sind nicht sicher und werden von der Platte gelesen."
+  "The tool works except on Windows. It stores numbers from -128 to 127. Die Daten sind nicht sicher und werden von der Platte gelesen."
 
 describe("what a claim binds together", () => {
   it.each([
@@ -89,6 +89,9 @@ describe("what a claim binds together", () => {
     ["MAX_PING_STRIKES is 2 on the server.", true],
     ["MAX_PING_STRIKES is 5 on the server.", false],
     ["The tool works on Windows.", false],
+    ["“The tool works except on `Windows`.”", true],
+    ["It stores numbers from -128 to 127.", true],
+    ["It stores numbers from 128 to 127.", false],
     ["Die Daten sind nicht sicher und werden von der Platte gelesen.", true],
     ["Die Daten sind sicher und werden von der Platte gelesen.", false]
   ])("%s %s", (sentence, isSupported) => {

@@ -44,26 +44,32 @@ const isMan = (file: SourceFile): boolean =>
   /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|NH|PP|LP|TL)\b/m.test(headText(file))
 
 const extractables: ReadonlyArray<Extractable> = [
-  { name: "html", kind: "html", version: 3, accepts: isHtml, source: pageText },
-  { name: "pdf", kind: "pdf", version: 4, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
+  { name: "html", kind: "html", version: 4, accepts: isHtml, source: pageText },
+  { name: "pdf", kind: "pdf", version: 5, accepts: mimes(["pdf"], "application/pdf"), source: asBytes },
   {
     name: "docx",
     kind: "docx",
-    version: 3,
+    version: 4,
     accepts: mimes(["docx"], openXml("wordprocessingml.document")),
     source: asBytes
   },
   {
     name: "opendocument",
     kind: "openDocument",
-    version: 2,
+    version: 3,
     accepts: mimes(["odt", "odp", "ods"], oasis("text"), oasis("presentation"), oasis("spreadsheet")),
     source: asBytes
   },
-  { name: "pptx", kind: "pptx", accepts: mimes(["pptx"], openXml("presentationml.presentation")), source: asBytes },
-  { name: "xlsx", kind: "xlsx", accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
-  { name: "epub", kind: "epub", version: 3, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
-  { name: "fictionbook", kind: "fictionBook", version: 2, accepts: named("fb2"), source: asText },
+  {
+    name: "pptx",
+    kind: "pptx",
+    version: 2,
+    accepts: mimes(["pptx"], openXml("presentationml.presentation")),
+    source: asBytes
+  },
+  { name: "xlsx", kind: "xlsx", version: 2, accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
+  { name: "epub", kind: "epub", version: 4, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
+  { name: "fictionbook", kind: "fictionBook", version: 3, accepts: named("fb2"), source: asText },
   { name: "table", kind: "csv", version: 2, accepts: isTable, source: asText },
   {
     name: "notebook",

@@ -310,9 +310,11 @@ const relationOf = (claim: Statement["clauses"], { before, clauses, label }: Sta
   return isCovered(source) && numbers.some((at) => !has(source, at)) && source.some(isNumber) ? "otherwise" : "open"
 }
 
+/** A sentence without quotation marks, markup and its last sign; signs before numbers count. */
 const plain = (text: string) =>
   text
-    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .replace(/[\s`*"\u201c\u201d]+/g, " ")
+    .replace(/[.!?\u2026\u3002:]{1,9} ?$/, "")
     .trim()
     .toLowerCase()
 

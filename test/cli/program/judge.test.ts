@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { appendFileSync, readFileSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync, symlinkSync } from "node:fs"
 import { GateReport } from "../../../src/cli/gateReport.ts"
 import { JudgeReport } from "../../../src/cli/judge.ts"
 import { library } from "./files.ts"
@@ -77,11 +77,54 @@ describe("judge", () => {
     assert.deepInclude(lines("mine/own.jsonl")[0], { query: "teig", grade: 1 })
   })
 
+  it("counts what is judged outside the indexed folder", async () => {
+    box.write({ "elsewhere/here.md": "" })
+    symlinkSync(box.path("docs"), box.path("linked"))
+    const cwd = box.path("elsewhere")
+    const away = "../away.jsonl"
+    const args = ["judge", "--judgements", away]
+    assert.strictEqual((await box.run([...args, "spring tide"], { cwd, input: "3q" })).code, 0)
+    for (const source of ["../docs/bread.md", "../linked/bread.md", "docs/bread.md"]) {
+      const { code, stderr } = await box.run([...args, "--grade", `${source}=2`, "hot oven"], { cwd })
+      assert.strictEqual(code, 0, stderr)
+    }
+    for (const { source } of lines("away.jsonl")) assert.notInclude(source, "..")
+    const { configurations, unmatched } = await box.json(GateReport, ["benchmark", "--judgements", away], { cwd })
+    assert.strictEqual(unmatched, 0)
+    assert.isAbove(configurations[0]!.modes.keyword.ndcg_at_10.mean, 0.9)
+    // A file from before, with the way up from where it was made.
+    box.write({ "old.jsonl": `${JSON.stringify({ query: "hot oven", source: "../docs/bread.md", grade: 3 })}\n` })
+    const old = await box.json(GateReport, ["benchmark", "--judgements", "old.jsonl"])
+    assert.deepInclude(old, { unmatched: 0 })
+    assert.strictEqual(old.configurations[0]!.modes.keyword.ndcg_at_10.mean, 1)
+  })
+
+  it("refuses a grade of what is not there, and tells of judgements that match nothing", async () => {
+    const args = ["judge", "--judgements", "nothing.jsonl", "--grade", "docs/bread.md=3"]
+    for (const source of ["docs/breed.md", "read.md", "../docs/bread.md/x"]) {
+      const { code, stderr } = await box.run([...args, "--grade", `${source}=3`, "hot oven"])
+      assert.strictEqual(code, 2)
+      assert.include(stderr, `no document ${JSON.stringify(source)} is in the index`)
+    }
+    assert.isFalse(existsSync(box.path("nothing.jsonl")))
+    const judged = ["docs/bread.md", "docs/gone.md", "gone.md"].map((source) => ({
+      query: "hot oven",
+      source,
+      grade: 2
+    }))
+    box.write({ "partly.jsonl": judged.map((one) => `${JSON.stringify(one)}\n`).join("") })
+    const { stderr } = await box.run(["benchmark", "--judgements", "partly.jsonl"])
+    assert.include(stderr, "2 of 3 judgements match no document in this index, such as docs/gone.md")
+    assert.strictEqual((await box.json(GateReport, ["benchmark", "--judgements", "partly.jsonl"])).unmatched, 2)
+  })
+
   it("takes what a dataset judges", async () => {
     for (const saved of [2, 0]) {
       const { code, stderr } = await box.run(["judge", "--from", "toy", "--judgements", "toy.jsonl"])
       assert.strictEqual(code, 0, stderr)
       assert.include(stderr, `${saved} judgements saved`)
+      // The dataset's corpus is not indexed here.
+      assert.strictEqual(stderr.includes("2 of 2 judgements match no document"), saved === 2)
     }
     assert.deepStrictEqual(lines("toy.jsonl")[0], { query: "zebra", source: "toy/corpus.jsonl#d1", grade: 2 })
     assert.strictEqual((await box.run(["--db", "toy.db", "index", "toy/corpus.jsonl"])).code, 0)
