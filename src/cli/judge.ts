@@ -8,6 +8,7 @@ import { QueryText } from "../model/Query.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { type JudgedQuestion, questionsOf } from "../text/judged.ts"
 import { parseFilter } from "./filter.ts"
+import { filterHint } from "../filterHint.ts"
 import { define } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
@@ -214,7 +215,8 @@ export const judge = define(
           if (done.ended) break
         }
         if (found === 0) {
-          yield* note("clew: nothing found")
+          const hint = yield* filterHint(filter, flags.collection === undefined ? undefined : [flags.collection])
+          yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
           return yield* stop(exitCode.nothingFound)
         }
         yield* note(`clew: ${count(saved, "judgement")} saved to ${file}`)
