@@ -178,7 +178,13 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             ? undefined
             : ranked.length > 0
               ? tooWeak(judged(ranked), least)
-              : yield* Effect.provide(filterHint(given), stores)
+              : yield* Effect.provide(
+                  filterHint(
+                    given,
+                    collections.map(({ name }) => name)
+                  ),
+                  stores
+                )
         const alsoSearched = wordsOf(near, hits)
         return {
           hits:

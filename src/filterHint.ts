@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
-import { columnKeys, type Filter, keysOf } from "./model/Filter.ts"
+import type { CollectionName } from "./model/Collection.ts"
+import { columnKeys, type Filter, filtersUnder, keysOf } from "./model/Filter.ts"
 import { Store } from "./Store.ts"
 import { didYouMean } from "./text/nearest.ts"
 
@@ -7,16 +8,57 @@ const shown = 10
 
 const clipped = (key: string): string => JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}…` : key)
 
-/** A hint for a filter that matches nothing because no document has its keys; undefined if all exist. */
-export const filterHint = Effect.fn("filterHint")(function* (filter: Filter) {
-  const asked = [...keysOf(filter)].filter((key) => !columnKeys.has(key))
-  if (asked.length === 0) return undefined
-  const { known, unknown } = yield* (yield* Store).metadataKeys(asked)
-  if (unknown.length === 0) return undefined
+/** Most sources of a filter that are looked for under other folders. */
+const mostSources = 3
+
+/** The sources that a filter asks for at any level and that do not begin with a glob. */
+const sourcesIn = (filter: Filter): ReadonlyArray<string> =>
+  Object.entries(filter).flatMap(([key, condition]) => {
+    const inner = filtersUnder(key, condition)
+    if (inner !== undefined) return inner.flatMap(sourcesIn)
+    const values: ReadonlyArray<unknown> = key === "source" ? [condition].flat() : []
+    return values.filter((value) => typeof value === "string" && /^[^*?]/.test(value)) as ReadonlyArray<string>
+  })
+
+/** Names the sources of a filter that nothing has, and the globs by which the ends of stored sources match. */
+const sourceHint = Effect.fnUntraced(function* (filter: Filter, collections: ReadonlyArray<CollectionName>) {
+  const { filtered } = yield* Store
+  const asked = sourcesIn(filter)
+  if (asked.length === 0 || (yield* filtered(collections, { source: asked })) > 0) return []
+  const ends = [...new Set(asked.map((source) => `*/${source.replace(/^(?:\.?\/)+/, "")}`))].slice(0, mostSources)
+  const found = yield* Effect.filter(ends, (source) =>
+    Effect.map(filtered(collections, { source }), (passages) => passages > 0)
+  )
+  const named = asked.slice(0, mostSources).map(clipped).join(" or ")
+  const none = `no source is ${named}${asked.length > mostSources ? ", …" : ""}`
+  return found.length === 0
+    ? [none]
+    : [`${none}: a filter compares the whole source, and ${found.map(clipped).join(" and ")} would match`]
+})
+
+/**
+ * Why a filter matches nothing in these collections, or in any: no document has its keys, or its sources, or all that it
+ * asks for; undefined if it matches something.
+ */
+export const filterHint = Effect.fn("filterHint")(function* (
+  filter: Filter,
+  given?: ReadonlyArray<CollectionName> | undefined
+) {
+  const store = yield* Store
+  const all = keysOf(filter)
+  if (all.size === 0) return undefined
+  const asked = [...all].filter((key) => !columnKeys.has(key))
+  const { known, unknown } = asked.length === 0 ? { known: [], unknown: [] } : yield* store.metadataKeys(asked)
+  if (unknown.length === 0) {
+    const collections = given ?? (yield* store.collections).map(({ name }) => name)
+    if ((yield* store.filtered(collections, {})) === 0 || (yield* store.filtered(collections, filter)) > 0)
+      return undefined
+    return ["no document matches the filter", ...(yield* sourceHint(filter, collections))].join("; ")
+  }
   const candidates = [...columnKeys, ...known]
   const named = unknown.slice(0, shown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
-  const all = candidates.slice(0, shown + columnKeys.size)
-  const more = candidates.length > all.length ? ", …" : ""
+  const first = candidates.slice(0, shown + columnKeys.size)
+  const more = candidates.length > first.length ? ", …" : ""
   const keys = unknown.length === 1 ? "the metadata key" : "any of the metadata keys"
-  return `no document has ${keys} ${named.join(", ")}; existing keys: ${all.map(clipped).join(", ")}${more}`
+  return `no document has ${keys} ${named.join(", ")}; existing keys: ${first.map(clipped).join(", ")}${more}`
 })

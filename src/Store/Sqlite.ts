@@ -34,6 +34,7 @@ import { isSettled } from "./sqlite/file/inspect.ts"
 import { stepsInBackground } from "./sqlite/merging.ts"
 import * as origins from "./sqlite/origins.ts"
 import { metadataKeys } from "./sqlite/metadataKeys.ts"
+import { filteredCount } from "./sqlite/asked.ts"
 import { rank } from "./sqlite/snapshot.ts"
 import * as rebuild from "./sqlite/rebuild.ts"
 import * as reading from "./sqlite/reading.ts"
@@ -164,6 +165,8 @@ const make = Effect.gen(function* () {
     sample: Effect.fn("Store.sample")((name, places) =>
       read(within(name, ({ id }) => reading.sample(sql, id, places)))
     ),
+
+    filtered: Effect.fn("Store.filtered")((names, filter) => read(filteredCount(sql, searching, names, filter))),
 
     metadataKeys: Effect.fn("Store.metadataKeys")((keys) => read(metadataKeys(sql, keys))),
 

@@ -11,6 +11,7 @@ import { QueryText } from "../model/Query.ts"
 import { headingPath } from "../model/SearchResult.ts"
 import { isSource, type JudgedQuestion, questionsOf, withoutWay } from "../text/judged.ts"
 import { parseFilter } from "./filter.ts"
+import { filterHint } from "../filterHint.ts"
 import { define } from "./command.ts"
 import { lookFor } from "./document.ts"
 import { Engine } from "./engine.ts"
@@ -262,7 +263,8 @@ export const judge = define(
           if (done.ended) break
         }
         if (found === 0) {
-          yield* note("clew: nothing found")
+          const hint = yield* filterHint(filter, flags.collection === undefined ? undefined : [flags.collection])
+          yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
           return yield* stop(exitCode.nothingFound)
         }
         yield* note(`clew: ${count(saved, "judgement")} saved to ${file}`)

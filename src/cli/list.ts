@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
+import { filterHint } from "../filterHint.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { ListedDocument } from "../model/Stored.ts"
@@ -119,7 +120,8 @@ export const list = define(
         const store = yield* Store
         const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
         const rows: Array<Row> = []
-        for (const { name } of yield* (yield* Collections).among(collection)) {
+        const chosen = yield* (yield* Collections).among(collection)
+        for (const { name } of chosen) {
           for (let after: DocumentId | undefined; ;) {
             const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
             for (const each of page) rows.push({ ...each, collection: name })
@@ -146,7 +148,11 @@ export const list = define(
           yield* print(tableOf(rows, { several, out, cwd }))
         }
         if (rows.length === 0) {
-          if (!globals.json) yield* note("clew: no documents")
+          if (!globals.json) {
+            const names = chosen.map(({ name }) => name)
+            const hint = filter === undefined ? undefined : yield* filterHint(filter, names)
+            yield* note(`clew: no documents${hint === undefined ? "" : `: ${hint}`}`)
+          }
           return yield* stop(exitCode.nothingFound)
         }
       }).pipe(Effect.provide(engine.open("read")))

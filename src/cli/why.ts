@@ -118,9 +118,11 @@ const standing = Effect.fnUntraced(function* (request: SearchRequest, wanted: Wa
   const alone =
     at !== -1 || source === undefined
       ? undefined
-      : (yield* search.run({ ...request, topK: limits.topK.max, filter: { ...request.filter, source } })).hits.find(
-          isOwn
-        )
+      : (yield* search.run({
+          ...request,
+          topK: limits.topK.max,
+          filter: { and: [request.filter ?? {}, { source }] }
+        })).hits.find(isOwn)
   const own = at === -1 ? alone : all.hits[at]
   return {
     degraded: all.degraded,
@@ -173,10 +175,11 @@ export const why = define(
         const document = yield* store.get(found.collection, found.docId)
         const source = document.source ?? document.docId
         const own = document.source === undefined ? {} : { source: document.source }
-        const left = yield* store.list(found.collection, { limit: 100, filter: { ...request.filter, ...own } })
-        const filteredOut = request.filter !== undefined && !left.some(({ docId }) => docId === found.docId)
+        const itself = { and: [request.filter ?? {}, { doc_id: found.docId }] }
+        const left = yield* store.list(found.collection, { limit: 1, filter: itself })
+        const filteredOut = left.length === 0
 
-        const hint = filteredOut ? yield* filterHint(request.filter ?? {}) : undefined
+        const hint = filteredOut ? yield* filterHint(request.filter ?? {}, [found.collection]) : undefined
 
         const at = (more: Partial<SearchRequest>) => standing({ ...request, ...more }, found, document.source)
         const hybrid = yield* at({})

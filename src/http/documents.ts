@@ -140,8 +140,9 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
     })
 
     /** A hint why nothing matches a filter. */
-    const hinted = Effect.fnUntraced(function* (filter: Filter | undefined) {
-      const hint = filter === undefined ? undefined : yield* Effect.provideService(filterHint(filter), Store, store)
+    const hinted = Effect.fnUntraced(function* (filter: Filter | undefined, collection: CollectionName) {
+      const hint =
+        filter === undefined ? undefined : yield* Effect.provideService(filterHint(filter, [collection]), Store, store)
       return hint === undefined ? {} : { hint }
     })
 
@@ -168,7 +169,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           ...(title === undefined ? {} : { title }),
           chunks: passages
         })),
-        ...(last === undefined ? yield* hinted(filter) : {}),
+        ...(last === undefined ? yield* hinted(filter, collection) : {}),
         ...(found.length > limit && last !== undefined ? { next_cursor: cursorOf(last.docId) } : {})
       } satisfies ListResponse
     })
@@ -188,10 +189,13 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           )
           const found = orEmpty(collection, { documents: 0, passages: 0 })(deleted)
           return Effect.flatMap(found, (deleted) =>
-            Effect.map(hinted(deleted.documents > 0 || typeof what === "string" ? undefined : what), (hint) => ({
-              ...toDeleteResponse(deleted),
-              ...hint
-            }))
+            Effect.map(
+              hinted(deleted.documents > 0 || typeof what === "string" ? undefined : what, collection),
+              (hint) => ({
+                ...toDeleteResponse(deleted),
+                ...hint
+              })
+            )
           )
         })
       )

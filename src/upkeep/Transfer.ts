@@ -212,7 +212,10 @@ const shortOf = (name: string): string => createHash("sha256").update(name).dige
 /** Remembers names; whether a name is new. */
 const names = () => {
   const known = new Set<string>()
-  return (name: string): boolean => known.size < known.add(shortOf(name)).size
+  return (name: string): boolean => {
+    const before = known.size
+    return known.add(shortOf(name)).size > before
+  }
 }
 
 /** Exports all documents with their passages and vectors as JSON Lines, and imports such lines. */
@@ -231,7 +234,10 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
             Option.fromNullable(next)
           ])
         ),
-        ({ docId }) => isNew(docId)
+        ({ docId, source }) => {
+          const isFirst = isNew(`doc_id ${docId}`)
+          return (source === undefined || isNew(`source ${source}`)) && isFirst
+        }
       )
     }
 

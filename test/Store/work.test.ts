@@ -87,6 +87,7 @@ const operations: Readonly<Record<string, (store: Service, n: number) => Effect.
   "page of a title": (store, n) => store.list(defaultCollection, { limit: 10, filter: { title: `T${n}` } }),
   "page of a source": (store, n) =>
     store.list(defaultCollection, { limit: 10, filter: { source: `/all/${n % 100}/${n}.txt` } }),
+  filtered: (store, n) => store.filtered([defaultCollection, other], { source: `/all/${n % 100}/${n}.txt`, year: n }),
   exported: (store) => store.exported(defaultCollection, { limit: 10, from: { isBare: false, after: 100 } }),
   "exported without passages": (store) =>
     store.exported(defaultCollection, { limit: 10, from: { isBare: true, after: 0 } }),

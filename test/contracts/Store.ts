@@ -429,6 +429,10 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
           assert.deepStrictEqual(yield* found({ held: { gte: "" } }), ["empty text", "list", "mixed", "text"])
           assert.lengthOf(yield* found({ held: { not: "x" } }), all.length - 2)
         }
+        const missing = CollectionName.make("missing")
+        assert.strictEqual(yield* store.filtered([name, missing], { held: { exists: true } }), all.length)
+        assert.strictEqual(yield* store.filtered([name], {}), all.length + 1)
+        assert.strictEqual(yield* store.filtered([missing], {}), 0)
         const { unknown } = yield* store.metadataKeys(["held", "other", "absent"])
         assert.deepStrictEqual(unknown, ["absent"])
         // One at a time, as a door does it in steps.

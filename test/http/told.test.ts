@@ -153,11 +153,58 @@ it.scopedLive("says at every door what about a filter may be why nothing was fou
     const deleted = yield* ask(port, "DELETE", "/documents", { body: { filter: mistyped.filter } })
     assert.strictEqual(deleted.json.deleted_documents, 0)
     assert.include(deleted.json.hint, why)
-    // Where something is found, or the key is there, there is nothing to say.
     const known = encodeURIComponent(JSON.stringify({ lang: "de" }))
-    assert.notProperty((yield* ask(port, "GET", `/documents?filter=${known}`)).json, "hint")
+    const unmatched = yield* ask(port, "GET", `/documents?filter=${known}`)
+    assert.strictEqual(unmatched.json.hint, "no document matches the filter")
+    // Where something is found, there is nothing to say.
     assert.notProperty((yield* ask(port, "GET", "/documents")).json, "hint")
     assert.notProperty((yield* ask(port, "POST", "/query", { body: misspelt })).json, "hint")
+  })
+)
+
+it.scopedLive("says at every door that a filter matches no document, and how to write a source that would", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const documents = [
+      { content: "spring tide in the harbour", metadata: { source: "/home/ada/work/docs/tides.md", lang: "en" } },
+      { content: "neap tide in the harbour", metadata: { source: "docs.example/tides", lang: "de" } }
+    ]
+    assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
+    const query = "harbour"
+    const hintOf = (filter: object, path = "/query") =>
+      Effect.map(ask(port, "POST", path, { body: { query, filter } }), ({ json }) => json.hint)
+    const none = "no document matches the filter"
+    const would = (given: string, glob: string) =>
+      `${none}; no source is "${given}": a filter compares the whole source, and "${glob}" would match`
+    const relative = would("docs/*", "*/docs/*")
+    for (const path of ["/query", "/prompt"]) assert.strictEqual(yield* hintOf({ source: "docs/*" }, path), relative)
+    for (const type of ["search", "prompt"]) {
+      assert.strictEqual((yield* told(port, { type, query, filter: { source: "docs/*" } })).hint, relative)
+    }
+    assert.include(
+      (yield* ask(port, "POST", "/ask", { body: { query, filter: { source: "docs/*" } } })).text,
+      `: nothing found: ${relative}`
+    )
+    const asked = encodeURIComponent(JSON.stringify({ source: "docs/*" }))
+    assert.strictEqual((yield* ask(port, "GET", `/documents?filter=${asked}`)).json.hint, relative)
+    const deleted = yield* ask(port, "DELETE", "/documents", { body: { filter: { source: "docs/*" } } })
+    assert.deepStrictEqual(deleted.json, { deleted_documents: 0, deleted_chunks: 0, hint: relative })
+    // The end of a path, a folder of it, a path from elsewhere, under other conditions.
+    assert.strictEqual(yield* hintOf({ source: "docs/tides.md" }), would("docs/tides.md", "*/docs/tides.md"))
+    assert.strictEqual(yield* hintOf({ source: "./docs/*" }), would("./docs/*", "*/docs/*"))
+    assert.strictEqual(yield* hintOf({ or: [{ source: "/docs/*" }, { lang: "fr" }] }), would("/docs/*", "*/docs/*"))
+    assert.strictEqual(yield* hintOf({ source: "tides*" }), would("tides*", "*/tides*"))
+    assert.strictEqual(yield* hintOf({ source: "papers/*" }), `${none}; no source is "papers/*"`)
+    assert.strictEqual(yield* hintOf({ source: ["x", "y", "z", "v"] }), `${none}; no source is "x" or "y" or "z", …`)
+    assert.strictEqual(yield* hintOf({ lang: "en", source: "docs.example/*" }), none)
+    assert.strictEqual(yield* hintOf({ lang: "fr" }), none)
+    assert.strictEqual(yield* hintOf({ title: { exists: true } }), none)
+    // A relative source matches nothing but itself: no filter matches more than it says, least of all one to delete by.
+    const left = yield* ask(port, "GET", "/documents")
+    assert.lengthOf(left.json.documents, 2)
+    // Something matches, but not the words.
+    const words = { query: "zeppelin", alpha: 0, hybrid: true, filter: { lang: "en" } }
+    assert.notProperty((yield* ask(port, "POST", "/query", { body: words })).json, "hint")
   })
 )
 

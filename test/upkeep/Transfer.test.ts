@@ -103,6 +103,31 @@ it.effect("replaces what is there, and leaves the rest", () =>
   )
 )
 
+it.effect("writes a document once that changes meanwhile, also if it changes its id", () =>
+  Effect.gen(function* () {
+    const lines = yield* inMemory(
+      Effect.gen(function* () {
+        yield* fill
+        const store = yield* whole
+        const { lines } = yield* Transfer
+        let written = 0
+        const changing = Stream.tap(lines(defaultCollection), () => {
+          // Before the second page is read, what the first one had.
+          if (++written !== 20) return Effect.void
+          const source = "/docs/2.md"
+          return Effect.zipRight(
+            store.put(defaultCollection, [document("changed", { source, docId: DocumentId.make("another id") })]),
+            store.put(defaultCollection, [document("changed", { source: "/docs/5.md" })])
+          )
+        })
+        return Chunk.toReadonlyArray(yield* Stream.runCollect(changing))
+      })
+    )
+    const { documents } = yield* inMemory(Effect.flatMap(Transfer, ({ take }) => take(Stream.fromIterable(lines))))
+    assert.strictEqual(documents, lines.length - 2)
+  })
+)
+
 it.effect("says where an export is wrong, and in what", () =>
   Effect.gen(function* () {
     const lines = yield* inMemory(Effect.zipRight(fill, exported(other)))

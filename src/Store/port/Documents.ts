@@ -95,6 +95,11 @@ export interface Documents {
     collection: CollectionName,
     places: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
+  /** How many passages of these collections a filter leaves; a collection that does not exist has none. */
+  readonly filtered: (
+    collections: ReadonlyArray<CollectionName>,
+    filter: Filter
+  ) => Effect.Effect<number, StoreUnavailable>
   /** Which of these keys no document's metadata have, and if there are any, some keys that exist. */
   readonly metadataKeys: (
     keys: ReadonlyArray<string>

@@ -1,5 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import type { CollectionName } from "../../model/Collection.ts"
+import type { Filter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Mask.ts"
 import { identicalEmbedder } from "../../model/Collection.ts"
 import type { Asked, RankRequest } from "../../model/Stored.ts"
@@ -33,6 +35,20 @@ export const searched = Effect.fnUntraced(function* (
     if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector })
   }
   return found
+})
+
+/** How many passages of collections a filter leaves. */
+export const filteredCount = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  searching: Searching,
+  names: ReadonlyArray<CollectionName>,
+  filter: Filter
+) {
+  const known = (yield* collections.all(sql)).filter(({ name }) => names.includes(name))
+  const left = yield* Effect.forEach(known, ({ id, passages }) =>
+    Effect.map(searching.masks.of(sql, id, filter), (mask) => mask?.count ?? passages)
+  )
+  return left.reduce((sum, count) => sum + count, 0)
 })
 
 /** One mask for all; a passage belongs to one collection only. */

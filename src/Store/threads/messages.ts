@@ -42,6 +42,7 @@ export const reads = [
   "list",
   "recent",
   "sample",
+  "filtered",
   "metadataKeys",
   "rank",
   "find",

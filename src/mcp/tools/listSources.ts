@@ -82,7 +82,7 @@ export const listSources = make({
       )(store.list(collection, { limit: limit + 1, after: cursor, filter }))
       const page = found.slice(0, limit)
       const others = page.length > 0 ? [] : yield* elsewhere(collection)
-      const why = page.length > 0 || filter === undefined ? undefined : yield* filterHint(filter)
+      const why = page.length > 0 || filter === undefined ? undefined : yield* filterHint(filter, [collection])
       return yield* fitting(
         page.map((document) => ({ structured: toSource(document), text: [line(document)] })),
         maxTokens,

@@ -75,6 +75,23 @@ describe("query", () => {
     assert.match(stdout, /vector #\d+ \d\.\d{3}.* adds \d\.\d{3}, keyword #1 \d+\.\d{3}.* adds/)
   })
 
+  it("says that a filter matches no document, and how to write the end of a path", async () => {
+    const from = (cwd: string, ...args: ReadonlyArray<string>) => box.run(args, { cwd: box.path(cwd) })
+    const none =
+      /: no document matches the filter; no source is "docs\/\*".*: a filter compares the whole source, and "\*\/docs\/\*" would match/
+    for (const command of ["query", "ask", "prompt", "judge"]) {
+      const { code, stderr } = await from("home", command, "--filter", "source=docs/*", "water")
+      assert.strictEqual(code, 3, stderr)
+      assert.match(stderr, none, command)
+    }
+    const listed = await from("home", "list", "docs/*")
+    assert.strictEqual(listed.code, 3)
+    assert.match(listed.stderr, none)
+    const why = await from("home", "why", "--filter", "source=docs/*", "water", box.path("docs/tides.md"))
+    assert.match(why.stdout.replace(/\s+/g, " "), none)
+    assert.strictEqual((await from("home", "query", "--filter", "source=*/docs/*", "water")).code, 0)
+  }, 60_000)
+
   it("filters by source, metadata and ranges", async () => {
     assert.deepStrictEqual(new Set(await sources("water", "--filter", "source=docs/t*")), new Set(["docs/tides.md"]))
     assert.deepStrictEqual(new Set(await sources("oven", "--filter", "lang=de")), new Set(["docs/brot.md"]))
