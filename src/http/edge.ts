@@ -16,6 +16,7 @@ import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, 
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { StoreUnavailable } from "../Store.ts"
+import * as Client from "../runtime/Client.ts"
 import { large, reclaiming } from "../runtime/Memory.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
@@ -23,7 +24,7 @@ import { makeAccount } from "./account.ts"
 import { batchFault } from "./batch.ts"
 import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
-import { addressOf, clientOf } from "./loopback.ts"
+import { clientKey } from "./loopback.ts"
 import { encode } from "./encoding.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
@@ -41,11 +42,9 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The client's key for the rate limit. A trusted proxy appends its client to the end of the list. */
-export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
-  const forwarded = trustProxy ? addressOf(request.headers["x-forwarded-for"]?.split(",").at(-1) ?? "") : undefined
-  return clientOf(forwarded ?? Option.getOrElse(request.remoteAddress, () => ""))
-}
+/** The client's key for the rate limit, and for its turns. */
+export const clientOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
+  clientKey(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trustProxy)
 
 /** Checks of HTTP itself that Node leaves to us. */
 const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
@@ -89,7 +88,7 @@ const make = Effect.gen(function* () {
           ),
       route !== undefined && unlimited.has(route.template)
         ? Effect.void
-        : Effect.tapError(limiter.take(clientKey(request, trustProxy)), () => metrics.rateLimited)
+        : Effect.tapError(limiter.take(clientOf(request, trustProxy)), () => metrics.rateLimited)
     )
 
   const direct = (
@@ -178,7 +177,10 @@ const make = Effect.gen(function* () {
 
       let isLate = false
       const answer: HttpApp.Default<unknown> =
-        checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route, taken))
+        checkForm(request) ??
+        Effect.zipRight(admit(request, route), direct(app, request, route, taken)).pipe(
+          Client.working(clientOf(request, trustProxy))
+        )
       const answered = Effect.withFiberRuntime<
         HttpServerResponse.HttpServerResponse,
         unknown,

@@ -41,3 +41,17 @@ export const clientOf = (address: string): string => {
     .map((group) => group.padStart(4, "0"))
     .join(":")}::/64`
 }
+
+/** The client's key for limits and turns. A trusted proxy appends its client to the end of the list. */
+export const clientKey = (
+  remote: string | undefined,
+  forwarded: string | ReadonlyArray<string> | undefined,
+  trustProxy: boolean
+): string => {
+  const last = trustProxy
+    ? String(forwarded ?? "")
+        .split(",")
+        .at(-1)
+    : undefined
+  return clientOf(addressOf(last ?? "") ?? remote ?? "")
+}
