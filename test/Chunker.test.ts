@@ -78,3 +78,13 @@ it.scopedLive("takes no passages of a document that nobody waits for any more", 
     assert.strictEqual(passages.at(-1)?.end, content.trimEnd().length)
   }).pipe(Effect.provide(layer))
 )
+
+it.scopedLive("cuts millions of one character beyond the Basic Multilingual Plane", () =>
+  Effect.gen(function* () {
+    const chunker = yield* Chunker
+    const content = "\u{1f600}".repeat(6e6)
+    const passages = yield* chunker.chunk(content, "text")
+    assert.strictEqual(passages.at(-1)?.end, content.length)
+    assert.isTrue(passages.every(({ end, start }) => end - start <= 8 * size.chunkSize))
+  }).pipe(Effect.provide(layer))
+)

@@ -12,7 +12,9 @@ import * as Http from "node:http"
 import * as Net from "node:net"
 import { type LogConfig, ServerConfig } from "../Config.ts"
 import { isUnread, leaveUnread } from "./connection.ts"
-import { isLoopback } from "./loopback.ts"
+import { clientKey, isLoopback } from "./loopback.ts"
+import { turnMs } from "../runtime/EventLoop.ts"
+import { FairQueue } from "../runtime/FairQueue.ts"
 import { makeRefuse } from "./notHttp.ts"
 import { adopt, expect, isWebSocket, toOriginForm, type Upgrade, whenAnswered, withoutUpgrade } from "./upgrade.ts"
 
@@ -51,7 +53,7 @@ const listen = (server: Net.Server, host: string, port: number) =>
   Effect.async<Net.AddressInfo, CannotListen>((resume) => {
     const onError = (error: NodeJS.ErrnoException) => resume(refusal(error, host, port))
     server.once("error", onError)
-    server.listen({ host, port, backlog: 1024 }, () => {
+    server.listen({ host, port, backlog: 65_535 }, () => {
       server.off("error", onError)
       resume(Effect.succeed(server.address() as Net.AddressInfo))
     })
@@ -80,17 +82,61 @@ const drain = (
   )
 
 /** Whether the client has gone: cut off, or ended by itself. */
-const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean => destroyed || socket.writableEnded
+const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean =>
+  destroyed || socket.destroyed || socket.writableEnded
+
+/**
+ * Starts work client by client, one request in a turn of the event loop, so that those who go away meanwhile are noticed
+ * before their requests cost anything. Monitors have turns of their own. A turn accepts one connection only (libuv 1.45),
+ * so while there are more, most turns accept: those that wait there have no client yet, and too many are turned away.
+ */
+const makeStart = (server: Http.Server, trustProxy: boolean) => {
+  const waiting = new FairQueue<() => void>()
+  let isRunning = false
+  let [isAccepting, last] = [false, 0]
+  server.on("connection", () => (isAccepting = true))
+  const next = () => {
+    const mayWait = isAccepting && performance.now() - last < turnMs
+    isAccepting = false
+    const start = mayWait ? undefined : waiting.shift()
+    isRunning = mayWait || start !== undefined
+    if (!isRunning) return
+    start?.()
+    if (start !== undefined) last = performance.now()
+    setImmediate(next)
+  }
+  return (request: Http.IncomingMessage, response: Http.ServerResponse, start: () => void) => {
+    const client = clientKey(request.socket.remoteAddress, request.headers["x-forwarded-for"], trustProxy)
+    const owner = /^\/(?:health|ready)(?:$|\?)/.test(request.url!) ? `${client} monitor` : client
+    const leave = () => waiting.delete(owner, begin)
+    const begin = () => {
+      response.off("close", leave)
+      if (!isGone(request)) start()
+    }
+    response.once("close", leave)
+    waiting.push(owner, begin)
+    if (isRunning) return
+    isRunning = true
+    setImmediate(next)
+  }
+}
 
 interface Options {
   readonly host: string
   readonly port: number
+  readonly trustProxy?: boolean
   readonly grace: Duration.Duration
   /** Milliseconds that a request's head, and the whole of it, may take to arrive. */
   readonly arrival?: { readonly head: number; readonly whole: number; readonly checked: number }
 }
 
-const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grace, host, port }: Options) =>
+const make = ({
+  arrival = { head: 20_000, whole: 300_000, checked: 5_000 },
+  grace,
+  host,
+  port,
+  trustProxy = false
+}: Options) =>
   Effect.gen(function* () {
     const closing = yield* Deferred.make<void>()
     const unfinished = new Set<() => void>()
@@ -106,6 +152,7 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
       requireHostHeader: false
     })
     server.on("clientError", yield* makeRefuse)
+    const start = makeStart(server, trustProxy)
     const address = yield* Effect.acquireRelease(listen(server, host, port), () =>
       drain(server, { closing, grace, unfinished })
     )
@@ -121,8 +168,7 @@ const make = ({ arrival = { head: 20_000, whole: 300_000, checked: 5_000 }, grac
           if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }
-        // By the next turn, everything from the client is read, also its end: start no work for a client that has gone.
-        setImmediate(() => isGone(request) || handler(request, response))
+        start(request, response, () => handler(request, response))
       }
       const onHandover = (request: Http.IncomingMessage, socket: Net.Socket, head: Buffer) =>
         whenAnswered(socket, () => {
@@ -160,7 +206,9 @@ const grace = Duration.seconds(10)
 
 /** Listens as configured; without a key only on loopback, unless `allowUnauthenticated`. */
 export const layer: Layer.Layer<HttpServer.HttpServer | Listener, CannotListen, ServerConfig | LogConfig> =
-  Layer.scopedContext(Effect.flatMap(ServerConfig, ({ host, port }) => make({ host, port, grace })))
+  Layer.scopedContext(
+    Effect.flatMap(ServerConfig, ({ host, port, trustProxy }) => make({ host, port, trustProxy, grace }))
+  )
 
 /** Fails as `layer` would, before anything is opened or created. */
 export const check = (options: { readonly allowUnauthenticated: boolean }) =>

@@ -16,6 +16,7 @@ import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, 
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { StoreUnavailable } from "../Store.ts"
+import * as Client from "../runtime/Client.ts"
 import { large, reclaiming } from "../runtime/Memory.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
@@ -23,7 +24,7 @@ import { makeAccount } from "./account.ts"
 import { batchFault } from "./batch.ts"
 import { type BodyRules, withJsonBody } from "./body.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
-import { addressOf, clientOf, isLoopback } from "./loopback.ts"
+import { clientAddress, clientKey, isLoopback } from "./loopback.ts"
 import { encode } from "./encoding.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
@@ -41,15 +42,12 @@ const requestId = ({ headers }: HttpServerRequest.HttpServerRequest): string => 
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The client's address. A trusted proxy appends its client to the end of the list. */
-const clientAddress = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string => {
-  const forwarded = trustProxy ? addressOf(request.headers["x-forwarded-for"]?.split(",").at(-1) ?? "") : undefined
-  return forwarded ?? Option.getOrElse(request.remoteAddress, () => "")
-}
+const addressed = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean) =>
+  [Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trustProxy] as const
 
-/** The client's key for the rate limit. */
-export const clientKey = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
-  clientOf(clientAddress(request, trustProxy))
+/** The client's key for the rate limit, and for its turns. */
+export const clientOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
+  clientKey(...addressed(request, trustProxy))
 
 /** Checks of HTTP itself that Node leaves to us. */
 const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
@@ -93,7 +91,7 @@ const make = Effect.gen(function* () {
           ),
       route !== undefined && unlimited.has(route.template)
         ? Effect.void
-        : Effect.tapError(limiter.take(clientKey(request, trustProxy)), () => metrics.rateLimited)
+        : Effect.tapError(limiter.take(clientOf(request, trustProxy)), () => metrics.rateLimited)
     )
 
   const direct = (
@@ -150,7 +148,7 @@ const make = Effect.gen(function* () {
         const { body } = whole
         if (body._tag !== "Stream") {
           // Bytes to this machine cost less than compressing them.
-          const accepted = isLoopback(clientAddress(request, trustProxy))
+          const accepted = isLoopback(clientAddress(...addressed(request, trustProxy)))
             ? undefined
             : request.headers["accept-encoding"]
           return Effect.zipRight(finished(response.status), encode(whole, accepted))
@@ -186,7 +184,10 @@ const make = Effect.gen(function* () {
 
       let isLate = false
       const answer: HttpApp.Default<unknown> =
-        checkForm(request) ?? Effect.zipRight(admit(request, route), direct(app, request, route, taken))
+        checkForm(request) ??
+        Effect.zipRight(admit(request, route), direct(app, request, route, taken)).pipe(
+          Client.working(clientOf(request, trustProxy))
+        )
       const answered = Effect.withFiberRuntime<
         HttpServerResponse.HttpServerResponse,
         unknown,

@@ -41,3 +41,20 @@ export const clientOf = (address: string): string => {
     .map((group) => group.padStart(4, "0"))
     .join(":")}::/64`
 }
+
+/** The client's address. A trusted proxy appends its client to the end of the list. */
+export const clientAddress = (
+  remote: string | undefined,
+  forwarded: string | ReadonlyArray<string> | undefined,
+  trustProxy: boolean
+): string => {
+  const last = trustProxy
+    ? String(forwarded ?? "")
+        .split(",")
+        .at(-1)
+    : undefined
+  return addressOf(last ?? "") ?? remote ?? ""
+}
+
+/** The client's key for limits and turns. */
+export const clientKey = (...from: Parameters<typeof clientAddress>): string => clientOf(clientAddress(...from))

@@ -15,7 +15,7 @@ import { ServerConfig } from "../Config.ts"
 import { nextTurn } from "../runtime/EventLoop.ts"
 import { Access } from "./Access.ts"
 import { type Caller, type Incoming, makeAnswer } from "./conversation.ts"
-import { clientKey } from "./edge.ts"
+import { clientOf } from "./edge.ts"
 import { makeHandshake } from "./handshake.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
@@ -136,7 +136,7 @@ export const layer = HttpApiBuilder.group(Api, "socket", (handlers) =>
         const listen = yield* makeListen(upgrade.socket)
         const connection = yield* Effect.onError(handshake(request, upgrade, listen), () => Effect.sync(() => open--))
         yield* metrics.socketOpened
-        const caller = { client: clientKey(request, trustProxy), requestId: idOf(request) }
+        const caller = { client: clientOf(request, trustProxy), requestId: idOf(request) }
         yield* Effect.forkDaemon(Effect.interruptible(Effect.ensuring(converse(connection, caller), leave)))
         return HttpServerResponse.empty({ status: 101 })
         // A client that goes during the handshake must release its slot.

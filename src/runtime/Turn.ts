@@ -1,4 +1,7 @@
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Client from "./Client.ts"
+import { FairQueue } from "./FairQueue.ts"
 
 /** Runs an effect in its turn. */
 export type Turn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -19,21 +22,21 @@ interface Place {
 }
 
 /**
- * Runs up to `atOnce` effects at once, first come, first served within each priority; waiting can be interrupted. Unlike a
+ * Runs up to `atOnce` effects at once, within each priority client by client, and first come, first served for each; waiting can be interrupted. Unlike a
  * semaphore's permit, a turn cannot be lost to an interruption: its holder is in a set, not in the result of a wait.
  */
 export const makeTurns = (atOnce: number): Turns => {
   const kinds = {
-    urgent: { most: atOnce, running: 0, waiting: new Set<Place>() },
-    patient: { most: Math.max(1, atOnce - 1), running: 0, waiting: new Set<Place>() }
+    urgent: { most: atOnce, running: 0, waiting: new FairQueue<Place>() },
+    patient: { most: Math.max(1, atOnce - 1), running: 0, waiting: new FairQueue<Place>() }
   }
   const { patient, urgent } = kinds
 
   const advance = (): void => {
     for (const kind of [urgent, patient]) {
-      for (const place of kind.waiting) {
-        if (urgent.running + patient.running >= atOnce || kind.running >= kind.most) break
-        kind.waiting.delete(place)
+      while (urgent.running + patient.running < atOnce && kind.running < kind.most) {
+        const place = kind.waiting.shift()
+        if (place === undefined) break
         kind.running++
         place.hasBegun = true
         place.begin()
@@ -45,9 +48,9 @@ export const makeTurns = (atOnce: number): Turns => {
     (kind: typeof urgent): Turn =>
     (effect) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.suspend(() => {
+        Effect.flatMap(FiberRef.get(Client.current), (client) => {
           const me: Place = { begin: () => {}, hasBegun: false }
-          kind.waiting.add(me)
+          kind.waiting.push(client, me)
           advance()
           const begun = Effect.async<void>((resume) => {
             if (me.hasBegun) resume(Effect.void)
@@ -55,7 +58,7 @@ export const makeTurns = (atOnce: number): Turns => {
           })
           const leave = Effect.sync(() => {
             if (me.hasBegun) kind.running--
-            else kind.waiting.delete(me)
+            else kind.waiting.delete(client, me)
             advance()
           })
           return Effect.ensuring(Effect.zipRight(restore(begun), restore(effect)), leave)

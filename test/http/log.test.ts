@@ -130,9 +130,36 @@ it.scopedLive("ends all requests of a connection that is cut off, also those beh
     const socket = Net.connect(port, "127.0.0.1", () => socket.write(packet))
     socket.on("error", () => {})
     yield* Deferred.await(reached)
+    // After it, the second has begun too.
+    yield* ask(port, "GET", "/documents")
     socket.resetAndDestroy()
     const lines = () => log.map(({ annotations }) => [annotations["request_id"], annotations["status"]].join(" "))
-    yield* eventually("both are logged", () => lines().length === 2)
-    assert.sameMembers(lines(), ["first 499", "second 499"])
+    yield* eventually("both are logged", () => lines().length === 3)
+    assert.includeMembers(lines(), ["first 499", "second 499"])
+  })
+)
+
+it.scopedLive("lets clients take turns, and starts nothing for those who have gone", () =>
+  Effect.gen(function* () {
+    const { log, port } = yield* filled({})
+    const connected = (localAddress: string) =>
+      Effect.async<Net.Socket>((resume) => {
+        const socket = Net.connect({ port, host: "127.0.0.1", localAddress }, () => resume(Effect.succeed(socket)))
+        socket.on("error", () => {})
+      })
+    const request = (id: string) => `GET /documents HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${id}\r\n\r\n`
+    const many = yield* Effect.replicateEffect(connected("127.0.0.1"), 60)
+    const other = yield* connected("127.0.0.2")
+    for (const socket of many) socket.write(request("many"))
+    other.write(request("other"))
+    // Read, but not begun.
+    yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+    for (const socket of many.slice(30)) socket.resetAndDestroy()
+    const ids = () => log.map(({ annotations }) => annotations["request_id"])
+    yield* eventually("all that stayed are answered", () => ids().length >= 31)
+    assert.isBelow(ids().indexOf("other"), 20)
+    // A request may have begun before its client went.
+    assert.isBelow(ids().length, 45)
+    for (const socket of [other, ...many]) socket.destroy()
   })
 )

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import * as Scheduler from "effect/Scheduler"
+import * as Client from "../../src/runtime/Client.ts"
 import { makeTurns, type Turn } from "../../src/runtime/Turn.ts"
 
 const settled = Effect.repeatN(Effect.yieldNow(), 20)
@@ -41,6 +42,18 @@ describe("Turn", () => {
       assert.deepStrictEqual(begun, ["first", "third"])
       yield* third.end
       assert.strictEqual(turns.size(), 0)
+    })
+  )
+
+  it.effect("goes from client to client", () =>
+    Effect.gen(function* () {
+      const turns = makeTurns(1)
+      const begun: Array<string> = []
+      const hold = holder(begun)
+      const held = []
+      for (const name of ["a1", "a2", "a3", "b1"]) held.push(yield* Client.working(name[0]!)(hold(turns.urgent, name)))
+      for (const at of [0, 1, 3, 2]) yield* held[at]!.end
+      assert.deepStrictEqual(begun, ["a1", "a2", "b1", "a3"])
     })
   )
 

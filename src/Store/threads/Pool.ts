@@ -4,10 +4,13 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as FiberHandle from "effect/FiberHandle"
 import * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
 import * as Scope from "effect/Scope"
 import * as ScopedRef from "effect/ScopedRef"
 import { StoreUnavailable } from "../../Store.ts"
+import * as Client from "../../runtime/Client.ts"
 import { inTurns } from "../../runtime/EventLoop.ts"
+import { FairQueue } from "../../runtime/FairQueue.ts"
 import { namesWanted } from "../../runtime/tracing.ts"
 import { arriving, leaving } from "./crossing.ts"
 import type { StoreError } from "../port/errors.ts"
@@ -17,6 +20,7 @@ import { fromOutcome, type Thread, type ThreadDied } from "./Thread.ts"
 
 interface Job {
   readonly call: Call
+  readonly client: string
   readonly reply: Deferred.Deferred<Reply, StoreError>
   readonly weight: number
   abandoned: boolean
@@ -50,13 +54,13 @@ const rest = Symbol("rest")
 const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
 /**
- * Calls the port in another thread. An interrupted caller returns at once, and its thread becomes free as soon as
- * possible.
+ * Calls the port in another thread. The call of an interrupted caller leaves the queue at once, and its thread becomes
+ * free as soon as possible.
  */
 export type Pool = (method: Method, args: ReadonlyArray<unknown>) => Effect.Effect<unknown, StoreError>
 
 /**
- * Threads that take calls in order, each taking the next when it is free. A dead thread is replaced when a call needs
+ * Threads that take calls client by client, those of one in order, each taking the next when it is free. A dead thread is replaced when a call needs
  * it, so threads that cannot start only fail the calls that need them.
  */
 export const make = ({
@@ -70,7 +74,7 @@ export const make = ({
   Effect.gen(function* () {
     // All threads end in parallel.
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
-    const jobs: Array<Job | typeof rest> = []
+    const jobs = new FairQueue<Job | typeof rest>()
     /** Those who take the next job, the last to become idle last: its caches are warm. */
     const takers: Array<(job: Job | typeof rest) => void> = []
     const open = new Set<Job>()
@@ -89,7 +93,7 @@ export const make = ({
 
     const offer = (job: Job | typeof rest): void => {
       const take = takers.pop()
-      if (take === undefined) jobs.push(job)
+      if (take === undefined) jobs.push(job === rest ? "" : job.client, job)
       else take(job)
     }
 
@@ -153,7 +157,7 @@ export const make = ({
         starting--
         return yield* Effect.forever(
           Effect.flatMap(next, (job) => {
-            if (job === rest) return burden > bearable && jobs.length === 0 ? endIfIdle : Effect.void
+            if (job === rest) return burden > bearable && jobs.size === 0 ? endIfIdle : Effect.void
             burden += job.weight
             const answered = job.abandoned ? Effect.void : answer(job)
             if (burden <= bearable) return answered
@@ -175,7 +179,7 @@ export const make = ({
     const submit = (job: Job) =>
       Effect.suspend(() => {
         offer(job)
-        return jobs.length > starting && begun < size ? begin : Effect.void
+        return jobs.size > starting && begun < size ? begin : Effect.void
       })
 
     yield* Scope.addFinalizer(
@@ -194,6 +198,7 @@ export const make = ({
         }
         const job: Job = {
           call,
+          client: yield* FiberRef.get(Client.current),
           reply: Deferred.unsafeMake<Reply, StoreError>(FiberId.none),
           weight: weigh(method, args),
           abandoned: false,
@@ -205,6 +210,7 @@ export const make = ({
           () =>
             Effect.sync(() => {
               open.delete(job)
+              jobs.delete(job.client, job)
               job.abandoned = true
               job.thread?.cancel(call.id)
             })

@@ -27,7 +27,7 @@ const addWords = (m: Measure, units: Array<Unit>, { cut: after, end, flow, start
     const found = at + 3 * least < end ? breakAfter(m.text, at + least, at + 3 * least, end) : undefined
     const stop = found === undefined ? end : trimEnd(m.text, at, found.at)
     const piece = { start: at, end: stop, cut: found === undefined ? after : found.cut, flow }
-    const tokens = m.count(at, stop)
+    const tokens = stop - at <= m.width ? m.count(at, stop) : Infinity
     if (fits(m, tokens, at, stop)) append(m, units, { ...piece, tokens, extra: m.extra(at, stop), several: false })
     else addCharacters(m, units, piece)
     at = found === undefined ? end : skipSpace(m.text, found.at, end)

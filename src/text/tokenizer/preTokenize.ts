@@ -6,10 +6,38 @@ export type PreTokenize = (text: string, first: () => boolean) => ReadonlyArray<
 
 const asciiPunctuation = String.raw`!-\/:-@\[-\x60\{-~`
 const punctuation = new RegExp(String.raw`[${asciiPunctuation}\p{P}]`, "gu")
-const bertPieces = new RegExp(String.raw`[${asciiPunctuation}\p{P}]|[^${asciiPunctuation}\p{P}\p{White_Space}]+`, "gu")
 const wordCharacter = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d`
-const wordsAndRest = new RegExp(String.raw`[${wordCharacter}]+|[^${wordCharacter}\p{White_Space}]+`, "gu")
-const notSpace = /\P{White_Space}+/gu
+
+/** Most characters that one match takes: V8 stacks each, and a run of a few million would overflow. */
+const longestMatch = 4096
+
+/** Finds runs of characters of each class, and single characters of another. */
+const runsOf = (classes: ReadonlyArray<string>, single?: string): PreTokenize => {
+  const alternatives = classes.map((each) => `(${each}{1,${longestMatch}})`)
+  const pattern = new RegExp([...(single === undefined ? [] : [single]), ...alternatives].join("|"), "gu")
+  return (text) => {
+    if (text.length <= longestMatch) return text.match(pattern) ?? []
+    const pieces: Array<string> = []
+    let [start, end, kind] = [0, 0, 0]
+    for (const match of text.matchAll(pattern)) {
+      const own = match.indexOf(match[0], 1)
+      // A run longer than a match goes on in the next one.
+      if (own === -1 || own !== kind || match.index !== end) {
+        if (end > start) pieces.push(text.slice(start, end))
+        start = match.index
+      }
+      kind = own
+      end = match.index + match[0].length
+    }
+    if (end > start) pieces.push(text.slice(start, end))
+    return pieces
+  }
+}
+
+const bertMark = String.raw`[${asciiPunctuation}\p{P}]`
+const bertPieces = runsOf([String.raw`[^${asciiPunctuation}\p{P}\p{White_Space}]`], bertMark)
+const wordsAndRest = runsOf([`[${wordCharacter}]`, String.raw`[^${wordCharacter}\p{White_Space}]`])
+const notSpace = runsOf([String.raw`\P{White_Space}`])
 
 /** Splits before every mark. */
 const splitBefore = (text: string, mark: string): Array<string> => {
@@ -41,11 +69,11 @@ const never = () => false
 export const preTokenizer = (spec: PreTokenizer): PreTokenize => {
   switch (spec.type) {
     case "BertPreTokenizer":
-      return (text) => text.match(bertPieces) ?? []
+      return bertPieces
     case "Whitespace":
-      return (text) => text.match(wordsAndRest) ?? []
+      return wordsAndRest
     case "WhitespaceSplit":
-      return (text) => text.match(notSpace) ?? []
+      return notSpace
     case "Punctuation":
       return splitAt(punctuation, spec.behavior)
     case "Digits":

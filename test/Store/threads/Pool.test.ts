@@ -12,6 +12,7 @@ import { CollectionName } from "../../../src/model/Collection.ts"
 import { CollectionNotFound, StoreUnavailable } from "../../../src/Store.ts"
 import { StoreError } from "../../../src/Store/port/errors.ts"
 import type { Call, Outcome, Reply } from "../../../src/Store/threads/messages.ts"
+import * as Client from "../../../src/runtime/Client.ts"
 import * as Pool from "../../../src/Store/threads/Pool.ts"
 import { ThreadDied } from "../../../src/Store/threads/Thread.ts"
 import * as Schema from "effect/Schema"
@@ -222,6 +223,26 @@ describe("Pool", () => {
       assert.deepStrictEqual(yield* Effect.forEach(short, Fiber.join), [1, 2, 3])
       assert.deepStrictEqual(namesOf(threads.taken), ["long", "a", "b", "c"])
       assert.isTrue(threads.taken.slice(1).every(({ thread }) => thread === 2))
+    })
+  )
+
+  it.scoped("lets clients take turns, however many calls one of them makes", () =>
+    Effect.gen(function* () {
+      const threads = fakes()
+      const pool = yield* make(threads, { size: 1 })
+      const asked = (client: string, name: string) => Effect.fork(Client.working(client)(rank(pool, name)))
+      for (const name of ["a1", "a2", "a3", "a4"]) yield* asked("a", name)
+      yield* settled
+      yield* asked("b", "b1")
+      const gone = yield* asked("c", "c1")
+      yield* asked("b", "b2")
+      yield* settled
+      yield* Fiber.interrupt(gone)
+      for (let n = 0; n < 6; n++) {
+        yield* threads.taken[n]!.answer({ value: n })
+        yield* settled
+      }
+      assert.deepStrictEqual(namesOf(threads.taken), ["a1", "a2", "b1", "a3", "b2", "a4"])
     })
   )
 
