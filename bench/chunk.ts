@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { extname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { Format } from "../src/model/Document.ts"
-import { chunk } from "../src/text/chunk.ts"
+import { chunk } from "../src/chunking/chunk.ts"
 import { packagedTokenizer } from "../src/packaged/Tokenizer.ts"
 
 interface Sample {

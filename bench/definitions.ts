@@ -4,7 +4,7 @@ import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import type { Passage } from "../src/model/Passage.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
-import { chunk } from "../src/text/chunk.ts"
+import { chunk } from "../src/chunking/chunk.ts"
 
 /** The parts of tree-sitter used here. */
 interface Node {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { chunk } from "../src/text/chunk.ts"
+import { chunk } from "../src/chunking/chunk.ts"
 
 interface Tag {
   readonly name: string

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3"
-import { mentionsOf } from "../src/text/graph/extract.ts"
+import { mentionsOf } from "../src/entities/extract.ts"
 
 // Draws mentions and other relations of the graph to judge by hand, one per line as tab-separated values with the words
 // around it: `npm run bench -- graphPrecision SEED NAME INDEX [NAME INDEX...]`, a hundred of both from each index. The

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { packagedTokenizer, packagedTokenizerFile } from "../src/packaged/Tokenizer.ts"
-import { type Heading, scanMarkdown } from "../src/text/chunk/markdown.ts"
+import { type Heading, scanMarkdown } from "../src/chunking/chunk/markdown.ts"
 
 const folders = process.argv.slice(2)
 if (folders.length === 0) {

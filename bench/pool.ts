@@ -15,7 +15,7 @@ import type { RankRequest } from "../src/model/Stored.ts"
 import { type Stores, whole } from "../src/Store.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import * as Threaded from "../src/Store/SqliteThreaded.ts"
-import { parseQueries } from "../src/text/beir.ts"
+import { parseQueries } from "../src/measuring/beir.ts"
 import { corpusNamed, temporaryFolder } from "./program.ts"
 
 const seconds = 4

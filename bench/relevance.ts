@@ -9,9 +9,9 @@ import { FileIndexer } from "../src/files/FileIndexer.ts"
 import { documentsOf, readDataset } from "../src/measuring/Benchmark.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
-import { searchedHeading, searchedTitle } from "../src/text/naming.ts"
-import { fitted, lengthOf, sharing, weakBelow } from "../src/text/relevance.ts"
-import { splitQuery } from "../src/text/terms.ts"
+import { searchedHeading, searchedTitle } from "../src/entities/naming.ts"
+import { fitted, lengthOf, sharing, weakBelow } from "../src/ranking/relevance.ts"
+import { splitQuery } from "../src/terms/terms.ts"
 import { temporaryFolder } from "./program.ts"
 
 const folders = process.argv.slice(2)

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
-import { highlighter } from "../src/text/highlight.ts"
-import { terms } from "../src/text/terms.ts"
+import { highlighter } from "../src/citations/highlight.ts"
+import { terms } from "../src/terms/terms.ts"
 
 interface CorpusDocument {
   readonly title?: string

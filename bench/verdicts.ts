@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs"
 import { supportOf } from "../src/Answer.ts"
 import { make } from "../src/Embedder/Builtin.ts"
 import { Verdict } from "../src/model/Verdict.ts"
-import { lexicalSupport } from "../src/text/citations.ts"
-import { verdictOf } from "../src/text/verdict.ts"
+import { lexicalSupport } from "../src/citations/citations.ts"
+import { verdictOf } from "../src/citations/verdict.ts"
 import { hit } from "../test/hits.ts"
 
 const verdicts = Verdict.literals

@@ -10,10 +10,10 @@ import type { Hit } from "./model/SearchResult.ts"
 import type { Verdict as Judgement } from "./model/Verdict.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
-import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./text/citations.ts"
-import { embeddedText } from "./text/embedded.ts"
-import { stretchesOf } from "./text/prompt/adjacent.ts"
-import { verdictOf } from "./text/verdict.ts"
+import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./citations/citations.ts"
+import { embeddedText } from "./chunking/embedded.ts"
+import { stretchesOf } from "./citations/adjacent.ts"
+import { verdictOf } from "./citations/verdict.ts"
 
 export interface AskRequest extends DoorRequest {
   readonly model?: string | undefined

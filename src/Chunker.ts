@@ -4,7 +4,7 @@ import type { EmbedderUnavailable } from "./Embedder.ts"
 import type { Format } from "./model/Document.ts"
 import type { Passage } from "./model/Passage.ts"
 import * as thread from "./Chunker/thread.ts"
-import { chunk } from "./text/chunk.ts"
+import { chunk } from "./chunking/chunk.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 /** Raised whenever the same text would be chunked differently, so that documents are indexed again. */

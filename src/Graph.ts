@@ -10,9 +10,9 @@ import { Llm } from "./Llm.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
 import { GraphStore, Store } from "./Store.ts"
-import type { Network } from "./text/graph/network.ts"
-import { hashOf, keyOf } from "./text/graph/key.ts"
-import { weightOf } from "./text/graph/measure.ts"
+import type { Network } from "./entities/network.ts"
+import { hashOf, keyOf } from "./entities/key.ts"
+import { weightOf } from "./entities/measure.ts"
 
 /** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import type { DoorRequest } from "./model/Query.ts"
 import type { Hit } from "./model/SearchResult.ts"
 import { Search, type SearchOutcome } from "./Search.ts"
-import { type Budget, formatPrompt, type Prompt as Written } from "./text/prompt.ts"
+import { type Budget, formatPrompt, type Prompt as Written } from "./citations/prompt.ts"
 import { Tokenizer } from "./packaged/Tokenizer.ts"
 
 /** A caller's `max_tokens` has no room for the instruction, the question and one passage. */

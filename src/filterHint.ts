@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "./model/Collection.ts"
 import { columnKeys, type Filter, filtersUnder, keysOf } from "./model/Filter.ts"
 import { Store } from "./Store.ts"
-import { didYouMean } from "./text/nearest.ts"
+import { didYouMean } from "./terms/nearest.ts"
 
 const shown = 10
 

@@ -14,7 +14,7 @@ import { Search } from "../src/Search.ts"
 import * as Sqlite from "../src/Store/Sqlite.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
-import { charactersOf, tokensOf, usualRates } from "../src/text/tokens.ts"
+import { charactersOf, tokensOf, usualRates } from "../src/tokenizer/tokens.ts"
 import { embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
 
 const config = {

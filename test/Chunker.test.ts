@@ -7,7 +7,7 @@ import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
 import { packagedTokenizer, Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { nextTurn } from "../src/runtime/EventLoop.ts"
-import { chunk } from "../src/text/chunk.ts"
+import { chunk } from "../src/chunking/chunk.ts"
 
 const size = { chunkSize: 64, chunkOverlap: 8 }
 const layer = Chunker.Default.pipe(Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, size)]))

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3"
 import type { KeywordRow } from "../src/postings/build.ts"
-import { isLoneCharacter } from "../src/text/terms/scan.ts"
-import { salient, splitQuery, terms } from "../src/text/terms.ts"
+import { isLoneCharacter } from "../src/terms/scan.ts"
+import { salient, splitQuery, terms } from "../src/terms/terms.ts"
 
 /** The ASCII punctuation that terms may contain: `tokenchars` of FTS5's `ascii` tokenizer. */
 const termPunctuation = "+#.-/"

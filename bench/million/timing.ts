@@ -1,5 +1,5 @@
 import { percentile } from "../../src/measuring/Benchmark.ts"
-import { mean } from "../../src/text/evaluation.ts"
+import { mean } from "../../src/measuring/evaluation.ts"
 import type { Row } from "./result.ts"
 
 type Ids = ReadonlyArray<number>

@@ -2,8 +2,8 @@ import * as Either from "effect/Either"
 import { readFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import { packPassages } from "../model/packedPassages.ts"
-import { chunk } from "../text/chunk.ts"
-import { parse } from "../text/tokenizer/tokenizer.ts"
+import { chunk } from "../chunking/chunk.ts"
+import { parse } from "../tokenizer/tokenizer.ts"
 import type { Done, NumberedJob, ThreadData } from "./messages.ts"
 
 const { count } = Either.getOrThrow(parse(readFileSync((workerData as ThreadData).tokenizer)))

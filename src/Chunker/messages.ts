@@ -1,5 +1,5 @@
 import type { PackedPassages } from "../model/packedPassages.ts"
-import type { ChunkOptions } from "../text/chunk.ts"
+import type { ChunkOptions } from "../chunking/chunk.ts"
 
 /** The thread's start parameters. */
 export interface ThreadData {

@@ -1,4 +1,4 @@
-import { nearest } from "../text/nearest.ts"
+import { nearest } from "../terms/nearest.ts"
 import { type Key, keys, sections } from "./Keys.ts"
 import { settable } from "./Env.ts"
 

@@ -5,7 +5,7 @@ import { type Llm, LlmUnavailable } from "../Llm.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { UnaskedPassage } from "../model/Graph.ts"
 import type { GraphStore } from "../Store.ts"
-import { answerSchema, promptFor, toSaid } from "../text/graph/said.ts"
+import { answerSchema, promptFor, toSaid } from "../entities/said.ts"
 
 /** Passages checked per step. */
 const page = 100

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { GraphEntities, RankedEntity } from "../model/Graph.ts"
 import type { GraphStore, Store } from "../Store.ts"
-import { keyOf } from "../text/graph/key.ts"
+import { keyOf } from "../entities/key.ts"
 import { load } from "./network.ts"
 
 /** Most passages read for a ranking, which limits the cost of a request. */

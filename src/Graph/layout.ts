@@ -1,7 +1,7 @@
 import forceAtlas2 from "graphology-layout-forceatlas2"
 import { UndirectedGraph } from "graphology"
-import type { Network } from "../text/graph/network.ts"
-import type { Placed } from "../text/graph/page.ts"
+import type { Network } from "../entities/network.ts"
+import type { Placed } from "../entities/page.ts"
 
 /** The angle between neighbouring nodes on the initial sunflower spiral. */
 const golden = Math.PI * (3 - Math.sqrt(5))

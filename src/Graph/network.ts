@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { GraphStore } from "../Store.ts"
-import { rareIn } from "../text/graph/measure.ts"
-import type { Network, NetworkEdge, NetworkNode } from "../text/graph/network.ts"
+import { rareIn } from "../entities/measure.ts"
+import type { Network, NetworkEdge, NetworkNode } from "../entities/network.ts"
 
 /** Passages read per page. */
 const page = 1000

@@ -3,7 +3,7 @@ import type { Draft } from "../model/Draft.ts"
 import { isWellFormed } from "../model/kinds.ts"
 import type { Mark } from "../model/Locator.ts"
 import type { Steps } from "../runtime/EventLoop.ts"
-import { judgingFormat } from "../text/format.ts"
+import { judgingFormat } from "../chunking/format.ts"
 import { derivingId, fingerprinting } from "./identity.ts"
 
 /** The input of a draft. */

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Embedder } from "../Embedder.ts"
 import type { Passage, Vector } from "../model/Passage.ts"
-import { embeddedText } from "../text/embedded.ts"
+import { embeddedText } from "../chunking/embedded.ts"
 
 /** Texts passed to the embedder at once; all texts of a long document would need its size in memory again. */
 const window = 2048

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { DocumentId } from "../model/Document.ts"
-import { stretches } from "../text/stretches.ts"
+import { stretches } from "../chunking/stretches.ts"
 
 /** The SHA-256 of a text in pieces, one piece per step. */
 function* sha256(pieces: Iterable<string>): Generator<undefined, string> {

@@ -8,9 +8,9 @@ import type { Passage } from "../model/Passage.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { Store } from "../Store.ts"
-import { embeddedText } from "../text/embedded.ts"
-import { extension } from "../text/format.ts"
-import { located } from "../text/located.ts"
+import { embeddedText } from "../chunking/embedded.ts"
+import { extension } from "../chunking/format.ts"
+import { located } from "../chunking/located.ts"
 import { embedAll, placesOf, textsOf } from "./embedding.ts"
 
 /** Makes ready to be stored what changed of a batch. */

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable, noUsage } from "../Llm.ts"
-import { extract, type Quote } from "../text/extractive.ts"
+import { extract, type Quote } from "../citations/extractive.ts"
 
 const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
 const nothing = "No language model is at hand, and nothing in these documents answers this in so many words."

@@ -1,5 +1,5 @@
 import type { Turn } from "../Llm.ts"
-import { charactersOf, learned, type PerScript, tokensOf, usualRates } from "../text/tokens.ts"
+import { charactersOf, learned, type PerScript, tokensOf, usualRates } from "../tokenizer/tokens.ts"
 
 interface Known {
   readonly rates: PerScript

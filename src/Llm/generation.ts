@@ -4,7 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import { type Generation, type LlmIdentity, LlmUnavailable, noUsage, type Usage } from "../Llm.ts"
-import { spoken } from "../text/thinking.ts"
+import { spoken } from "../citations/thinking.ts"
 import { again, isBusy } from "../vendors/again.ts"
 import * as metrics from "./metrics.ts"
 

@@ -1,8 +1,8 @@
 import type { Collection } from "../model/Collection.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
-import { searchedHeading, searchedTitle } from "../text/naming.ts"
-import { alongGraph, relevance, weakBelow } from "../text/relevance.ts"
+import { searchedHeading, searchedTitle } from "../entities/naming.ts"
+import { alongGraph, relevance, weakBelow } from "../ranking/relevance.ts"
 
 /** The model whose similarities `relevance` was fitted on; other models have other scales. */
 const fitted = { backend: "builtin", model: "clew-static-en-v1" } as const

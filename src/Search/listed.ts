@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { Hit } from "../model/SearchResult.ts"
 import { limits } from "../model/Limits.ts"
-import { type Fold, type FoldOptions, folded, unfolded } from "../text/folding.ts"
+import { type Fold, type FoldOptions, folded, unfolded } from "../ranking/folding.ts"
 
 /** Hits asked for beyond the places of the list, so that what is folded leaves no gap; mostly that is enough. */
 const spare = 10

@@ -1,6 +1,6 @@
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm } from "../model/Stored.ts"
-import { writtenAs } from "../text/spelling.ts"
+import { writtenAs } from "../terms/spelling.ts"
 
 /** The words that were also searched; if only a stem is known, as written in the hits. */
 export const wordsOf = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => [

@@ -4,8 +4,8 @@ import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
 import type { Demands, ReadAs } from "../model/ReadAs.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import { RankingStore, Store } from "../Store.ts"
-import { demandsOf } from "../text/remarks.ts"
-import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../text/operators.ts"
+import { demandsOf } from "../citations/remarks.ts"
+import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../terms/operators.ts"
 
 /** A query as it is searched. */
 export interface Reading {

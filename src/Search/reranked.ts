@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { Hit } from "../model/SearchResult.ts"
 import type { Reranker } from "../Reranker.ts"
-import { embeddedText } from "../text/embedded.ts"
+import { embeddedText } from "../chunking/embedded.ts"
 
 /** Hits, the best of them as a reranker orders them; without it as they are, and why. */
 export interface Reranked {

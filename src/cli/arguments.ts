@@ -1,6 +1,6 @@
 import * as Either from "effect/Either"
 import type { Spec } from "./command.ts"
-import { didYouMean } from "../text/nearest.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import { builtIns, globalFlags } from "./options.ts"
 import { UsageError } from "./UsageError.ts"
 import { type Given, takeApart, type Words, type Wrong } from "./words.ts"

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type BenchmarkMode, type Evaluation, modes, type Quality } from "../measuring/Benchmark.ts"
-import { mean } from "../text/evaluation.ts"
+import { mean } from "../measuring/evaluation.ts"
 import { bytesText, numberText } from "./output.ts"
 import { type Column, drawn } from "./table.ts"
 import { Terminal } from "./terminal.ts"

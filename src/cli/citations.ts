@@ -1,6 +1,6 @@
 import type { Verdict } from "../Answer.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { citation } from "../text/prompt.ts"
+import { citation } from "../citations/prompt.ts"
 import { way } from "./hits.ts"
 import { harmless } from "./harmless.ts"
 import { shown } from "./place.ts"

@@ -5,12 +5,12 @@ import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import { GraphEntity, GraphPath, placeOf, Relation } from "../model/Graph.ts"
-import { largest, toDot, toGraphMl, toNodeLink } from "../text/graph/network.ts"
+import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
 import { define, group } from "./command.ts"
 import { Engine } from "./engine.ts"
 import { build } from "./graphBuild.ts"
 import * as Flag from "./flag.ts"
-import { oneLine } from "../text/prompt.ts"
+import { oneLine } from "../citations/prompt.ts"
 import * as options from "./options.ts"
 import { count, printResult } from "./output.ts"
 import { Place, shown } from "./place.ts"
@@ -197,7 +197,7 @@ const show = define(
       yield* Effect.gen(function* () {
         const graph = yield* Graph
         const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
-        const { toPage } = yield* Effect.promise(() => import("../text/graph/page.ts"))
+        const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))
         yield* write(flags.output, toPage(yield* graph.placed(network), `Clew: ${collection}`))
       }).pipe(Effect.provide(engine.open("read")))
     })

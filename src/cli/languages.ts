@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { type CollectionName, type EmbedderIdentity } from "../model/Collection.ts"
 import { packagedModel } from "../packaged/model.ts"
 import { Store } from "../Store.ts"
-import { isEnglish } from "../text/language.ts"
+import { isEnglish } from "../terms/language.ts"
 
 /** How many passages are sampled, spread over the collection. */
 const sampled = 100

@@ -1,7 +1,7 @@
 import * as Either from "effect/Either"
 import type { Spec } from "./command.ts"
 import type { FlagInfo } from "./flag.ts"
-import { didYouMean } from "../text/nearest.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import { everywhere } from "./options.ts"
 
 /** A flag on the command line, under its long name. */

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { InvalidRequest, MalformedBody } from "../api/errors.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
-import { JsonFault, readJson } from "../text/readJson.ts"
+import { JsonFault, readJson } from "../model/readJson.ts"
 
 const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
   path === undefined

@@ -3,7 +3,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
 import { allowed, type Json, schemaAt } from "./jsonSchema.ts"
-import { didYouMean } from "../text/nearest.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
 
 const pathText = (path: ReadonlyArray<PropertyKey>): string =>

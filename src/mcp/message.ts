@@ -1,4 +1,4 @@
-import { type JsonFault, readJsonAtOnce } from "../text/readJson.ts"
+import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
 import type { Frame } from "./frames.ts"
 import { type Code, code } from "./RpcError.ts"
 

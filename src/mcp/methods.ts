@@ -2,7 +2,7 @@ import type { CallToolRequest, CompleteRequest } from "@modelcontextprotocol/sdk
 import * as Effect from "effect/Effect"
 import { tools } from "./catalog.ts"
 import * as completion from "./completion.ts"
-import { didYouMean } from "../text/nearest.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import * as prompts from "./prompts.ts"
 import * as resources from "./resources.ts"
 import { invalidParams } from "./RpcError.ts"

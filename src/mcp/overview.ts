@@ -1,5 +1,5 @@
-import { folders } from "../text/folders.ts"
-import { bounded } from "../text/prompt.ts"
+import { folders } from "./folders.ts"
+import { bounded } from "../citations/prompt.ts"
 
 /** What an index holds, at a glance. */
 export interface Glance {

@@ -1,5 +1,5 @@
 import * as Either from "effect/Either"
-import { didYouMean } from "../text/nearest.ts"
+import { didYouMean } from "../terms/nearest.ts"
 
 /** Separate from the tools, so that the server's start loads none of them. A test keeps the two in step. */
 export const toolNames = [

@@ -11,8 +11,8 @@ import { defaultCollection } from "../model/Collection.ts"
 import type { Fusion, SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
-import { parseJudgements, parseQueries } from "../text/beir.ts"
-import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
+import { parseJudgements, parseQueries } from "./beir.ts"
+import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 
 /** A folder is not a dataset in BEIR layout; the reason says what is wrong, and where. */
 export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {

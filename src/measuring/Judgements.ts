@@ -7,7 +7,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { StoreConfig } from "../Config.ts"
 import type { Judgement } from "../model/Judgement.ts"
-import { type JudgedQuestion, parseJudged, questionsOf } from "../text/judged.ts"
+import { type JudgedQuestion, parseJudged, questionsOf } from "./judged.ts"
 import { readDataset } from "./Benchmark.ts"
 
 /** A judgement file cannot be read or written, or is invalid; the reason says what is wrong, and where. */

@@ -8,8 +8,8 @@ import type { ListedDocument } from "../model/Stored.ts"
 import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "../text/judged.ts"
-import { ndcgAt, recallAt, reciprocalRankAt } from "../text/evaluation.ts"
+import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "./judged.ts"
+import { ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 
 /** The modes of search measured by judgements; `configured` searches like `clew query`. */
 export const judgedModes = ["configured", "keyword", "vector", "hybrid rrf", "hybrid score"] as const

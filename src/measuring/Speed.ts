@@ -10,8 +10,8 @@ import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { mean } from "../text/evaluation.ts"
-import { queryOf, randomFrom } from "../text/sampling.ts"
+import { mean } from "./evaluation.ts"
+import { queryOf, randomFrom } from "./sampling.ts"
 
 /** There is no passage to sample queries from. */
 export class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexed", {

@@ -5,7 +5,7 @@ import * as SynchronizedRef from "effect/SynchronizedRef"
 import * as fs from "node:fs/promises"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
-import { parse, type Tokenizer as Loaded } from "../text/tokenizer/tokenizer.ts"
+import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
 /** The packaged tokenizer's file, for another thread to read. */
 export const packagedTokenizerFile = `${packagedModelFolder}tokenizer.json`

@@ -1,7 +1,7 @@
-import { classOf } from "../text/terms/classes.ts"
-import type { Language } from "../text/terms/languages.ts"
-import { scanOne } from "../text/terms/scan.ts"
-import { type SeenWords, seenIn } from "../text/terms/seenWords.ts"
+import { classOf } from "../terms/classes.ts"
+import type { Language } from "../terms/languages.ts"
+import { scanOne } from "../terms/scan.ts"
+import { type SeenWords, seenIn } from "../terms/seenWords.ts"
 import type { Block } from "./block.ts"
 import wasm from "./segment.wasm.ts"
 

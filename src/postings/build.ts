@@ -1,4 +1,4 @@
-import type { Language } from "../text/terms/languages.ts"
+import type { Language } from "../terms/languages.ts"
 import type { Block } from "./block.ts"
 import type { Head } from "./head.ts"
 import { Runs } from "./runs.ts"

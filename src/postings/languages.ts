@@ -1,4 +1,4 @@
-import { isLanguage, type Language } from "../text/terms/languages.ts"
+import { isLanguage, type Language } from "../terms/languages.ts"
 
 /** Numbers of passages by language. */
 export type Passages = ReadonlyMap<Language, number>

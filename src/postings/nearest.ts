@@ -1,6 +1,6 @@
 import type { NearTerm } from "../model/Stored.ts"
-import { distance } from "../text/distance.ts"
-import { allowance, type Spelled, termsNearby } from "../text/spelling.ts"
+import { distance } from "../terms/distance.ts"
+import { allowance, type Spelled, termsNearby } from "../terms/spelling.ts"
 
 /** Most terms per word. */
 const mostTerms = 2

@@ -1,4 +1,4 @@
-import { idf, norm } from "../text/bm25.ts"
+import { idf, norm } from "./bm25.ts"
 import type { Mask } from "../model/Mask.ts"
 import type { Scored } from "../model/Scored.ts"
 import type { Arena } from "./Arena.ts"

@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { isLearned, type Language, learn, type Other } from "../text/terms/languages.ts"
+import { isLearned, type Language, learn, type Other } from "../terms/languages.ts"
 
 /** Snowball's stemmers, each loaded when its language first occurs. */
 const stemmers: Record<Other, () => Promise<{ readonly stemmer: (word: string) => string }>> = {

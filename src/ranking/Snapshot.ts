@@ -7,7 +7,7 @@ import type { Vector } from "../model/Passage.ts"
 import type { Scored } from "../model/Scored.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
-import type { Language } from "../text/terms/languages.ts"
+import type { Language } from "../terms/languages.ts"
 
 /**
  * A searched collection: the passages that the filter and the query's demands leave, and the query's vector from its

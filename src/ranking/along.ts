@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { limits } from "../model/Limits.ts"
 import type { RankRequest } from "../model/Stored.ts"
-import type { Fused } from "../text/fusion.ts"
+import type { Fused } from "./fusion.ts"
 import type { Searched, Snapshot, Ways } from "./Snapshot.ts"
 
 const noWays: Ways = new Map()

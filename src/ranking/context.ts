@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Scored } from "../model/Scored.ts"
-import type { Fused } from "../text/fusion.ts"
+import type { Fused } from "./fusion.ts"
 import { present } from "../model/Damaged.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { TieOrder } from "./ties.ts"

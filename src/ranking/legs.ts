@@ -1,5 +1,5 @@
 import type { Scored } from "../model/Scored.ts"
-import type { Fused, Leg, Ranked } from "../text/fusion.ts"
+import type { Fused, Leg, Ranked } from "./fusion.ts"
 
 /** The passages of a list of scores. */
 export const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { Recency } from "../model/Stored.ts"
-import { ageInDays, decay, timeOf } from "../text/age.ts"
-import type { Fused } from "../text/fusion.ts"
+import { ageInDays, decay, timeOf } from "./age.ts"
+import type { Fused } from "./fusion.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { tied, type TieOrder } from "./ties.ts"
 

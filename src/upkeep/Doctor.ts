@@ -8,7 +8,7 @@ import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
 import { type Cure, Examiner, type Finding, type Told } from "./Examiner.ts"
 import type { StoreUnavailable } from "../Store.ts"
-import { embeddedText } from "../text/embedded.ts"
+import { embeddedText } from "../chunking/embedded.ts"
 
 const page = 256
 

@@ -6,7 +6,7 @@ import { Embedders } from "../Embedders.ts"
 import { type CollectionName, type EmbedderIdentity, presently, sameEmbedder } from "../model/Collection.ts"
 import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
-import { embeddedText } from "../text/embedded.ts"
+import { embeddedText } from "../chunking/embedded.ts"
 
 /** The progress of a change of embedder. */
 export interface Progress extends ReindexState {

@@ -3,8 +3,8 @@ import * as FastCheck from "effect/FastCheck"
 import { createHash } from "node:crypto"
 import { derivingId, fingerprinting } from "../../src/Indexer/identity.ts"
 import { atOnce, type Steps } from "../../src/runtime/EventLoop.ts"
-import { formatOf, judgingFormat } from "../../src/text/format.ts"
-import { lineStretches, stretches } from "../../src/text/stretches.ts"
+import { formatOf, judgingFormat } from "../../src/chunking/format.ts"
+import { lineStretches, stretches } from "../../src/chunking/stretches.ts"
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 

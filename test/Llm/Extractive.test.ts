@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
-import { citationMarks } from "../../src/text/citations.ts"
+import { citationMarks } from "../../src/citations/citations.ts"
 import { hit } from "../hits.ts"
 
 const say = (query: string, texts: ReadonlyArray<string>, more: Partial<Parameters<Llm["Type"]["answer"]>[0]> = {}) =>

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Llm } from "../../src/Llm.ts"
-import { formatPrompt } from "../../src/text/prompt.ts"
+import { formatPrompt } from "../../src/citations/prompt.ts"
 import { hit } from "../hits.ts"
 
 const hits = [

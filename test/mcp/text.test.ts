@@ -4,7 +4,7 @@ import { dropEntry, parse, setEntry } from "../../src/cli/mcp/jsonc.ts"
 import { tools } from "../../src/mcp/catalog.ts"
 import { makeSplitter } from "../../src/mcp/frames.ts"
 import { toolNames, writingTools } from "../../src/mcp/toolNames.ts"
-import { linesOf } from "../../src/text/documentLines.ts"
+import { linesOf } from "../../src/chunking/documentLines.ts"
 
 describe("frames", () => {
   it.prop(

@@ -4,7 +4,7 @@ import { documentsOf, percentile } from "../../src/measuring/Benchmark.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
-import { parseJudgements, parseQueries } from "../../src/text/beir.ts"
+import { parseJudgements, parseQueries } from "../../src/measuring/beir.ts"
 
 const hit = (source: string): Hit => ({
   score: 1,

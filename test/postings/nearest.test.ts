@@ -1,8 +1,8 @@
 import { assert, it } from "vitest"
 import * as FastCheck from "effect/FastCheck"
 import { Nearest } from "../../src/postings/nearest.ts"
-import { spelledWords } from "../../src/text/spelling.ts"
-import { termOf } from "../../src/text/terms/word.ts"
+import { spelledWords } from "../../src/terms/spelling.ts"
+import { termOf } from "../../src/terms/word.ts"
 
 const words = ["configuration", "receive", "socket", "metabolites", "penetrance", "mutating", "крокодил", "Ångström"]
 

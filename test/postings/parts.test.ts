@@ -9,7 +9,7 @@ import { forEachPosting, writePosting } from "../../src/postings/posting.ts"
 import { Runs } from "../../src/postings/runs.ts"
 import { maxPassages } from "../../src/postings/SegmentStore.ts"
 import { crowd, plan } from "../../src/postings/tiers.ts"
-import { terms } from "../../src/text/terms.ts"
+import { terms } from "../../src/terms/terms.ts"
 
 const ascending = (max: number, options: FastCheck.ArrayConstraints = {}) =>
   FastCheck.uniqueArray(FastCheck.nat(max), options).map((values) => values.toSorted((a, b) => a - b))

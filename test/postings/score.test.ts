@@ -9,7 +9,7 @@ import { Runs } from "../../src/postings/runs.ts"
 import { score } from "../../src/postings/score.ts"
 import type { Segment } from "../../src/postings/SegmentStore.ts"
 import { forEachOrdinal, unpacked } from "../../src/postings/unpacked.ts"
-import { idf, norm } from "../../src/text/bm25.ts"
+import { idf, norm } from "../../src/postings/bm25.ts"
 
 interface Occurrence {
   readonly skipped: number

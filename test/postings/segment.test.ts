@@ -6,7 +6,7 @@ import { ByteWriter } from "../../src/postings/bytes.ts"
 import { writePosting } from "../../src/postings/posting.ts"
 import { learned } from "../../src/postings/stemmers.ts"
 import * as Effect from "effect/Effect"
-import { terms } from "../../src/text/terms.ts"
+import { terms } from "../../src/terms/terms.ts"
 
 const fields = ["title", "heading", "text"] as const
 

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { termsVersion } from "../../text/terms/version.ts"
+import { termsVersion } from "../../terms/version.ts"
 import { postingsFormat, State } from "../../postings/SegmentStore.ts"
 import { codesFormat } from "../../codes/CodeStore.ts"
 import { leaving } from "../sqlite/sweep.ts"

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Comparison, Filter } from "../../model/Filter.ts"
-import { Globs } from "../../text/globs.ts"
+import { Globs } from "../../model/globs.ts"
 import { Cancelled } from "./Cancelled.ts"
 import { globLists, manyGlobs } from "./filter.ts"
 import { forEachNumber } from "./numbers.ts"

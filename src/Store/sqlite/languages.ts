@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { documentLanguage } from "../../text/terms/detect.ts"
-import { isLanguage, type Language } from "../../text/terms/languages.ts"
+import { documentLanguage } from "../../terms/detect.ts"
+import { isLanguage, type Language } from "../../terms/languages.ts"
 import { inList, list } from "./rows.ts"
 
 /** The language in a row; English if none was detected. */

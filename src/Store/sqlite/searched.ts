@@ -1,5 +1,5 @@
 import type { KeywordRow } from "../../postings/build.ts"
-import { searchedHeading, searchedTitle } from "../../text/naming.ts"
+import { searchedHeading, searchedTitle } from "../../entities/naming.ts"
 import { languageOf } from "./languages.ts"
 import { headingOf } from "./passage.ts"
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Store } from "../../Store.ts"
 import type { FileEvent } from "../FileEvent.ts"
-import { isBelow } from "../../text/below.ts"
+import { isBelow } from "../below.ts"
 import { type Lost, lost } from "./lost.ts"
 
 /**

@@ -7,7 +7,7 @@ import type { LossReason } from "../FileEvent.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { KnownFile } from "../../model/File.ts"
 import type { Store } from "../../Store.ts"
-import { isBelow } from "../../text/below.ts"
+import { isBelow } from "../below.ts"
 import type { SkipReason } from "../WalkEvent.ts"
 import { whyPassedOver } from "../Walker.ts"
 

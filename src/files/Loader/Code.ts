@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
-import { extension, formatOfName } from "../../text/format.ts"
+import { extension, formatOfName } from "../../chunking/format.ts"
 import { content } from "./content.ts"
 
 const names = new Set(

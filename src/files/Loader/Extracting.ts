@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { FileFormat, Loaded, LoadedDocument, SourceFile, Unreadable, Unsupported } from "../Loader.ts"
-import { extension } from "../../text/format.ts"
+import { extension } from "../../chunking/format.ts"
 import { content } from "./content.ts"
 import type { Source } from "./extract/extract.ts"
 import type { Read } from "./extract/Extracted.ts"

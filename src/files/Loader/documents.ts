@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { FileFormat, SourceFile } from "../Loader.ts"
-import { extension } from "../../text/format.ts"
+import { extension } from "../../chunking/format.ts"
 import { charset, decodeAs } from "./charset.ts"
 import { content } from "./content.ts"
 import { decode } from "./decode.ts"

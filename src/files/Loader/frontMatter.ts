@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { RejectedRecord } from "../Loader.ts"
 import type { Metadata } from "../../model/Document.ts"
-import type { FrontMatter } from "../../text/frontMatter.ts"
+import type { FrontMatter } from "../../chunking/frontMatter.ts"
 import { lazily } from "./lazily.ts"
 import { metadataFault } from "../../model/metadataFault.ts"
 import { toMetadata } from "./metadata.ts"

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { Kind } from "../Loader.ts"
-import { extension } from "../../text/format.ts"
+import { extension } from "../../chunking/format.ts"
 import { decode, detect } from "./decode.ts"
 import { lazily } from "./lazily.ts"
 

@@ -1,4 +1,4 @@
-import { readJsonAtOnce } from "../../text/readJson.ts"
+import { readJsonAtOnce } from "../../model/readJson.ts"
 import type { Loaded } from "../Loader.ts"
 import { metadataFault } from "../../model/metadataFault.ts"
 import { toMetadata, TooDeep, wellFormed } from "./metadata.ts"

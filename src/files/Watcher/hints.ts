@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { isBelow } from "../../text/below.ts"
+import { isBelow } from "../below.ts"
 import type { Cause } from "../WatchEvent.ts"
 
 /** Paths that are tracked individually; with more, everything is scanned. */

@@ -5,8 +5,8 @@ import { Indexer } from "../../Indexer.ts"
 import { type CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import { Store } from "../../Store.ts"
-import { nearest } from "../../text/nearest.ts"
-import { bounded, sourceCharacters } from "../../text/prompt.ts"
+import { nearest } from "../../terms/nearest.ts"
+import { bounded, sourceCharacters } from "../../citations/prompt.ts"
 import { invalidParams, type Problem, RpcError } from "../RpcError.ts"
 
 const candidates = 5

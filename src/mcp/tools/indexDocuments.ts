@@ -5,7 +5,7 @@ import { IndexResponse, toIndexResponse } from "../../api/Documents.ts"
 import { Indexer } from "../../Indexer.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
-import { bounded } from "../../text/prompt.ts"
+import { bounded } from "../../citations/prompt.ts"
 import { make } from "../Tool.ts"
 import { described, plural } from "./request.ts"
 

@@ -6,9 +6,9 @@ import { Filter } from "../../model/Filter.ts"
 import type { Found } from "../../model/Provenance.ts"
 import { Alpha, Fusion, MaxTokens, MinRelevance, QueryText, SearchRequest, TopK } from "../../model/Query.ts"
 import type { ReadAs } from "../../model/ReadAs.ts"
-import { asRead, shortfall } from "../../text/remarks.ts"
+import { asRead, shortfall } from "../../citations/remarks.ts"
 import { Store } from "../../Store.ts"
-import { bounded } from "../../text/prompt.ts"
+import { bounded } from "../../citations/prompt.ts"
 import type { Settings } from "../Tool.ts"
 
 /** A schema with a description for a model, shorter than the API's. */

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { EmbedderUnavailable } from "../../Embedder.ts"
-import { parse as parseTokenizer, type Tokenizer } from "../../text/tokenizer/tokenizer.ts"
+import { parse as parseTokenizer, type Tokenizer } from "../../tokenizer/tokenizer.ts"
 import * as safetensors from "./safetensors.ts"
 import { make } from "./staticModel.ts"
 

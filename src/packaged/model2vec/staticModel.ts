@@ -1,6 +1,6 @@
 import * as Either from "effect/Either"
-import { TokenIds } from "../../text/tokenizer/tokenIds.ts"
-import type { Tokenizer } from "../../text/tokenizer/tokenizer.ts"
+import { TokenIds } from "../../tokenizer/tokenIds.ts"
+import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
 import { firstNotFinite, floatTypes, integersOf, type Numbers, numbersOf } from "./numbers.ts"
 import { pooling, type Rows } from "./pool.ts"
 import { describe, type Tensor } from "./safetensors.ts"

@@ -9,7 +9,7 @@ import { CollectionName } from "../../../src/model/Collection.ts"
 import type { PreparedDocument } from "../../../src/model/Stored.ts"
 import { whole, type Whole } from "../../../src/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
-import { unpack } from "../../../src/text/graph/pack.ts"
+import { unpack } from "../../../src/entities/pack.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
 const name = CollectionName.make("c")

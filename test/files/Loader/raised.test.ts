@@ -11,9 +11,9 @@ import { xlsx } from "../../../src/files/Loader/extract/office/xlsx.ts"
 import { pdf } from "../../../src/files/Loader/extract/pdf.ts"
 import { lowered, raised } from "../../../src/files/Loader/extract/raised.ts"
 import { markAt } from "../../../src/model/Locator.ts"
-import { chunk } from "../../../src/text/chunk.ts"
-import { located } from "../../../src/text/located.ts"
-import { options } from "../../text/chunkLaws.ts"
+import { chunk } from "../../../src/chunking/chunk.ts"
+import { located } from "../../../src/chunking/located.ts"
+import { options } from "../../chunking/chunkLaws.ts"
 import { pdfOf } from "./pdfOf.ts"
 
 const zipped = (parts: Readonly<Record<string, string>>) =>

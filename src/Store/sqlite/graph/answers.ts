@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import { createHash } from "node:crypto"
 import type { Said } from "../../../model/Graph.ts"
 import type { PreparedDocument } from "../../../model/Stored.ts"
-import { type Asked, fromStored, questionOf, toStored } from "../../../text/graph/said.ts"
+import { type Asked, fromStored, questionOf, toStored } from "../../../entities/said.ts"
 import { inList, insertRows, list } from "../rows.ts"
 
 /** A hash of 128 bits of the question. */

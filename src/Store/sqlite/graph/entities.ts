@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import { mostPlaces, toEntity } from "../../../text/graph/measure.ts"
+import { mostPlaces, toEntity } from "../../../entities/measure.ts"
 import { list } from "../rows.ts"
 import type { Entity } from "../../../model/Graph.ts"
 

@@ -1,6 +1,6 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import { mostDefining, sampledDocuments } from "../../../text/graph/measure.ts"
+import { mostDefining, sampledDocuments } from "../../../entities/measure.ts"
 import { list } from "../rows.ts"
 import { mentionsIn } from "./edges.ts"
 

@@ -1,4 +1,4 @@
-import type { PackedMention } from "../../../text/graph/pack.ts"
+import type { PackedMention } from "../../../entities/pack.ts"
 
 /** The parts of a passage that may name an entity. */
 interface Naming {

@@ -1,7 +1,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { ViaStep } from "../../../model/Graph.ts"
-import type { Step } from "../../../text/graph/walk.ts"
+import type { Step } from "../../../entities/walk.ts"
 import { nameOf } from "./name.ts"
 import { inList, list } from "../rows.ts"
 import { mentionsIn, type TextRow } from "./edges.ts"

@@ -1,5 +1,5 @@
-import type { Entry } from "../../../text/data/Entry.ts"
-import { tomlEntries } from "../../../text/data/toml.ts"
+import type { Entry } from "../../../entries/Entry.ts"
+import { tomlEntries } from "../../../entries/toml.ts"
 
 /** The name of the list that a table belongs to, as in `[[posts]]`. */
 const listName = ({ key }: Entry): string | undefined =>

@@ -1,5 +1,5 @@
-import type { Entry } from "../../../text/data/Entry.ts"
-import { xmlEntries } from "../../../text/data/xml.ts"
+import type { Entry } from "../../../entries/Entry.ts"
+import { xmlEntries } from "../../../entries/xml.ts"
 import type { XmlElement } from "../extract/xml.ts"
 
 const nameOf = ({ key }: Entry): string => (typeof key === "number" ? "" : key[0]!.split(" ")[0]!)

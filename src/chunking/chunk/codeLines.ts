@@ -1,0 +1,153 @@
+import { LineWalker } from "../../entries/lines.ts"
+import { columns } from "./markdownLine.ts"
+import type { Measure } from "./measure.ts"
+import { skipSpace, trimEnd } from "../../entries/space.ts"
+import type { Syntax } from "./syntax.ts"
+
+/** The lines of a program, counted from 0, with what is known of each. */
+export interface CodeLines {
+  readonly length: number
+  /** First character that is not white space. */
+  readonly start: ReadonlyArray<number>
+  /** After the last such character; equal to `start` for a blank line. */
+  readonly end: ReadonlyArray<number>
+  /** Columns before `start`. */
+  readonly indent: ReadonlyArray<number>
+  /** Tokens of all preceding lines; one entry more than there are lines. */
+  readonly tokens: ReadonlyArray<number>
+  /** Whether it begins within a comment or a string. */
+  readonly inside: ReadonlyArray<boolean>
+  /** Curly brackets open where it begins; one that is closed at a line's very start is the outermost. */
+  readonly braces: ReadonlyArray<number>
+}
+
+export const readLines = (m: Measure, syntax: Syntax): CodeLines => {
+  const start: Array<number> = []
+  const end: Array<number> = []
+  const indent: Array<number> = []
+  const tokens: Array<number> = [0]
+  let sum = 0
+  const line = new LineWalker(m.text, 0)
+  while (line.next()) {
+    const from = skipSpace(m.text, line.start, line.end)
+    const to = trimEnd(m.text, from, line.end)
+    start.push(from)
+    end.push(to)
+    indent.push(columns(m.text, line.start, from))
+    // A line too long for a passage is counted in pieces.
+    sum += from === to ? 0 : to - from > m.width ? m.size + 1 : m.count(from, to)
+    tokens.push(sum)
+  }
+  return { length: start.length, start, end, indent, tokens, ...readBrackets(m.text, start, end, syntax) }
+}
+
+const isQuote = (code: number) => code === 34 || code === 39
+
+/**
+ * A block that is never closed is a misreading (for example, a quote in a pattern); everything is read again without
+ * its kind.
+ */
+const readBrackets = (
+  text: string,
+  starts: ReadonlyArray<number>,
+  ends: ReadonlyArray<number>,
+  syntax: Syntax
+): Pick<CodeLines, "inside" | "braces"> => {
+  const inside: Array<boolean> = []
+  const braces: Array<number> = []
+  const special = opening(syntax)
+  let depth = 0
+  let unclosed = 0
+  /** Where the currently open block ends. */
+  let until = 0
+  for (let n = 0; n < starts.length; n++) {
+    const start = starts[n] ?? 0
+    const end = ends[n] ?? 0
+    inside.push(start < until)
+    braces.push(depth)
+    if (start >= until && text.charCodeAt(start) === 125 && isLineBreak(text.charCodeAt(start - 1))) depth = 1
+    for (let at = Math.max(start, until); at < end; at++) {
+      const code = text.charCodeAt(at)
+      if (code > 127 || special[code] === 0) continue
+      if (code === 123) depth++
+      else if (code === 125) depth = Math.max(0, depth - 1)
+      const block = syntax.blocks.find(([open]) => open.charCodeAt(0) === code && text.startsWith(open, at))
+      if (block !== undefined) {
+        const close = closing(text, block[1], at + block[0].length)
+        if (close < 0) {
+          const blocks = syntax.blocks.filter((other) => other !== block)
+          return readBrackets(text, starts, ends, { ...syntax, blocks })
+        }
+        until = close
+        at = close - 1
+        continue
+      }
+      if (syntax.lineComments.some((mark) => mark.charCodeAt(0) === code && text.startsWith(mark, at))) break
+      if (isQuote(code) || (code === 47 && syntax.regex && mayBePattern(text, start, at)))
+        at = stringEnd(text, at, end, code)
+      else if (code === 60 && syntax.hereDocument !== undefined && unclosed < shifts) {
+        const close = hereDocumentEnd(text, syntax.hereDocument, at, end)
+        if (close === -1) unclosed++
+        // The rest of the line is code too, but nothing in it matters.
+        if (close > 0) {
+          until = close
+          break
+        }
+      }
+    }
+  }
+  return { inside, braces }
+}
+
+/** 1 for each ASCII character that may start a comment, a string or a bracket. */
+const opening = ({ blocks, lineComments }: Syntax): Uint8Array => {
+  const special = new Uint8Array(128)
+  for (const char of ["{", "}", '"', "'", "/", "<", ...lineComments, ...blocks.map(([open]) => open)])
+    special[char.charCodeAt(0)] = 1
+  return special
+}
+
+const isLineBreak = (code: number) => code === 10 || code === 13
+
+const closing = (text: string, close: string, from: number): number => {
+  let at = text.indexOf(close, from)
+  if (close === "`") while (at > 0 && isEscaped(text, at, from)) at = text.indexOf(close, at + 1)
+  return at < 0 ? -1 : at + close.length
+}
+
+const isEscaped = (text: string, at: number, from: number): boolean => {
+  let back = at
+  while (back > from && text.charCodeAt(back - 1) === 92) back--
+  return (at - back) % 2 === 1
+}
+
+/** The closing quote on the same line; `at` itself if there is none (an apostrophe). */
+const stringEnd = (text: string, at: number, end: number, quote: number): number => {
+  for (let i = at + 1; i < end; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 92) i++
+    else if (code === quote) return i
+  }
+  return at
+}
+
+/** After an operand, a slash means division. */
+const mayBePattern = (text: string, start: number, at: number): boolean => {
+  const before = trimEnd(text, start, at)
+  return before === start || "(=,:[!&|?{};+".includes(text.charAt(before - 1)) || text.endsWith("return", before)
+}
+
+/** Here-documents without an end, after which `<<` counts as a shift. */
+const shifts = 100
+
+/** Characters searched for the end of a here-document. */
+const longestDocument = 20_000
+
+/** 0 if none begins, -1 if one does not end. */
+const hereDocumentEnd = (text: string, opens: RegExp, at: number, end: number): number => {
+  opens.lastIndex = at
+  const word = opens.exec(text)?.[2]
+  if (word === undefined) return 0
+  const found = new RegExp(`[\\n\\r][ \\t]*${word}\\b`).exec(text.slice(end, end + longestDocument))
+  return found === null ? -1 : end + found.index + found[0].length
+}

@@ -1,0 +1,73 @@
+import { isSpace } from "../entries/space.ts"
+
+const segmenter = new Intl.Segmenter("en", { granularity: "sentence" })
+
+/** Characters passed to the segmenter at once: its cost per character grows with the length of the string. */
+const windowLength = 2048
+
+const lineBreaks = /[\n\r\u0085\u2028\u2029]/g
+
+/** Words whose full stop never ends a sentence. */
+const abbreviations = new Set(
+  (
+    "mr mrs ms dr prof rev gen sen rep gov capt lt col sgt st mt vs viz cf e.g i.e eg ie fig figs eq eqs sec secs ref " +
+    "refs tab ch chap vol vols no nos pp ed eds approx ca dept univ assn resp incl excl esp trans " +
+    "jan feb apr jun jul aug sep sept oct nov dec bzw z.b d.h u.a s.o abb nr bd vgl evtl ggf mme mlle"
+  ).split(" ")
+)
+
+/** Words whose full stop does not end a sentence before a number or a bracket, but may elsewhere. */
+const softAbbreviations = new Set("al etc inc ltd co corp jr sr u.s u.k ph.d a.m p.m approx v p".split(" "))
+
+const isDigit = (code: number) => code >= 48 && code <= 57
+
+/** Whether the full stop at `stop` belongs to an abbreviation, an initial or an item's number. */
+const abbreviates = (text: string, stop: number, next: number): boolean => {
+  let from = stop
+  while (from > 0 && stop - from < 10 && !isSpace(text.charCodeAt(from - 1)) && text[from - 1] !== "(") from--
+  const word = text.slice(from, stop)
+  if (word.length === 1) return /\p{L}/u.test(word) && word !== "I"
+  if (word.length <= 3 && from === 0 && /^\d+$/.test(word)) return true
+  const lower = word.toLowerCase()
+  if (abbreviations.has(lower)) return true
+  const code = text.charCodeAt(next)
+  return softAbbreviations.has(lower) && (isDigit(code) || code === 40 || code === 91)
+}
+
+/** Whether a reader would agree with the segmenter's boundary at `at`, in `text` of one paragraph. */
+const ends = (text: string, at: number): boolean => {
+  let last = at - 1
+  while (last > 0 && isSpace(text.charCodeAt(last))) last--
+  const code = text.charCodeAt(last)
+  // Full-width marks end a sentence alone; ASCII marks need white space, or "foo.Bar" and "a?b:c" would be cut.
+  if (code > 0x7f) return true
+  if (last === at - 1) return false
+  return code !== 46 || !abbreviates(text, last, at)
+}
+
+/**
+ * Calls `visit` with the end of each sentence of a paragraph, in order, the last time with `to`; a sentence includes
+ * its trailing white space. Boundaries are those of `Intl.Segmenter`, without the false ones at line ends and
+ * abbreviations.
+ */
+export const eachSentence = (text: string, from: number, to: number, visit: (end: number) => void): void => {
+  let base = from
+  while (base < to) {
+    const windowEnd = Math.min(base + windowLength, to)
+    const slice = text.slice(base, windowEnd)
+    const flat = slice.replace(lineBreaks, " ")
+    const segments = segmenter.segment(flat)
+    let at = 0
+    let open = 0
+    while (at < flat.length) {
+      const found = segments.containing(at)
+      at = found === undefined ? flat.length : found.index + found.segment.length
+      if (at === flat.length && windowEnd < to) break
+      if (at < flat.length && !ends(flat, at)) continue
+      open = at
+      visit(base + at)
+    }
+    // An open sentence is read again from its start; one longer than the window continues beyond it.
+    base = open > 0 ? base + open : windowEnd
+  }
+}

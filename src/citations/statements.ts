@@ -1,0 +1,212 @@
+import { eachSentence } from "../chunking/sentences.ts"
+
+/**
+ * A statement of a passage: a sentence, a table's row with its column names, steps, or a list's explanation of a term.
+ */
+export interface Statement {
+  readonly kind: "sentence" | "row" | "steps" | "definition"
+  readonly text: string
+  /** Its start in the passage. */
+  readonly at: number
+  /** The heading above it in the passage; empty if there is none. */
+  readonly heading: string
+  /** Whether it is the first in the passage or under its heading, and so says what that is about. */
+  readonly isFirst: boolean
+}
+
+/** Shorter texts that are not sentences are scraps; longer ones are more than a quote. */
+const bounds = { min: 20, max: 600 }
+
+interface Line {
+  readonly text: string
+  readonly at: number
+}
+
+const heading = /^(?:#{1,6}|={1,6})\s+(\S.*)$/
+const fence = /^\s*(?:```|~~~|-{4,}\s*$|\.{4,}\s*$)/
+/** The line between a table's column names and its rows. */
+const isDelimiter = (line: string): boolean => line.includes("---") && /^[|:\s-]+$/.test(line)
+const item = /^\s*(?:[-*+•]|(\d{1,3})[.)]|\.)\s+\S/
+
+/** The term of a description list: AsciiDoc's `term::`, with the rest of the line. */
+const termOf = (line: string): { readonly term: string; readonly rest: string } | undefined => {
+  const text = line.trim()
+  for (const mark of ["::", ";;"]) {
+    const at = text.endsWith(mark) ? text.length - mark.length : text.indexOf(`${mark} `)
+    if (at < 1 || at > 120) continue
+    return {
+      term: plain(
+        text
+          .slice(0, at)
+          .replace(/^\[\[[^\]]{0,100}\]\]/, "")
+          .replace(/:{1,3}$/, "")
+      ),
+      rest: text.slice(at + mark.length).trim()
+    }
+  }
+  return undefined
+}
+
+const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+const cellsOf = (row: string): ReadonlyArray<string> =>
+  row
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/\|$/, "")
+    .split("|")
+    .map((cell) => plain(cell))
+
+/** A row with its column names: `key: server.port; default: 8484`. */
+const rowText = (names: ReadonlyArray<string>, row: string): string =>
+  cellsOf(row)
+    .map((cell, column) => (cell === "" ? "" : (names[column] ?? "") === "" ? cell : `${names[column]}: ${cell}`))
+    .filter((cell) => cell !== "")
+    .join("; ")
+
+const linesOf = (text: string): ReadonlyArray<Line> => {
+  const lines: Array<Line> = []
+  let at = 0
+  for (const line of text.split("\n")) {
+    lines.push({ text: line, at })
+    at += line.length + 1
+  }
+  return lines
+}
+
+type Kind = "blank" | "heading" | "table" | "item" | "fence" | "term" | "text"
+
+/** The kind of block that a line begins or continues. */
+const kindOfLine = (line: string): Kind =>
+  line.trim() === ""
+    ? "blank"
+    : fence.test(line)
+      ? "fence"
+      : heading.test(line)
+        ? "heading"
+        : /^\s*\|/.test(line)
+          ? "table"
+          : item.test(line)
+            ? "item"
+            : termOf(line) !== undefined
+              ? "term"
+              : "text"
+
+/** A sentence with its final mark may be short: "Bees make honey." */
+const isShortSentence = (text: string): boolean =>
+  /[.!?\u3002\uff01\uff1f]["')\]*_\u201d\u2019]{0,3}$/.test(text) &&
+  (/\S\s+\S+\s+\S/.test(text) || /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{4}/u.test(text))
+
+/**
+ * The statements of a passage, in order; `tableHeader` has the column names if it begins within a table. Scraps, of fewer
+ * than `shortest` characters, are left out.
+ */
+export const statementsOf = (
+  text: string,
+  tableHeader?: string,
+  shortest: number = bounds.min
+): ReadonlyArray<Statement> => {
+  const fits = (text: string): boolean =>
+    text.length <= bounds.max && (text.length >= shortest || isShortSentence(text)) && text !== ""
+  const lines = linesOf(text)
+  // Rows need no bars around them if a delimiter says that they are rows.
+  const isTable = lines.some(({ text }) => isDelimiter(text) && text.includes("|"))
+  const kindOf = (line: string): Kind => (isTable && line.includes("|") ? "table" : kindOfLine(line))
+  const found: Array<Statement> = []
+  let under = ""
+  let isFirst = true
+  const add = (kind: Statement["kind"], said: string, at: number): void => {
+    if (kind === "row" ? said.length <= bounds.max && said.length > 0 : fits(said)) {
+      found.push({ kind, text: said, at, heading: under, isFirst })
+      isFirst = false
+    }
+  }
+
+  const sentences = (from: number, to: number): void => {
+    let at = from
+    eachSentence(text, from, to, (end) => {
+      add("sentence", plain(text.slice(at, end).replace(/^\s*(?:[-*+•>]|\d{1,3}[.)])\s+/, "")), at)
+      at = end
+    })
+  }
+
+  /** The first line after the block. */
+  const endOf = (from: number, goesOn: (line: string) => boolean): number => {
+    let to = from + 1
+    while (to < lines.length && goesOn(lines[to]!.text)) to++
+    return to
+  }
+
+  const after = (line: number): number => (line < lines.length ? lines[line]!.at : text.length + 1) - 1
+
+  let at = 0
+  let names: ReadonlyArray<string> = tableHeader === undefined ? [] : cellsOf(tableHeader)
+  while (at < lines.length) {
+    const line = lines[at]!
+    const kind = kindOf(line.text)
+    let to = at + 1
+    if (kind === "heading") {
+      under = heading.exec(line.text)![1]!
+      isFirst = true
+    } else if (kind === "term") {
+      const names = [termOf(line.text)!]
+      while (to < lines.length && kindOf(lines[to]!.text) === "term") names.push(termOf(lines[to++]!.text)!)
+      const term = names.map(({ term }) => term).join(", ")
+      const begin = to
+      // A paragraph, with those that a `+` attaches to it.
+      while (to < lines.length && ["text", "item", "blank"].includes(kindOf(lines[to]!.text))) {
+        if (kindOf(lines[to]!.text) === "blank" && !/^\s+\S/.test(lines[to + 1]?.text ?? "")) break
+        to++
+      }
+      const said = plain(
+        [names.at(-1)!.rest, ...lines.slice(begin, to).map(({ text }) => (text.trim() === "+" ? "" : text))].join(" ")
+      )
+      let from = 0
+      let first = ""
+      const rest: Array<string> = []
+      eachSentence(said, 0, said.length, (end) => {
+        const sentence = said.slice(from, end).trim()
+        from = end
+        // A term's definition comes first; each other sentence is separate, with the term.
+        if (first.length < 120) first = `${first} ${sentence}`.trim()
+        else rest.push(sentence)
+      })
+      isFirst = true
+      add("definition", `${term}: ${first}`, line.at)
+      for (const sentence of rest) add("definition", `${term}: ${sentence}`, line.at)
+    } else if (kind === "fence") {
+      to = Math.min(lines.length, endOf(at, (text) => !fence.test(text)) + 1)
+      // A sentence that introduces code ends with a colon.
+      const before = found.at(-1)
+      const code = lines.slice(at, to).map(({ text }) => text)
+      const whole = before === undefined ? "" : `${before.text}\n${code.join("\n")}`
+      if (before?.text.endsWith(":") && before.kind === "sentence" && whole.length <= bounds.max) {
+        found[found.length - 1] = { ...before, kind: "steps", text: whole }
+      }
+    } else if (kind === "table") {
+      to = endOf(at, (text) => kindOf(text) === "table")
+      const rows = lines.slice(at, to)
+      if (rows.length > 1 && isDelimiter(rows[1]!.text)) names = cellsOf(rows[0]!.text)
+      const body = rows.findIndex(({ text }) => isDelimiter(text))
+      for (const row of rows.slice(body + 1)) add("row", rowText(names, row.text), row.at)
+      names = []
+    } else if (kind === "item") {
+      to = endOf(at, (text) => ["item", "text"].includes(kindOf(text)) || /^\s{2,}\S/.test(text))
+      const block = lines.slice(at, to)
+      const isNumbered = /^\s*(?:\d|\.)/.test(line.text)
+      const steps = block.map(({ text }) => text.trimEnd()).join("\n")
+      if (isNumbered && block.filter(({ text }) => item.test(text)).length > 1) add("steps", steps, line.at)
+      for (let from = 0; from < block.length;) {
+        let next = from + 1
+        while (next < block.length && !item.test(block[next]!.text)) next++
+        sentences(block[from]!.at, after(at + next))
+        from = next
+      }
+    } else if (kind === "text") {
+      to = endOf(at, (text) => kindOf(text) === "text")
+      sentences(line.at, after(to))
+    }
+    at = to
+  }
+  return found
+}

@@ -1,0 +1,139 @@
+import { targetsOf, weightOf } from "./measure.ts"
+import type { Entity } from "../model/Graph.ts"
+
+/** How a walk reached a passage: through an entity, from a passage, or undefined if the question names the entity. */
+export interface Step {
+  readonly entity: number
+  readonly from: number | undefined
+}
+
+/** A single push: a share of a passage's weight, or of the question's, to everything that an entity joins. */
+interface Push {
+  readonly entity: number
+  readonly amount: number
+  readonly from: number | undefined
+}
+
+/** Passages from which a step continues, and entities that it passes through: those with the greatest weight. */
+const front = 20
+const widest = 64
+
+/** The share of the weight reaching a passage that moves on. */
+const damping = 0.5
+
+const leastSimilarity = 0.01
+
+/**
+ * Personalised PageRank by pushing (Andersen, Chung and Lang 2006), one step at a time, so that a caller can look up
+ * what the next step needs. Weight starts at the seeds and moves from passage to entity to passage: it is shared among
+ * a passage's entities by their rarity, and among an entity's passages by their relation to it and their similarity to
+ * the question.
+ */
+export class Walk {
+  /** The weight at each passage that the next step distributes. */
+  private mass: Map<number, number>
+  /** The total weight that each passage has received. */
+  readonly total: Map<number, number>
+  private readonly came = new Map<number, Step & { readonly amount: number }>()
+
+  constructor(
+    seeds: Iterable<readonly [passage: number, weight: number]>,
+    private readonly documents: number
+  ) {
+    this.mass = new Map(seeds)
+    this.total = new Map(this.mass)
+  }
+
+  /** The passages from which the next step continues. */
+  front(): ReadonlyArray<number> {
+    return [...this.mass]
+      .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+      .slice(0, front)
+      .map(([passage]) => passage)
+  }
+
+  /** The pushes from the front, given each passage's entities. */
+  fromFront(entitiesOf: (passage: number) => ReadonlyArray<number>, entity: (hash: number) => Entity | undefined) {
+    const pushes: Array<Push> = []
+    for (const from of this.front()) {
+      const weighed = entitiesOf(from).flatMap((hash) => {
+        const known = entity(hash)
+        const weight = known === undefined ? 0 : weightOf(known, this.documents)
+        return weight > 0 ? [{ hash, weight }] : []
+      })
+      const all = weighed.reduce((sum, { weight }) => sum + weight, 0)
+      const mass = (this.mass.get(from) ?? 0) * damping
+      for (const { hash, weight } of weighed) pushes.push({ entity: hash, amount: (mass * weight) / all, from })
+    }
+    return pushes.sort((a, b) => b.amount - a.amount).slice(0, widest)
+  }
+
+  /** The passages that pushes lead to. */
+  reached(
+    pushes: ReadonlyArray<Push>,
+    entity: (hash: number) => Entity | undefined,
+    allowed: (passage: number) => boolean
+  ): ReadonlyArray<number> {
+    const passages = new Set<number>()
+    for (const push of pushes) {
+      for (const passage of targetsOf(entity(push.entity)!, this.documents).keys()) {
+        if (passage !== push.from && allowed(passage)) passages.add(passage)
+      }
+    }
+    return [...passages]
+  }
+
+  /** Moves weight. The next step distributes the moved weight; with `keep`, also what was there before. */
+  push(
+    pushes: ReadonlyArray<Push>,
+    entity: (hash: number) => Entity | undefined,
+    similarity: (passage: number) => number,
+    allowed: (passage: number) => boolean,
+    keep = false
+  ): void {
+    const next = keep ? new Map(this.mass) : new Map<number, number>()
+    for (const { amount, entity: hash, from } of pushes) {
+      const shares: Array<readonly [passage: number, share: number]> = []
+      let all = 0
+      for (const [passage, weight] of targetsOf(entity(hash)!, this.documents)) {
+        if (passage === from || !allowed(passage)) continue
+        const share = weight * Math.max(leastSimilarity, similarity(passage))
+        shares.push([passage, share])
+        all += share
+      }
+      for (const [passage, share] of shares) {
+        const moved = (amount * share) / all
+        next.set(passage, (next.get(passage) ?? 0) + moved)
+        this.total.set(passage, (this.total.get(passage) ?? 0) + moved)
+        if (moved > (this.came.get(passage)?.amount ?? 0)) this.came.set(passage, { entity: hash, from, amount: moved })
+      }
+    }
+    this.mass = next
+  }
+
+  /** The best passages outside `except`: by weight times the root of the similarity, ties by id. */
+  best(wanted: number, except: ReadonlySet<number>, similarity: (passage: number) => number): ReadonlyArray<number> {
+    return [...this.total]
+      .filter(([passage]) => !except.has(passage) && this.came.has(passage))
+      .map(
+        ([passage, weight]) => [passage, weight * Math.sqrt(Math.max(leastSimilarity, similarity(passage)))] as const
+      )
+      .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+      .slice(0, wanted)
+      .map(([passage]) => passage)
+  }
+
+  /** The path to a passage, first step first; a path longer than the walk's number of steps is cut. */
+  wayTo(passage: number, longest = 4): ReadonlyArray<Step & { readonly to: number }> {
+    const way: Array<Step & { readonly to: number }> = []
+    const seen = new Set<number>()
+    for (let at: number | undefined = passage; at !== undefined && !seen.has(at) && way.length < longest;) {
+      seen.add(at)
+      const step = this.came.get(at)
+      if (step === undefined) break
+      way.unshift({ entity: step.entity, from: step.from, to: at })
+      at = step.from
+    }
+    return way
+  }
+}

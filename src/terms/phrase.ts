@@ -1,0 +1,64 @@
+import { fold, isAscii } from "./fold.ts"
+import { splitQuery } from "./terms.ts"
+
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+/**
+ * A version or number with its points, or a word, including the rest of a contraction ("it's") and the sign of `C++`
+ * and `C#`.
+ */
+const words = /v?\d+(?:[.,]\d+)+|[\p{L}\p{M}\p{N}]+(?:['\u2019]\p{L}+)*(?:\+\+|#)?/giu
+/** The points of "U.S.". */
+const points = /(?<=(?<![\p{L}\p{N}])\p{L})\.(?=\p{L}(?![\p{L}\p{N}]))/gu
+const apostrophe = /['\u2019]/g
+
+const wordsOf = (text: string): ReadonlyArray<string> => text.replace(points, "").match(words) ?? []
+
+const folded = (word: string): string => {
+  const plain = word.replace(apostrophe, "")
+  if (isAscii.test(plain)) return plain.toLowerCase()
+  const sign = /(?:\+\+|#)$/.exec(plain)?.[0] ?? ""
+  return fold(plain.slice(0, plain.length - sign.length)) + sign
+}
+
+/** Words in lower case without accents, with blanks around them; no blanks between characters of unspaced scripts. */
+const flat = (text: string): string => {
+  let all = ""
+  let last = ""
+  for (const raw of wordsOf(text)) {
+    const word = folded(raw)
+    if (word === "") continue
+    all += (last !== "" && unspaced.test(last) && unspaced.test(word[0]!) ? "" : " ") + word
+    last = word.at(-1)!
+  }
+  return `${all} `
+}
+
+/** The terms of all words of a text, without those of compounds, which another spelling would not have. */
+export const plainTerms = (text: string): ReadonlyArray<string> => [
+  ...new Set(splitQuery(wordsOf(text).join(" ").toLowerCase()).content)
+]
+
+/**
+ * Tests whether texts contain a phrase: its words in order with only signs and spaces between, whatever the case and
+ * accents. Undefined: the phrase has no word.
+ */
+export const phraseTest = (phrase: string): ((text: string) => boolean) | undefined => {
+  const wanted = flat(phrase)
+  if (wanted.trim() === "") return undefined
+  // In an unspaced script a phrase may begin and end anywhere.
+  const from = unspaced.test(wanted[1]!) ? 1 : 0
+  const to = unspaced.test(wanted.at(-2)!) ? wanted.length - 1 : wanted.length
+  const needle = wanted.slice(from, to)
+  return (text) => flat(text).includes(needle)
+}
+
+const wordPart = /[\p{L}\p{N}_-]/u
+
+/** Whether a text contains a word literally, with its dashes, and not only inside a longer word. */
+export const writes = (text: string, word: string): boolean => {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    if (!wordPart.test(text.charAt(at - 1)) && !wordPart.test(text.charAt(at + word.length))) return true
+  }
+  return false
+}

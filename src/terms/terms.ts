@@ -1,0 +1,88 @@
+import { functionWords } from "./functionWords.ts"
+import { type Language, stemIn } from "./languages.ts"
+import { scan } from "./scan.ts"
+
+/** The index terms of a document's text, in order, with repeats. */
+export const terms = (text: string, language?: Language): Array<string> => {
+  const found: Array<string> = []
+  scan(text, (term) => found.push(term), language)
+  return found
+}
+
+/**
+ * The terms of a query to look up, in order, with repeats, which count. Like `terms`, but without the last character of
+ * an unspaced run of several, which its pair contains.
+ */
+export const queryTerms = (text: string): Array<string> => {
+  const found: Array<string> = []
+  scan(text, (term, _start, _end, tail) => {
+    if (!tail) found.push(term)
+  })
+  return found
+}
+
+/** A query's content terms, and the function words around them, each in order with repeats. */
+export interface QueryTerms {
+  readonly content: ReadonlyArray<string>
+  readonly function: ReadonlyArray<string>
+}
+
+/**
+ * Splits a query's terms. The content is never empty if there are terms: a query of only function words is about them.
+ */
+export const splitQuery = (text: string): QueryTerms => {
+  const all = queryTerms(text)
+  const content = all.filter((term) => !functionWords.has(term))
+  return content.length === 0
+    ? { content: all, function: [] }
+    : { content, function: all.filter((term) => functionWords.has(term)) }
+}
+
+/** More did not rank better, and a query's time grows with its terms. */
+const maxRepeats = 4
+const maxTerms = 64
+
+/**
+ * The terms to rank by, with the number of times each counts, at most 4. Of more than 64, including repeats, the most
+ * repeated and then the first are kept.
+ */
+export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const term of terms) counts.set(term, Math.min(maxRepeats, (counts.get(term) ?? 0) + 1))
+  const kept = new Map<string, number>()
+  let room = maxTerms
+  for (const [term, count] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (room === 0) break
+    kept.set(term, Math.min(count, room))
+    room -= kept.get(term)!
+  }
+  return kept
+}
+
+/** The share of a word's weight that its stem in its own language gets; its English term gets the rest. */
+const ownShare = 0.6
+
+/** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
+export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
+  const counts = salient(splitQuery(query).content)
+  if (language === "en") return counts
+  const stems = stemsOf(query, language)
+  const weights = new Map<string, number>()
+  const add = (term: string, weight: number) => weights.set(term, (weights.get(term) ?? 0) + weight)
+  for (const [term, count] of counts) {
+    const own = stems.get(term) ?? term
+    add(term, count * (own === term ? 1 : 1 - ownShare))
+    if (own !== term) add(own, count * ownShare)
+  }
+  return weights
+}
+
+/** The stems of a query's words in a language, by their English terms. */
+export const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
+  const stems = new Map<string, string>()
+  scan(query, (term, start, end) => {
+    const own = stemIn(language, query.slice(start, end))
+    if (own !== undefined && !stems.has(term)) stems.set(term, own)
+  })
+  return stems
+}

@@ -1,0 +1,225 @@
+import { it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import { assert, describe } from "vitest"
+import type { Format } from "../../src/model/Document.ts"
+import { chunk } from "../../src/chunking/chunk.ts"
+import { assertLaws, options } from "./chunkLaws.ts"
+
+/** The headings of passages so small that no two sections share one. */
+const outline = (format: Format, content: string): ReadonlyArray<string> => [
+  ...new Set(chunk(content, options({ format, size: 24, overlap: 0 })).map(({ heading }) => heading.join(" > ")))
+]
+
+const body = "Some words that fill a passage of their own here, one after the other, until it is full enough."
+
+describe("tables", () => {
+  const headersIn = (format: Format, content: string) =>
+    assertLaws(content, options({ format, size: 48, overlap: 0 })).map(({ tableHeader }) => tableHeader)
+  const rows = Array.from({ length: 30 }, (_, i) => `| cell${i} | value`).join("\n")
+
+  it("of AsciiDoc and Org keep their columns' names", () => {
+    for (const [format, content] of [
+      ["asciidoc", `== Keys\n\n[cols="1,1"]\n|===\n| Key | Default\n\n${rows}\n|===\n\n${body}\n`],
+      ["org", `* Keys\n\n| Key | Default |\n|-----+---------|\n${rows}\n\n${body}\n`]
+    ] as const) {
+      const found = headersIn(format, content)
+      assert.strictEqual(found[0], undefined, format)
+      assert.strictEqual(found.at(-1), undefined, format)
+      assert.isAbove(found.length, 3, format)
+      for (const header of found.slice(1, -1)) assert.strictEqual(header, "Key | Default", format)
+    }
+  })
+  it("of reStructuredText do in all their forms, also where a head or a row takes several lines", () => {
+    const each = (row: (i: number) => string) => Array.from({ length: 90 }, (_, i) => row(i)).join("\n")
+    const grid = `+--------+---------+
+| Key    | Default |
+|        | value   |
++========+=========+
+${each((i) => `| cell${String(i).padEnd(2)} | a value |\n|        | goes on |\n+--------+---------+`)}`
+    const simple = `======  =========
+Key     Default
+        value
+======  =========
+${each((i) => `cell${String(i).padEnd(2)}  one value${i % 7 === 3 ? "\n" : ""}`)}
+======  =========`
+    const list = `.. list-table:: Of keys
+   :widths: 20 80
+   :header-rows: 1
+
+   * - Key
+     - Default
+       value
+${each((i) => `   * - cell${i}\n     - value`)}`
+    const values = `.. csv-table:: Of keys
+   :header: "Key", "Default value"
+
+${each((i) => `   cell${i}, value`)}`
+    for (const table of [grid, simple, list, values, `.. table:: Of keys\n\n${simple.replaceAll(/^(?=.)/gm, "   ")}`]) {
+      const content = `Keys\n====\n\n${table}\n\n${body}\n`
+      const passages = assertLaws(content, options({ format: "rst", size: 160, overlap: 0 }))
+      const [head, ...below] = passages.filter(({ text }) => !text.startsWith("Some words"))
+      assert.strictEqual(head?.tableHeader, undefined, table)
+      assert.isAbove(below.length, 1, table)
+      for (const { tableHeader, text } of below) {
+        assert.strictEqual(tableHeader, "Key | Default value", text)
+        // No row is cut in two.
+        assert.match(text, /^(?:\| |\* - )?cell/)
+      }
+      for (const { tableHeader, text } of passages) {
+        if (text.startsWith("Some words")) assert.strictEqual(tableHeader, undefined, table)
+      }
+    }
+  })
+  it("of reStructuredText that are none, or end too soon, leave what follows as it is", () => {
+    const rows = Array.from({ length: 30 }, (_, i) => `cell${i}   value`).join("\n")
+    for (const table of [
+      `=====  =====\n${rows}\n=====  =====`,
+      `=====  =====\n${rows}`,
+      `+----+----+\n| a  | b  |\n+----+----+\n${rows}`
+    ]) {
+      const content = `${table}\n\nNext\n====\n\n${body}\n`
+      const passages = assertLaws(content, options({ format: "rst", size: 48, overlap: 0 }))
+      assert.isTrue(
+        passages.every(({ tableHeader }) => tableHeader === undefined),
+        table
+      )
+      assert.deepStrictEqual(passages.at(-1)?.heading, ["Next"], table)
+    }
+  })
+  it("without a header have none", () => {
+    for (const [format, content] of [
+      ["asciidoc", `|===\n${rows}\n|===\n`],
+      ["org", rows]
+    ] as const) {
+      assert.isTrue(headersIn(format, content).every((header) => header === undefined))
+    }
+  })
+})
+
+describe("headings", () => {
+  it("of AsciiDoc, in both forms, not in its blocks", () => {
+    const text = `git-x(1)
+========
+
+NAME
+----
+${body}
+
+== Options
+
+\`-q\`::
+\`--quiet\`::
+	${body}
+\`--verbose\`::
+	${body}
+
+=== Deep
+
+----
+== no heading
+${body}
+----
+
+Short
+-------------
+${body}
+`
+    assert.deepStrictEqual(outline("asciidoc", text), [
+      "git-x(1) > NAME",
+      "git-x(1) > Options",
+      "git-x(1) > Options > Deep"
+    ])
+  })
+
+  it("of AsciiDoc below an anchor or attributes, and closed by their signs", () => {
+    const text = `[[top]]
+Manual
+======
+
+${body}
+
+[[undo]]
+== Undoing a commit
+${body}
+
+[role="x"]
+[[deep]]
+=== Deep ===
+
+${body}
+
+Text that goes on
+== in a line
+${body}
+`
+    assert.deepStrictEqual(outline("asciidoc", text), [
+      "Manual",
+      "Manual > Undoing a commit",
+      "Manual > Undoing a commit > Deep"
+    ])
+    const passages = chunk(text, options({ format: "asciidoc", size: 40, overlap: 0 }))
+    assert.isTrue(passages.find(({ heading }) => heading.at(-1) === "Undoing a commit")?.text.startsWith("[[undo]]"))
+  })
+
+  it("of reStructuredText, whose levels are as they first come", () => {
+    const text = `=====
+Title
+=====
+
+Part
+====
+
+${body}
+
+Deeper
+------
+
+.. code-block:: python
+
+   no = 1
+   ====
+   more = 2
+
+Other
+=====
+
+${body}
+`
+    assert.deepStrictEqual(outline("rst", text), ["Title > Part", "Title > Part > Deeper", "Title > Other"])
+  })
+
+  it("of Org, below its title", () => {
+    const text = `#+TITLE: Notes
+* First
+${body}
+** Second
+#+BEGIN_SRC sh
+* no heading
+#+END_SRC
+${body}
+`
+    assert.deepStrictEqual(outline("org", text), ["Notes > First", "Notes > First > Second"])
+  })
+})
+
+const line = FastCheck.constantFrom(
+  ..."= Title|== a|Title|=====|-----|----|....||===|~~~~~|* item|** deep|term::|`-q`::|+|words and more words.|  indented|.. code-block:: x|.. option:: --x|>>> a|+---+---+|+===+===+|=== ===|a   b|.. list-table:: x|   :header-rows: 1|   * - a|     - b|.. csv-table:: x|   :header: a, b|#+TITLE: t|#+begin_src|#+end_src|- a|1. b||".split(
+    "|"
+  )
+)
+
+describe("any markup", () => {
+  for (const format of ["asciidoc", "rst", "org"] as const) {
+    it.prop(
+      `keeps the laws of passages: ${format}`,
+      [
+        FastCheck.array(line, { maxLength: 60 }),
+        FastCheck.constantFrom("\n", "\r\n"),
+        FastCheck.integer({ min: 4, max: 60 })
+      ],
+      ([lines, newline, size]) => {
+        assertLaws(lines.join(newline), options({ format, size, overlap: 2 }))
+      }
+    )
+  }
+})

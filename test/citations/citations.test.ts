@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import { citationMarks, lexicalSupport, withoutMarks } from "../../src/citations/citations.ts"
+import { hit } from "../hits.ts"
+
+const marks = (answer: string) => citationMarks(answer).map(({ n, sentence }) => [n, sentence])
+
+describe("citationMarks", () => {
+  it("finds each mark with the sentence that it stands at", () => {
+    assert.deepStrictEqual(
+      marks("The moon pulls the sea [1]. Bread is baked.[2] Lava flows [3], fast.\n- Ice creeps. [4]"),
+      [
+        [1, "The moon pulls the sea."],
+        [2, "Bread is baked."],
+        [3, "Lava flows, fast."],
+        [4, "- Ice creeps."]
+      ]
+    )
+  })
+
+  it("reads several passages in one mark, and several marks in a row", () => {
+    assert.deepStrictEqual(marks("Lava flows [1, 3][5]."), [
+      [1, "Lava flows."],
+      [3, "Lava flows."],
+      [5, "Lava flows."]
+    ])
+    assert.deepStrictEqual(
+      marks("Lava flows [2-4].").map(([n]) => n),
+      [2, 3, 4]
+    )
+  })
+
+  it("a mark on a line of its own belongs to the sentence before it", () => {
+    assert.deepStrictEqual(marks("Lava flows.\n\n[2]\n"), [[2, "Lava flows."]])
+    assert.deepStrictEqual(marks("[1]"), [[1, ""]])
+  })
+
+  it("takes no index in code for a citation", () => {
+    assert.deepStrictEqual(marks("Use `list[1]` first [2].\n```\na[3] = b[4]\n```\n"), [[2, "Use `list` first."]])
+  })
+
+  it("a fence that is never closed hides no mark", () => {
+    assert.deepStrictEqual(marks("```sh\nclew index docs\n\nLava flows [2]."), [[2, "Lava flows."]])
+  })
+
+  it("takes no link for a citation, and reads the brackets that some models write", () => {
+    assert.deepStrictEqual(marks("The [2](http://x) moon pulls the sea [1]. Rivers [3][4] carve [5] (slowly) stone."), [
+      [1, "The [2](http://x) moon pulls the sea."],
+      [3, "Rivers carve (slowly) stone."],
+      [4, "Rivers carve (slowly) stone."],
+      [5, "Rivers carve (slowly) stone."]
+    ])
+    assert.deepStrictEqual(marks("Lava flows 【1】. Ice creeps【2, 3】."), [
+      [1, "Lava flows."],
+      [2, "Ice creeps."],
+      [3, "Ice creeps."]
+    ])
+  })
+
+  it("a sentence that says nothing of its own stands for the one before it", () => {
+    assert.deepStrictEqual(marks("Lava flows. It is [1][2]. That is so [3]."), [
+      [1, "Lava flows."],
+      [2, "Lava flows."],
+      [3, "Lava flows."]
+    ])
+    assert.deepStrictEqual(marks("It is [1]."), [[1, "It is."]])
+  })
+
+  it("leaves alone what is no number in brackets", () => {
+    assert.deepStrictEqual(marks("[a] [1.5] [] [x1] [^1] (2) [12345]"), [])
+  })
+
+  it.prop(
+    "says where each mark stands",
+    { answer: FastCheck.string({ unit: FastCheck.constantFrom(..."[1] 2.,a\n`【】(") }) },
+    ({ answer }) => {
+      let before = 0
+      for (const { end, n, start } of citationMarks(answer)) {
+        assert.match(answer.slice(start, end), /^[[【][\d\s,;–-]+[\]】]$/)
+        assert.include(answer.slice(start, end), String(n))
+        assert.isAtLeast(start, before)
+        before = start
+      }
+    }
+  )
+})
+
+describe("lexicalSupport", () => {
+  it("is the share of the sentence's content words that the passage has, stemmed, its title and headings too", () => {
+    const tides = hit({ text: "The moon pulled the seas.", title: "Tides", heading: ["Gravity"] })
+    assert.strictEqual(lexicalSupport("The moon pulls the sea.", tides), 1)
+    assert.strictEqual(lexicalSupport("Gravity makes tides.", tides), 2 / 3)
+    assert.strictEqual(lexicalSupport("Bread is baked.", tides), 0)
+    assert.strictEqual(lexicalSupport("", tides), 0)
+    assert.strictEqual(lexicalSupport("It is.", tides), 0)
+    assert.strictEqual(lexicalSupport("It is the.", hit({ text: "It is the sea." })), 0)
+  })
+})
+
+describe("withoutMarks", () => {
+  it.each([
+    ["Lava flows.[12] Ice creeps [3, 4].", "Lava flows.(12) Ice creeps (3, 4)."],
+    ["【7】 says so", "(7) says so"],
+    ["rows[1] = list[2][3]; `[4]`; [5](http://x); [a]", "rows[1] = list[2][3]; `[4]`; [5](http://x); [a]"]
+  ])("%j becomes %j", (text, wanted) => {
+    assert.strictEqual(withoutMarks(text), wanted)
+  })
+})

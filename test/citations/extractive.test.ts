@@ -1,0 +1,148 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import { extract } from "../../src/citations/extractive.ts"
+import { hit } from "../hits.ts"
+
+const tides = hit({
+  text: "# Tides\n\nThe moon pulls the sea. Twice a day the water rises and falls.\n\nThe spring tide is highest when sun and moon stand in a line."
+})
+const bread = hit({ text: "Knead the dough and let it rest. Bake the bread in a hot oven until the crust is brown." })
+
+describe("extract", () => {
+  it("finds the sentences that answer, in the order of their passages", () => {
+    assert.deepStrictEqual(extract("when is the spring tide highest", [bread, tides]), [
+      { n: 2, text: "The spring tide is highest when sun and moon stand in a line.", isVerbatim: true }
+    ])
+    const both = extract("bread in the oven, and the moon and the sea", [bread, tides])
+    assert.deepStrictEqual(
+      both.map(({ n }) => n),
+      both.map(({ n }) => n).toSorted((a, b) => a - b)
+    )
+    assert.include(
+      both.map(({ text }) => text),
+      "The moon pulls the sea."
+    )
+  })
+
+  it("has nothing to say where no sentence has a word of the question, or there is no passage", () => {
+    assert.deepStrictEqual(extract("zyzzyva", [tides, bread]), [])
+    assert.deepStrictEqual(extract("tides", []), [])
+    assert.deepStrictEqual(extract("", [tides]), [])
+  })
+
+  const settings = hit({
+    text: "## Server\n\n| key | default | what it does |\n| --- | --- | --- |\n| `host` | 127.0.0.1 | address to listen on |\n| `port` | 8484 | port to listen on |",
+    heading: ["Settings"]
+  })
+
+  it("tells a table's row with its columns' names, and no other row", () => {
+    assert.deepStrictEqual(extract("which port does the server listen on", [bread, settings], 1), [
+      { n: 2, text: "key: `port`; default: 8484; what it does: port to listen on", isVerbatim: false }
+    ])
+  })
+
+  it("keeps steps together, and code with what introduces it", () => {
+    const steps = hit({
+      text: "Restoring takes two steps.\n\n1. Stop the server.\n2. Run `clew restore FILE`.\n\nTo restore a copy of the index, run:\n\n```sh\nclew restore copy.db\n```"
+    })
+    const texts = extract("how do I restore the index", [steps]).map(({ text }) => text)
+    assert.include(texts, "To restore a copy of the index, run:\n```sh\nclew restore copy.db\n```")
+    assert.include(
+      extract("how do I stop and run the restore", [steps]).map(({ text }) => text),
+      "1. Stop the server.\n2. Run `clew restore FILE`."
+    )
+  })
+
+  it("prefers the sentence that defines to those that mention", () => {
+    const text =
+      "A spring tide was seen in the bay. The spring tide of May was high. A spring tide is a tide of great range."
+    assert.strictEqual(
+      extract("what is a spring tide", [hit({ text })], 1)[0]?.text,
+      "A spring tide is a tide of great range."
+    )
+  })
+
+  it("takes no heading for an answer, but for what is said below it", () => {
+    const under = hit({ text: "# Spring tides\n\nThey are highest when sun and moon stand in a line." })
+    assert.strictEqual(
+      extract("when are spring tides highest", [under])[0]?.text,
+      "They are highest when sun and moon stand in a line."
+    )
+  })
+
+  it("tells what a description list says of a term, with the term", () => {
+    const list = hit({
+      text: "`pop [<stash>]`::\n\tRemove a single stashed state from the list and apply it on top of the working tree.\n+\nThe working directory must match the index.\n\n[[def_bare]]bare repository::\n\tA directory without a checked-out copy of any of the files under revision control.\n"
+    })
+    assert.deepStrictEqual(extract("what is a bare repository", [bread, list], 1), [
+      {
+        n: 2,
+        text: "bare repository: A directory without a checked-out copy of any of the files under revision control.",
+        isVerbatim: false
+      }
+    ])
+    assert.include(
+      extract("what does stash pop do", [list], 1)[0]!.text,
+      "`pop [<stash>]`: Remove a single stashed state from the list"
+    )
+  })
+
+  it("tells what a section begins with, where its heading is what is asked for", () => {
+    const section = hit({
+      text: "## nextTick()\n\nA utility for waiting until the page is drawn.\n\nOther things follow here as well.",
+      heading: ["General", "nextTick()"]
+    })
+    assert.strictEqual(
+      extract("what does nextTick do", [section])[0]?.text,
+      "A utility for waiting until the page is drawn."
+    )
+  })
+
+  it("answers nothing where no passage names what the question names", () => {
+    const text = "A connection to a database may be slow. How to connect to a database is told below, at some length."
+    assert.isNotEmpty(extract("how do I connect to a database", [hit({ text })]))
+    assert.deepStrictEqual(extract("how do I connect to a PostgreSQL database", [hit({ text })]), [])
+  })
+
+  it("prefers a number where one is asked for", () => {
+    const text = "Entries of the log are kept by default for long. Entries of the log are kept for 90 days by default."
+    assert.include(extract("how long are log entries kept", [hit({ text })], 1)[0]!.text, "90 days")
+  })
+
+  it("does not say the same twice", () => {
+    const quotes = extract("spring tide", [tides, tides, tides])
+    assert.lengthOf(quotes, 1)
+  })
+
+  const words = FastCheck.array(
+    FastCheck.constantFrom("moon", "sea", "tide", "bread", "oven", "is", "the", "Rises.", "\n\n", "ends?", "漢字。"),
+    {
+      maxLength: 60
+    }
+  ).map((parts) => parts.join(" "))
+
+  it.prop(
+    "every quote stands in the passage of its number, at most four",
+    { query: words, texts: FastCheck.array(words, { maxLength: 6 }) },
+    ({ query, texts }) => {
+      const quotes = extract(
+        query,
+        texts.map((text) => hit({ text }))
+      )
+      assert.isAtMost(quotes.length, 4)
+      for (const { isVerbatim, n, text } of quotes) {
+        if (isVerbatim) assert.include(texts[n - 1]!.replace(/\s+/g, " "), text.replace(/\s+/g, " "))
+      }
+    }
+  )
+
+  it("quotes a short sentence, also in a script without spaces", () => {
+    const [bees] = extract("what do bees make?", [hit({ text: "# Bees\n\nBees make honey. The hive is warm." })])
+    assert.strictEqual(bees?.text, "Bees make honey.")
+    const [chinese] = extract("\u871c\u8702\u917f\u9020\u4ec0\u4e48", [
+      hit({ text: "\u871c\u8702\u917f\u9020\u8702\u871c\u3002" })
+    ])
+    assert.strictEqual(chinese?.text, "\u871c\u8702\u917f\u9020\u8702\u871c\u3002")
+    assert.deepStrictEqual(extract("what do bees make?", [hit({ text: "Bees." })]), [])
+  })
+})

@@ -1,0 +1,122 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Verdict } from "../../src/model/Verdict.ts"
+import { languageOf } from "../../src/terms/language.ts"
+import { verdictOf } from "../../src/citations/verdict.ts"
+
+const passage =
+  "Backups\nBackups are kept for 28 days and are never encrypted. The port of BackupServer is 5,432 by default. " +
+  "A client that fails to log in is closed after thirty seconds; anyone can read the list."
+
+const verdict = (sentence: string, support = 0.8) => verdictOf({ passage, sentence, support })
+
+describe("verdictOf", () => {
+  it.each([
+    ["Backups are kept for 28 days.", "mentioned"],
+    ["The port of BackupServer is 5432 by default.", "mentioned"],
+    ["A client that fails to log in is closed after 30 seconds.", "mentioned"],
+    ["One of the clients is closed.", "mentioned"],
+    ["Backups are kept for 82 days.", "contradicted"],
+    ["Backups are kept for twelve days.", "contradicted"],
+    ["Backups are not kept for 28 days.", "contradicted"],
+    ["Backups are encrypted and kept for 28 days.", "contradicted"],
+    ["A client that fails to log in is closed after thirty minutes.", "contradicted"],
+    ["Nobody can read the list.", "contradicted"],
+    ["The port of RestoreServer is 5,432 by default.", "not_found"],
+    ["Of backups, backup.retention_days says how long they are kept.", "not_found"],
+    ["The tapes are stored in Zurich in room 12 of the cellar.", "not_found"]
+  ])("%s %s", (sentence, wanted) => {
+    assert.strictEqual(verdict(sentence), wanted)
+  })
+
+  it("is no surer than words and meaning are", () => {
+    const sentence = "Snapshots stay around for four weeks."
+    assert.strictEqual(verdict(sentence.replace("four ", ""), 0.4), "unclear")
+    assert.strictEqual(verdict(sentence.replace("four ", ""), 0.2), "not_found")
+  })
+
+  it("compares numbers and names alone with a sentence in another language", () => {
+    assert.strictEqual(verdict("Die Sicherungen werden 28 Tage gehalten und sind nicht verschlüsselt.", 0.1), "unclear")
+    assert.strictEqual(
+      verdict("Die Sicherungen werden 14 Tage gehalten und sind nicht verschlüsselt.", 0.1),
+      "not_found"
+    )
+    assert.strictEqual(
+      verdict("Die Sicherungen werden mit BackupServer gemacht und nicht mit der Hand.", 0.7),
+      "unclear"
+    )
+    assert.strictEqual(verdict("备份保存28天。", 0.1), "unclear")
+  })
+
+  it("takes any text", () => {
+    for (const odd of ["", " ", "1", "not", "\n\n", "[1]", "漢", "a.b.c.d", "-".repeat(50_000), "1,".repeat(50_000)]) {
+      assert.include(Verdict.literals, verdictOf({ passage: odd, sentence: odd, support: 0 }))
+    }
+  })
+})
+
+/** Passages of documentation, and claims about them that were once all called supported. */
+const wal =
+  "Beginning with version 3.7.0, a new Write-Ahead Log option is available. All processes using a database must be on the " +
+  "same host computer. Auto-checkpoint is enabled with a threshold of 1000 pages. In the table, bit 7 is the highest bit, " +
+  "while bit 0 is the lowest one. This flag was introduced in 2.11.0 and enabled by default in 2.20.0. The master sends " +
+  "pings to its replicas (every 10 seconds). The cache holds most pages.\n" +
+  "timeout: Socket timeout in milliseconds. maxFreeSockets: Sockets to leave open. Default: 256. maxSockets: Sockets per host. Default: 16.\n" +
+  "| Argument | Client | Server |\n|---|---|---|\n| MAX_PING_STRIKES | 5 | 2 |\n" +
+  "The tool works except on Windows. It stores numbers from -128 to 127. Die Daten sind nicht sicher und werden von der Platte gelesen."
+
+describe("what a claim binds together", () => {
+  it.each([
+    ["A new Write-Ahead Log option is available beginning with version 3.7.0.", true],
+    ["A new Write-Ahead Log option is available beginning with version 2.20.0.", false],
+    ["A new Write-Ahead Log option is available before version 3.7.0.", false],
+    ["All processes using a database must be on the same host computer.", true],
+    ["All processes using a database may be on the same host computer.", false],
+    ["Auto-checkpoint is enabled with a threshold of 1000 pages.", true],
+    ["Auto-checkpoint is enabled every 1000 seconds.", false],
+    ["Auto-checkpoint is enabled with a threshold of 1000 kilobytes.", false],
+    ["Bit 7 is the highest bit.", true],
+    ["Bit 0 is the highest bit.", false],
+    ["The flag was introduced in 2.11.0.", true],
+    ["The flag was introduced in 2.20.0.", false],
+    ["The flag was enabled by default in 2.11.0.", false],
+    ["The master sends pings to its replicas every 10 seconds.", true],
+    ["Replicas send pings to the master.", false],
+    ["The cache holds all pages.", false],
+    ["The cache holds pages.", false],
+    ["The default of maxFreeSockets is 256.", true],
+    ["The default of maxSockets is 256.", false],
+    ["timeout is the socket timeout in seconds.", false],
+    ["MAX_PING_STRIKES is 2 on the server.", true],
+    ["MAX_PING_STRIKES is 5 on the server.", false],
+    ["The tool works on Windows.", false],
+    ["“The tool works except on `Windows`.”", true],
+    ["It stores numbers from -128 to 127.", true],
+    ["It stores numbers from 128 to 127.", false],
+    ["Die Daten sind nicht sicher und werden von der Platte gelesen.", true],
+    ["Die Daten sind sicher und werden von der Platte gelesen.", false]
+  ])("%s %s", (sentence, isSupported) => {
+    assert.strictEqual(verdictOf({ passage: wal, sentence, support: 0.9 }) === "mentioned", isSupported)
+  })
+
+  it("reads no numbers out of a script whose words it cannot tell apart", () => {
+    const evidence = { passage: "备份保存28天。备份不加密。", support: 0.9 }
+    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份保存28天。" }), "mentioned")
+    assert.strictEqual(verdictOf({ ...evidence, sentence: "备份不保存28天。" }), "unclear")
+  })
+})
+
+describe("languageOf", () => {
+  it.each([
+    ["The port is open and the server is not.", "en"],
+    ["Der Port ist offen und der Server nicht.", "de"],
+    ["Le port est ouvert et le serveur ne répond pas.", "fr"],
+    ["El puerto está abierto y el servidor no.", "es"],
+    ["ポートは開いています", "ja"],
+    ["端口是开放的", "zh"],
+    ["Порт открыт", "cyrillic"],
+    ["llm.timeout_ms = 300", undefined],
+    ["", undefined]
+  ])("%s: %s", (text, wanted) => {
+    assert.strictEqual(languageOf(text), wanted)
+  })
+})

@@ -1,0 +1,37 @@
+import { it } from "@effect/vitest"
+import { assert, describe } from "vitest"
+import { relevance, weakBelow } from "../../src/ranking/relevance.ts"
+
+const tides = { title: "Tides", heading: "Spring tides", text: "At new moon the sun and the moon pull together." }
+const bread = { title: "", heading: "", text: "Let the dough rise for two hours." }
+
+describe("relevance", () => {
+  it("rises with the share of words and with the similarity, within 0 and 1", () => {
+    const judge = relevance("why are spring tides high at new moon")
+    assert.isAbove(judge(tides, undefined), judge(bread, undefined))
+    assert.isAbove(judge(tides, 0.6), judge(tides, 0.3))
+    for (const similarity of [-1, 0, 1, undefined]) {
+      for (const passage of [tides, bread]) {
+        assert.isAbove(judge(passage, similarity), 0)
+        assert.isBelow(judge(passage, similarity), 1)
+      }
+    }
+  })
+
+  it("calls what has neither words nor meaning in common weak, and what has all words not", () => {
+    const judge = relevance("spring tides at new moon")
+    assert.isBelow(judge(bread, 0.1), weakBelow)
+    assert.isBelow(judge(bread, undefined), weakBelow)
+    assert.isAbove(judge(tides, 0.1), weakBelow)
+    assert.isAbove(judge(tides, undefined), weakBelow)
+    assert.isAbove(relevance("moon")(tides, undefined), weakBelow)
+    assert.isBelow(relevance("?!")(tides, undefined), weakBelow)
+  })
+
+  it("takes a near spelling for the word that it stands in for", () => {
+    const near = [{ word: "sprnig", term: "spring" }]
+    const judged = relevance("sprnig tides", near)(tides, undefined)
+    assert.strictEqual(judged, relevance("spring tides")(tides, undefined))
+    assert.isAbove(judged, relevance("sprnig tides")(tides, undefined))
+  })
+})

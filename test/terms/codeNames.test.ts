@@ -1,0 +1,27 @@
+import { assert, it } from "vitest"
+import { namesGain, namesIn } from "../../src/terms/codeNames.ts"
+
+it("tells names from words", () => {
+  assert.deepStrictEqual(namesIn("what does --force-with-lease do, and `core.autocrlf`?"), [
+    "--force-with-lease",
+    "core.autocrlf"
+  ])
+  assert.deepStrictEqual(namesIn('HEAD@{upstream} defineModel() "v-if" snake_case -u src/bin.ts.'), [
+    "HEAD@{upstream}",
+    "defineModel",
+    "v-if",
+    "snake_case",
+    "src/bin.ts"
+  ])
+  assert.deepStrictEqual(namesIn("why do the well-known tides follow the moon? C'est la vie."), [])
+  assert.strictEqual(namesIn("a.b ".repeat(5000)).length, 1)
+})
+
+it("counts a definition more than a use, and a use more than the parts", () => {
+  const gain = (text: string, heading = "") => namesGain(["--prune"], { heading, text })
+  assert.strictEqual(gain("pruning with force"), 0)
+  assert.isAbove(gain("pass --prune to forget"), 0)
+  assert.isAbove(gain("-p::\n`--prune`::\n\tForget."), gain("pass --prune to forget"))
+  assert.strictEqual(gain("text", "Options > --prune"), gain("--prune:: forget"))
+  assert.isBelow(gain("--prune-tags:: other"), gain("--prune:: forget"))
+})

@@ -1,0 +1,85 @@
+import { assert, describe, it } from "vitest"
+import { likeliest, splits } from "../../src/terms/compounds.ts"
+import { documentLanguage, queryLanguage } from "../../src/terms/detect.ts"
+import type { Language } from "../../src/terms/languages.ts"
+
+const prose: ReadonlyArray<readonly [Language, string]> = [
+  ["en", "The branch is a pointer to a commit, and it moves with every commit that you make on it."],
+  ["de", "Ein Branch ist ein Zeiger auf einen Commit, und er wandert mit jedem Commit weiter, den du machst."],
+  ["fr", "Une branche est un pointeur vers un commit, et elle avance avec chaque commit que vous faites."],
+  ["es", "Una rama es un puntero a una confirmación, y avanza con cada confirmación que se hace en ella."],
+  ["it", "Un ramo è un puntatore a un commit, e si sposta con ogni commit che viene fatto su di esso."],
+  ["pt", "Um ramo é um ponteiro para um commit, e ele avança com cada commit que você faz nele."],
+  ["nl", "Een branch is een verwijzing naar een commit, en die gaat mee met elke commit die je erop maakt."],
+  ["sv", "En gren är en pekare till en commit, och den flyttas med varje commit som du gör på den."],
+  ["fi", "Haara on osoitin, joka siirtyy eteenpäin kun teet uuden commitin, ja se voi olla myös tyhjä."],
+  ["ru", "Ветка — это указатель на коммит, и он перемещается с каждым новым коммитом, который вы делаете."]
+]
+
+describe("the language of a document", () => {
+  for (const [language, text] of prose) {
+    it(`is told by words of grammar: ${language}`, () => assert.strictEqual(documentLanguage([text]), language))
+  }
+
+  it("is English where nothing tells another", () => {
+    for (const text of [
+      "",
+      "Referenzzähler",
+      "for (var i = 0; i < n; i++) { if (e in o) return a[i] as any }",
+      "def f(x, y): return x if y is None else y # no de la",
+      "Гілка — це вказівник на коміт, і він переміщується з кожним новим комітом.",
+      "所有权是 Rust 最独特的特性"
+    ]) {
+      assert.strictEqual(documentLanguage([text]), "en", text)
+    }
+  })
+
+  it("counts the prose around code in English", () => {
+    const code = "if (this.is.not(a)) { return of(the.for, in, to) }\n"
+    assert.strictEqual(documentLanguage([prose[1]![1], code, prose[1]![1]]), "de")
+  })
+})
+
+describe("the language of a query", () => {
+  const mixed = new Map<Language, number>([
+    ["en", 900],
+    ["de", 100],
+    ["fr", 50]
+  ])
+  it("is one of those that are searched", () => {
+    assert.strictEqual(queryLanguage("Wie ändere ich den Namen?", new Map([["en", 5]])), "en")
+    assert.strictEqual(queryLanguage("переименовать ветку", mixed), "en")
+    assert.strictEqual(queryLanguage("переименовать ветку", new Map([...mixed, ["ru", 1]])), "ru")
+  })
+  it("is told by its words of grammar, else by its letters, else by what there is most of", () => {
+    assert.strictEqual(queryLanguage("Wie warte ich auf das Ende?", mixed), "de")
+    assert.strictEqual(queryLanguage("quels fichiers sont ignorés", mixed), "fr")
+    assert.strictEqual(queryLanguage("which files are ignored", mixed), "en")
+    assert.strictEqual(queryLanguage("Referenzzähler", mixed), "de")
+    assert.strictEqual(queryLanguage("rebase commits", mixed), "en")
+    assert.strictEqual(queryLanguage("rebase commits", new Map([["de", 9]])), "de")
+  })
+})
+
+describe("a compound", () => {
+  const known = new Map([
+    ["referenz", 8],
+    ["zähler", 3],
+    ["zahl", 100],
+    ["leben", 4],
+    ["lebensdauer", 5],
+    ["dauer", 2],
+    ["regeln", 7]
+  ])
+  const parts = (word: string) => likeliest(splits(word, "de"), (part) => known.get(part) ?? 0)
+  it("is taken apart into words that there are, with what joins them left out", () => {
+    assert.deepStrictEqual(parts("Referenzzähler"), ["referenz", "zähler"])
+    assert.deepStrictEqual(parts("Lebensdauerregeln"), ["lebensdauer", "regeln"])
+    assert.deepStrictEqual(parts("Lebensdauer"), ["leben", "dauer"])
+  })
+  it("is left whole where a part is none, and in languages that write words apart", () => {
+    assert.isUndefined(parts("Referenzzirkel"))
+    assert.deepStrictEqual(splits("referenzzähler", "fr"), [])
+    assert.deepStrictEqual(splits("kurz", "de"), [])
+  })
+})

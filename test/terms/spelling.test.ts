@@ -1,0 +1,31 @@
+import { assert, it } from "@effect/vitest"
+import { distance } from "../../src/terms/distance.ts"
+import { spelledWords, termsNearby, writtenAs } from "../../src/terms/spelling.ts"
+
+it("counts letters added, taken away, changed and swapped", () => {
+  assert.strictEqual(distance("receive", "receive", 1), 0)
+  assert.strictEqual(distance("recieve", "receive", 1), 1)
+  assert.strictEqual(distance("recive", "receive", 1), 1)
+  assert.strictEqual(distance("receiive", "receive", 1), 1)
+  assert.strictEqual(distance("receire", "receive", 2), 1)
+  assert.strictEqual(distance("rceeire", "receive", 2), 2)
+  assert.strictEqual(distance("rceeire", "receive", 1), 2)
+  assert.strictEqual(distance("abc", "abcdefgh", 2), 3)
+})
+
+it("looks at words of letters alone", () => {
+  const words = spelledWords("Why does the authentification of user_2 in core.auto fail? 所有权 tar 0x1234 Überprüfnug")
+  assert.deepStrictEqual(
+    words.map(({ word }) => word).filter((word) => word.length > 4),
+    ["authentification", "Überprüfnug"]
+  )
+})
+
+it("finds the stem of a word whose ending is misspelled", () => {
+  assert.strictEqual(termsNearby("configuraton").get("configur"), "configuration")
+})
+
+it("shows a term as a text writes it", () => {
+  assert.strictEqual(writtenAs("configur", ["none", "The Configurations of"]), "configurations")
+  assert.isUndefined(writtenAs("configur", ["none"]))
+})

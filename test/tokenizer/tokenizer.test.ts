@@ -1,0 +1,237 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import { parse, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
+import { wordPieceJson } from "../Embedder/modelFolder.ts"
+import library from "../fixtures/tokenizers/cases.json" with { type: "json" }
+
+const tokenizerOf = (json: unknown): Tokenizer =>
+  Either.getOrThrow(parse(new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json))))
+
+const refusal = (json: unknown): string =>
+  Either.match(parse(new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json))), {
+    onLeft: ({ reason }) => reason,
+    onRight: () => "no refusal"
+  })
+
+describe("gives the ids of the library tokenizers", () => {
+  for (const { ids, name, tokenizer: json } of library.cases) {
+    it(name, () => {
+      const { encode } = tokenizerOf(json)
+      // Twice: the second time from the cache.
+      for (const _ of [1, 2]) {
+        for (const [i, text] of library.texts.entries())
+          assert.deepStrictEqual(encode(text), ids[i], JSON.stringify(text))
+      }
+    })
+  }
+})
+
+const bert = tokenizerOf(library.cases[0]!.tokenizer)
+
+it("counts a run of any length as one piece", () => {
+  for (const length of [200, 5000, 9001, 6e6]) {
+    const run = "\u{1f600}".repeat(length)
+    // An unknown piece counts by its length.
+    assert.strictEqual(bert.count(run), Math.ceil(length / 4))
+    assert.strictEqual(bert.count(`${run}—é ${run}`), 2 * bert.count(run) + bert.count("—é"))
+  }
+})
+const counted = [0, 3, 11].map((at) => tokenizerOf(library.cases[at]!.tokenizer))
+
+/** Words, marks, scripts, controls and white space, in any order. */
+const text = FastCheck.array(
+  FastCheck.oneof(
+    {
+      weight: 4,
+      arbitrary: FastCheck.constantFrom("the", "store", "Documents", "café", "e\u0301", "C++", "x".repeat(120))
+    },
+    { weight: 2, arbitrary: FastCheck.string({ unit: "binary", maxLength: 6 }) },
+    { weight: 2, arbitrary: FastCheck.string({ maxLength: 6 }) },
+    {
+      weight: 3,
+      arbitrary: FastCheck.constantFrom(" ", "\n", "\t", "\r\n", "  ", "\u00a0", "\f", "\u200b", "\u0301", "漢字")
+    }
+  ),
+  { maxLength: 30 }
+).map((parts) => parts.join(""))
+
+describe("counting", () => {
+  it.prop("adds up over parts split at space, tab and line break", { text }, ({ text }) => {
+    const parts = text.split(/([ \t\r\n]+)/)
+    assert.strictEqual(
+      parts.reduce((sum, part) => sum + bert.count(part), 0),
+      bert.count(text)
+    )
+  })
+
+  it.prop(
+    "counts a range as it counts the part cut out",
+    { text, a: FastCheck.nat(60), b: FastCheck.nat(60) },
+    (given) => {
+      const [start, end] = [given.a, given.b].map((at) => Math.min(at, given.text.length)).sort((a, b) => a - b) as [
+        number,
+        number
+      ]
+      for (const { count, countRange } of counted) {
+        assert.strictEqual(countRange(given.text, start, end), count(given.text.slice(start, end)))
+      }
+    }
+  )
+
+  it.prop("is never less than the ids there are", { text }, ({ text }) => {
+    assert.isAtLeast(bert.count(text), bert.encode(text).length)
+  })
+
+  it("counts known words by their tokens, and what is unknown by its length", () => {
+    assert.strictEqual(bert.count("the store, the store"), bert.encode("the store, the store").length)
+    assert.deepStrictEqual(bert.encode("漢字 xyzzyх"), [])
+    assert.strictEqual(bert.count("字".repeat(100)), 100)
+    assert.strictEqual(bert.count("\u0416".repeat(8)), 2)
+    assert.strictEqual(bert.count("A".repeat(1000)), 250)
+    assert.strictEqual(bert.count(" \n\t\u200b"), 0)
+  })
+})
+
+it("keeps giving the same ids when there are more words than it remembers", () => {
+  const tokenizer = tokenizerOf(
+    wordPieceJson(["[UNK]", ..."0123456789", ..."0123456789".split("").map((c) => `##${c}`)])
+  )
+  const expected = (word: string) => [...word].map((digit, i) => Number(digit) + (i === 0 ? 1 : 11))
+  for (let i = 0; i < 70_000; i++) {
+    const word = String(i)
+    const ids = tokenizer.encode(word)
+    if (ids.length !== word.length || ids.some((id, at) => id !== expected(word)[at])) {
+      assert.deepStrictEqual(ids, expected(word))
+    }
+  }
+  assert.deepStrictEqual(tokenizer.encode("7"), [8])
+})
+
+describe("vocabulary", () => {
+  it("is read whatever its layout and its escapes", () => {
+    const tokens = [
+      "[UNK]",
+      'quote"',
+      "back\\",
+      "é",
+      "😀",
+      "tab\t",
+      "a",
+      "##b",
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      "model",
+      "vocab"
+    ]
+    const spec = { ...wordPieceJson(tokens), normalizer: null, pre_tokenizer: { type: "WhitespaceSplit" } }
+    const first = { vocab: { decoy: 1 }, ...spec }
+    const escaped = JSON.stringify(first).replace(
+      /[^\0-\x7f]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`
+    )
+    for (const json of [JSON.stringify(first), JSON.stringify(first, null, 2), escaped]) {
+      const { encode, vocabularySize } = tokenizerOf(json)
+      assert.strictEqual(vocabularySize, tokens.length)
+      assert.deepStrictEqual(
+        encode('back\\ quote" é 😀 ab { } [ ] , : model vocab'),
+        [2, 1, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+      )
+    }
+  })
+
+  it("takes the later of two tokens that are the same, and ids in any order", () => {
+    const json = JSON.stringify(wordPieceJson([])).replace('"vocab":{}', '"vocab":{"b":7,"a":1,"[UNK]":3,"a":5}')
+    const { encode, vocabularySize } = tokenizerOf(json)
+    assert.deepStrictEqual(encode("a b c"), [5, 7])
+    assert.strictEqual(vocabularySize, 8)
+  })
+
+  it("has words that are also names of an object's own", () => {
+    const { encode } = tokenizerOf(wordPieceJson(["[UNK]", "constructor", "tostring"]))
+    assert.deepStrictEqual(encode("constructor toString valueOf hasOwnProperty"), [1, 2])
+  })
+})
+
+it("survives text that is not well-formed", () => {
+  assert.deepStrictEqual(bert.encode("the \ud800 store\udc00"), bert.encode("the store"))
+  for (const { tokenizer } of library.cases) {
+    assert.isArray(tokenizerOf(tokenizer).encode("a\ud800b \udfff\ud800"))
+  }
+})
+
+it("takes text of any length without a space", () => {
+  const bytes = tokenizerOf(library.cases.at(-1)!.tokenizer)
+  assert.lengthOf(bytes.encode("ж".repeat(200_000)), 400_000)
+  assert.strictEqual(bert.count("é".repeat(400_000)), 100_000)
+})
+
+describe("a tokenizer that is not supported is refused by name", () => {
+  const wordPiece = (changes: object) => refusal(wordPieceJson(["[UNK]", "a"], changes))
+
+  it("models", () => {
+    const model = { type: "BPE", vocab: { a: 0 }, merges: [] }
+    assert.match(wordPiece({ model }), /^model\.type: .*"WordPiece".*"Unigram".*actual "BPE"/s)
+    assert.match(wordPiece({ model: { type: "WordPiece", vocab: { a: 0 } } }), /unk_token "\[UNK\]" has no id/)
+    assert.match(wordPiece({ model: { type: "WordPiece", vocab: [["a", 0]] } }), /unk_token/)
+    assert.match(
+      wordPiece({ model: { type: "Unigram", vocab: { a: 0 } } }),
+      /must be a list of tokens and their scores/
+    )
+    assert.match(
+      wordPiece({ model: { type: "Unigram", unk_id: 3, vocab: [["a", 0]] } }),
+      /unk_id is 3, but model.vocab ends at 0/
+    )
+    assert.match(wordPiece({ model: { type: "WordPiece", vocab: "a" } }), /model.vocab must be/)
+    assert.match(
+      wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": 0, a: "one" } } }),
+      /expected a token and its id, found "\\"a\\":\\"one/
+    )
+    assert.match(wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": -1 } } }), /expected a token and its id/)
+    assert.match(
+      wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": 2 ** 31 } } }),
+      /expected a token and its id/
+    )
+    assert.match(
+      wordPiece({ model: { type: "Unigram", vocab: [["a", 0], "b"] } }),
+      /expected a token and its score, found "\\"b\\"/
+    )
+  })
+
+  it("normalizers and pre-tokenizers", () => {
+    assert.match(
+      wordPiece({ pre_tokenizer: { type: "ByteLevel" } }),
+      /^pre_tokenizer\.type: .*"BertPreTokenizer".*actual "ByteLevel"/s
+    )
+    assert.match(
+      wordPiece({ normalizer: { type: "ByteLevel" } }),
+      /^normalizer\.type: .*"BertNormalizer".*actual "ByteLevel"/s
+    )
+    assert.match(
+      wordPiece({ pre_tokenizer: { type: "Split", pattern: { Regex: "(?<a" }, behavior: "Isolated" } }),
+      /regular expression "\(\?<a"/
+    )
+    assert.match(
+      wordPiece({ normalizer: { type: "Precompiled", precompiled_charsmap: "!" } }),
+      /charsmap is damaged: it is not base64/
+    )
+    assert.match(
+      wordPiece({ normalizer: { type: "Precompiled", precompiled_charsmap: btoa("\x40\0\0\0abcd") } }),
+      /charsmap is damaged: it announces a trie of 64 bytes/
+    )
+  })
+
+  it("files that are not JSON, or not a tokenizer's", () => {
+    assert.match(refusal(""), /JSON/)
+    assert.match(refusal("{}"), /model/)
+    assert.match(refusal("[]"), /./)
+    const whole = JSON.stringify(library.cases[11]!.tokenizer)
+    for (let length = 0; length < whole.length; length += 97) {
+      assert.notStrictEqual(refusal(whole.slice(0, length)), "no refusal")
+    }
+  })
+})
