@@ -4,7 +4,16 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { posix } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const words = ["model/", "text/"]
+/** Rooms of pure functions, and what each may import of the others. Their subfolders are their own affair. */
+const pure = {
+  "terms/": [],
+  "tokenizer/": [],
+  "entries/": [],
+  "chunking/": ["entries/*.ts"],
+  "entities/": ["terms/*.ts"],
+  "citations/": ["terms/*.ts", "chunking/*.ts"]
+}
+const words = ["model/", ...Object.keys(pure).map((room) => `${room}*.ts`)]
 /** Ports that others may import for their errors. */
 const ports = [
   "Embedder.ts",
@@ -27,7 +36,12 @@ const vendors = "@effect/(sql|cli|platform-node)|@modelcontextprotocol/|better-s
  * always allowed. If several lines match a file, the last wins.
  */
 const table = [
-  { places: ["model/", "text/"], may: [...words, "effect/"], only: true },
+  { places: ["model/"], may: ["model/", "effect/"], only: true },
+  ...Object.entries(pure).map(([room, others]) => ({
+    places: [room],
+    may: ["model/", room, ...others, "effect/"],
+    only: true
+  })),
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
   { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts", "Reranker.ts"], may: ["model/"], not: vendors },
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
@@ -39,10 +53,14 @@ const table = [
   ...["Answer", "Chunker", "Graph", "Indexer", "Prompt", "Search"].flatMap((name) => [
     {
       places: [`${name}.ts`],
-      may: [...useCases, `${name}/`, "runtime/", "packaged/Tokenizer.ts", ...words],
+      may: [...useCases, `${name}/`, "ranking/*.ts", "runtime/", "packaged/Tokenizer.ts", ...words],
       not: vendors
     },
-    { places: [`${name}/`], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors }
+    {
+      places: [`${name}/`],
+      may: [...useCases, "ranking/*.ts", "runtime/", "packaged/Tokenizer.ts", ...words],
+      not: vendors
+    }
   ]),
 
   // Engines do not know where their bytes are stored.

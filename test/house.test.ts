@@ -54,11 +54,12 @@ const importing = (specifiers: ReadonlyArray<string>) =>
 const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<string>, mayNot: ReadonlyArray<string>]> = [
   [
     "src/model/Sample.ts",
-    ["./Query.ts", "../text/fusion.ts", "effect/Schema"],
+    ["./Query.ts", "effect/Schema"],
     [
       "../Store.ts",
       "../Config.ts",
       "../cli/index.ts",
+      "../terms/terms.ts",
       "node:fs",
       "yaml",
       "effect/Context",
@@ -67,9 +68,16 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     ]
   ],
   [
-    "src/text/deep/Sample.ts",
-    ["./other.ts", "../terms.ts", "../../model/Query.ts", "effect/Array"],
-    ["../../Store.ts", "../../Search.ts", "node:fs", "effect/Layer"]
+    "src/citations/prompt/Sample.ts",
+    ["./other.ts", "../prompt.ts", "../../terms/terms.ts", "../../model/Query.ts", "effect/Array"],
+    [
+      "../../Store.ts",
+      "../../Search.ts",
+      "../../chunking/chunk/pack.ts",
+      "../../tokenizer/tokens.ts",
+      "node:fs",
+      "effect/Layer"
+    ]
   ],
   [
     "src/Store.ts",
@@ -91,7 +99,7 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
       "../upkeep/Examiner.ts",
       "../runtime/Turn.ts",
       "../model/Query.ts",
-      "../text/terms.ts",
+      "../terms/terms.ts",
       "./sqlite/rows.ts",
       "@effect/sql/SqlClient"
     ],
@@ -121,7 +129,7 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
   ["src/Config.ts", ["./Config/Settings.ts", "./model/Limits.ts"], ["./Store.ts", "./Store/Sqlite.ts"]],
   [
     "src/Search.ts",
-    ["./Store.ts", "./Config.ts", "./Indexer.ts", "./model/Query.ts", "./text/fusion.ts"],
+    ["./Store.ts", "./Config.ts", "./Indexer.ts", "./model/Query.ts", "./terms/terms.ts"],
     [
       "./Store/Sqlite.ts",
       "./Config/Load.ts",
@@ -135,7 +143,7 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
   ],
   [
     "src/files/Loader/extract/Sample.ts",
-    ["../kind.ts", "../../Loader.ts", "../../../Config.ts", "../../../text/terms.ts"],
+    ["../kind.ts", "../../Loader.ts", "../../../Config.ts", "../../../chunking/format.ts"],
     ["../../Walker.ts", "../../../Store.ts", "../../../vendors/Ollama.ts"]
   ],
   [
@@ -220,10 +228,10 @@ describe("the linter", () => {
 
   it("refuses cycles, running effects, the environment and the console inside the house", () => {
     const refused = lint(join(folder, "rules"), {
-      "src/text/a.ts": 'import { b } from "./b.ts"\nexport const a = () => b\n',
-      "src/text/b.ts": 'import { a } from "./a.ts"\nexport const b = () => a\n',
-      "src/text/c.ts": 'import type { D } from "./d.ts"\nexport interface C { readonly d: D }\n',
-      "src/text/d.ts": 'import type { C } from "./c.ts"\nexport interface D { readonly c: C }\n',
+      "src/terms/a.ts": 'import { b } from "./b.ts"\nexport const a = () => b\n',
+      "src/terms/b.ts": 'import { a } from "./a.ts"\nexport const b = () => a\n',
+      "src/terms/c.ts": 'import type { D } from "./d.ts"\nexport interface C { readonly d: D }\n',
+      "src/terms/d.ts": 'import type { C } from "./c.ts"\nexport interface D { readonly c: C }\n',
       "src/Search.ts": [
         'import * as Effect from "effect/Effect"',
         "export const now = Effect.runSync(Effect.void)",
@@ -236,8 +244,8 @@ describe("the linter", () => {
         "NodeRuntime.runMain(process.env.HOME)"
       ].join("\n")
     })
-    assert.deepStrictEqual(refused("src/text/a.ts", "no-cycle"), [1])
-    assert.deepStrictEqual(refused("src/text/c.ts", "no-cycle"), [1])
+    assert.deepStrictEqual(refused("src/terms/a.ts", "no-cycle"), [1])
+    assert.deepStrictEqual(refused("src/terms/c.ts", "no-cycle"), [1])
     assert.deepStrictEqual(refused("src/Search.ts", "no-restricted-properties"), [2, 3])
     assert.deepStrictEqual(refused("src/Search.ts", "no-process-env"), [4])
     assert.deepStrictEqual(refused("src/Search.ts", "no-console"), [5])

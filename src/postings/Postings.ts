@@ -10,7 +10,7 @@
  * Passages are stored in segments (`build`, with a kernel of its own in `Segmenter`): a head with their ids and lengths, and blocks of terms with their postings
  * (`block`, `posting`), which queries unpack (`unpacked`). Segments never change except for their tombstones. Merges turn many into few (`tiers`, `merge`,
  * `mergeStep`), a few milliseconds at a time, and any process may continue what another began. The store of the bytes
- * implements `SegmentStore`. Terms are made in `text/terms`, for passages and queries alike.
+ * implements `SegmentStore`. Terms are made in `terms`, for passages and queries alike.
  */
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"

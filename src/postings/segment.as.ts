@@ -1,5 +1,5 @@
 // Makes a segment of passages: scans their texts for words, counts the terms of words that it knows, and writes the
-// terms in order with their postings. What it does not know it leaves to its caller, text/terms/scan.ts, whose rules
+// terms in order with their postings. What it does not know it leaves to its caller, terms/scan.ts, whose rules
 // it follows. block.ts and posting.ts define the layout.
 
 import { blockAt, firstAt, firstBytes, nextBlock, sort } from "./segmentBlocks.as"
@@ -25,7 +25,7 @@ import {
 
 export { blockAt, firstAt, firstBytes, nextBlock, sort }
 
-// Classes of UTF-16 units, one more than in text/terms/classes.ts; 0 is not known, or half a character.
+// Classes of UTF-16 units, one more than in terms/classes.ts; 0 is not known, or half a character.
 const separator: u32 = 1
 const letter: u32 = 2
 const connector: u32 = 3
