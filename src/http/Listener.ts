@@ -101,9 +101,10 @@ const makeStart = (server: Http.Server, trustProxy: boolean) => {
     const start = mayWait ? undefined : waiting.shift()
     isRunning = mayWait || start !== undefined
     if (!isRunning) return
+    // First of all: a start that throws must not end the turns of the others.
+    setImmediate(next)
     start?.()
     if (start !== undefined) last = performance.now()
-    setImmediate(next)
   }
   return (request: Http.IncomingMessage, response: Http.ServerResponse, start: () => void) => {
     const client = clientKey(request.socket.remoteAddress, request.headers["x-forwarded-for"], trustProxy)
