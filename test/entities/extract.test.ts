@@ -110,7 +110,7 @@ describe("mentions", () => {
       ["links some page", "links git rebase"].toSorted((a, b) => (a < b ? 1 : -1))
     )
     assert.deepStrictEqual(relations("[mail](mailto:a@b.c) [here](#top)"), [])
-    assert.include(relations('import { a } from "../text/graph/b.ts"', "src/x/a.ts"), "imports /src/x/b")
+    assert.include(relations('import { a } from "./b.ts"', "src/x/a.ts"), "imports /src/x/b")
   })
   it("are symbols in code, by their shape or between backticks", () => {
     assert.deepStrictEqual(relations("call `v-model` or makeThing with --dry-run and snake_case"), [
