@@ -56,7 +56,9 @@ const build = (filename: string) =>
     const found = { ...slides, passages: paged, origin: file.path, line: 3 }
     yield* store.put(defaultCollection, [found], { seenBy, files: [file] })
     const lines = Array.from({ length: 4200 }, (_, n) => `${words[n % 4]} ${words[(n >> 2) % 4]} ${n % 97}`)
-    yield* store.put(many, [yield* prepared(lines.join("\n"), "many")])
+    yield* store.put(many, [yield* prepared(lines.join("\n"), "many"), yield* prepared("north once", "gone")])
+    // So few of a segment's passages are deleted that no merge drops their tombstones meanwhile.
+    yield* store.deleteSource(many, "gone")
     const { passages: unasked } = yield* store.graphUnasked(defaultCollection, "reader", 0, 2)
     for (const { id, text } of unasked) {
       const relations = [{ subject: text, relation: "is about", object: "château" }]

@@ -316,11 +316,11 @@ it.scopedLive("names a file beyond a limit in every run, and reads it once the l
     // What was known of a file stays if its new version is beyond a limit.
     yield* limitedTo({ bytes: 10_000 })
     write("large.txt", "west ".repeat(4000))
-    assert.deepStrictEqual(
+    assert.include(
       failures(yield* report({ prune: true })).map(([name]) => name),
-      ["large.txt"]
+      "large.txt"
     )
-    assert.include(yield* stored, "large.txt")
+    assert.includeMembers([...(yield* stored)], ["guide.pdf", "large.txt"])
   })
 )
 
