@@ -1,14 +1,10 @@
 import { defineConfig } from "vitest/config"
 
 /** Tests that start the built program. */
-const program = [
-  "test/cli/program/**/*.test.ts",
-  "test/mcp/**/*.test.ts",
-  "test/durability.test.ts",
-  "test/durability.graph.test.ts",
-  "test/docs.test.ts",
-  "test/packages.test.ts"
-]
+const program = ["test/cli/program/**/*.test.ts", "test/mcp/**/*.test.ts", "test/docs.test.ts", "test/packages.test.ts"]
+
+/** Kills, storms, full and failing disks, long fuzz, every command of the docs: `npm run test:deep`. */
+const deep = ["test/deep/**/*.test.ts"]
 
 /** One run of the tests, in which no source changes: worker threads are bundled once (scripts/sourceWorker.mjs). */
 const env: Record<string, string> = process.argv.includes("run") ? { TEST_RUN_ID: Date.now().toString(36) } : {}
@@ -16,7 +12,7 @@ const env: Record<string, string> = process.argv.includes("run") ? { TEST_RUN_ID
 export default defineConfig({
   test: {
     env,
-    // No module holds state that one test could leave to another; loading them all anew for each file took half of the time.
+    // Loading all modules anew for each file took half of the time; what they keep between files is caches.
     isolate: false,
     // Processes start slowly where many run at once.
     testTimeout: 60_000,
@@ -24,8 +20,9 @@ export default defineConfig({
     minWorkers: 1,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: program } },
-      { extends: true, test: { name: "program", include: program, globalSetup: "test/globalSetup.ts" } }
+      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...program, ...deep] } },
+      { extends: true, test: { name: "program", include: program, globalSetup: "test/globalSetup.ts" } },
+      { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } }
     ]
   }
 })

@@ -4,11 +4,11 @@ import { spawn } from "node:child_process"
 import { chmodSync, copyFileSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, describe } from "vitest"
-import { startOllama } from "../../ollama.ts"
-import { library } from "./files.ts"
-import { ended, program, Sandbox } from "./sandbox.ts"
+import { startOllama } from "../ollama.ts"
+import { library } from "../cli/program/files.ts"
+import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
 
-const root = fileURLToPath(new URL("../../../", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** The lines of a page's examples that run `clew`, as they would be typed, in their order. */
 const commandsOf = (page: string): ReadonlyArray<string> => {

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { answers, mcpClient, overHttp, overSockets, serveHttp } from "../../../bench/storms.ts"
+import { answers, mcpClient, overHttp, overSockets, serveHttp } from "../../bench/storms.ts"
 
-const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
+const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../dist/bin.js", import.meta.url))
 
 const within = async (use: (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv) => Promise<void>) => {
   const folder = mkdtempSync(join(tmpdir(), "clew-storm-"))

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { ended, program, Sandbox } from "./sandbox.ts"
+import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
 
 let box: Sandbox
 beforeEach(() => {

@@ -4,14 +4,14 @@ import { strToU8, zipSync } from "fflate"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
-import { extract } from "../../../src/files/Loader/extract/extract.ts"
-import { NotExtracted } from "../../../src/files/Loader/extract/Extracted.ts"
-import type { Kind } from "../../../src/files/Loader/extract/kinds.ts"
-import { unzip } from "../../../src/files/Loader/extract/zip.ts"
-import { pdfOf } from "./pdfOf.ts"
+import { extract } from "../../src/files/Loader/extract/extract.ts"
+import { NotExtracted } from "../../src/files/Loader/extract/Extracted.ts"
+import type { Kind } from "../../src/files/Loader/extract/kinds.ts"
+import { unzip } from "../../src/files/Loader/extract/zip.ts"
+import { pdfOf } from "../files/Loader/pdfOf.ts"
 
 const fixture = (name: string) =>
-  new Uint8Array(readFileSync(fileURLToPath(new URL(`../../fixtures/documents/${name}`, import.meta.url))))
+  new Uint8Array(readFileSync(fileURLToPath(new URL(`../fixtures/documents/${name}`, import.meta.url))))
 
 const kinds: Readonly<Record<string, Kind>> = {
   "page.html": "html",

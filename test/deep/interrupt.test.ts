@@ -1,8 +1,8 @@
 import { once } from "node:events"
 import { afterAll, assert, describe, it } from "vitest"
-import { IndexReport } from "../../../src/cli/indexReport.ts"
-import { Stats } from "../../../src/model/Stats.ts"
-import { ended, Sandbox } from "./sandbox.ts"
+import { IndexReport } from "../../src/cli/indexReport.ts"
+import { Stats } from "../../src/model/Stats.ts"
+import { ended, Sandbox } from "../cli/program/sandbox.ts"
 
 const total = 1500
 

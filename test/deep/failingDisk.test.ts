@@ -3,11 +3,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, it } from "vitest"
-import { failingDisk } from "../../../bench/faults/disk.ts"
-import { serveFailing } from "../../../bench/faults/served.ts"
-import { serveHttp } from "../../../bench/storms.ts"
+import { failingDisk } from "../../bench/faults/disk.ts"
+import { serveFailing } from "../../bench/faults/served.ts"
+import { serveHttp } from "../../bench/storms.ts"
 
-const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
+const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../dist/bin.js", import.meta.url))
 
 let folder: string
 beforeEach(() => {

@@ -2,7 +2,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
-import { Sandbox } from "./sandbox.ts"
+import { Sandbox } from "../cli/program/sandbox.ts"
 
 /** Posts documents until the disk is full for good, and writes down what was acknowledged. */
 const poster = `

@@ -3,7 +3,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { canMount, inMounts } from "./mounts.ts"
-import { ended, program, Sandbox } from "./sandbox.ts"
+import { ended, program, Sandbox } from "../cli/program/sandbox.ts"
 
 let box: Sandbox
 

@@ -2,7 +2,7 @@ import Database from "better-sqlite3"
 import { spawn } from "node:child_process"
 import { setTimeout as wait } from "node:timers/promises"
 import { afterAll, assert, beforeAll, it } from "vitest"
-import { program, Sandbox } from "./cli/program/sandbox.ts"
+import { program, Sandbox } from "../cli/program/sandbox.ts"
 
 const documents = 60
 const paragraphs = 20

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process"
-import { type Ended, ended, program, type Sandbox } from "./sandbox.ts"
+import { type Ended, ended, program, type Sandbox } from "../cli/program/sandbox.ts"
 
 /** Whether mounts can be made, in a name space of our own; what needs them is skipped elsewhere. */
 export const canMount = (() => {

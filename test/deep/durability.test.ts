@@ -5,11 +5,11 @@ import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { connect } from "../src/Store/sqlite/connect.ts"
-import * as keyword from "../src/Store/sqlite/keyword.ts"
-import { transaction } from "../src/Store/sqlite/transaction.ts"
+import { connect } from "../../src/Store/sqlite/connect.ts"
+import * as keyword from "../../src/Store/sqlite/keyword.ts"
+import { transaction } from "../../src/Store/sqlite/transaction.ts"
 
-const bin = path.resolve(import.meta.dirname, "../dist/bin.js")
+const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
 const inFolder = async (use: (folder: string) => Promise<void>) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "clew-"))
