@@ -82,8 +82,23 @@ const alteredIn = (sql: SqlClient.SqlClient) =>
         guarded("vectors", vectors(sql, collection, told))
       )).flat()
     ]
-    return findings.find(({ name, status }) => status === "fail" && name !== "languages")?.detail
+    const found = findings.find(({ name, status }) => status === "fail" && name !== "languages")?.detail
+    return found ?? (yield* vectorlessIn(sql))
   })
+
+/** A passage without a vector whose text should have one, in words; undefined: there is none. */
+const vectorlessIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  for (const { id, name } of yield* collections.all(sql)) {
+    const [row] = yield* sql.unsafe<{ readonly id: number }>(
+      `SELECT p.id FROM documents AS d CROSS JOIN passages AS p ON p.document_id = d.id
+       WHERE d.collection_id = ? AND NOT EXISTS (SELECT 1 FROM vectors_${id} WHERE passage_id = p.id)
+         AND NOT EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') LIMIT 1`,
+      [id]
+    )
+    if (row !== undefined) return `collection ${name}: the vector of passage ${row.id} is missing`
+  }
+  return undefined
+})
 
 /** The contents of a whole backup; refuses damage. */
 const contentsOf = (sql: SqlClient.SqlClient, filename: string) =>

@@ -100,6 +100,27 @@ for (const [what, statement] of Object.entries(texts)) {
   )
 }
 
+for (const [what, statement] of Object.entries({ ...changes, ...texts })) {
+  it.scoped(`${what} is not exported, since an import would take it for whole`, () =>
+    Effect.gen(function* () {
+      const filename = path.join(yield* inFolder, "index.db")
+      yield* Effect.gen(function* () {
+        const store = yield* whole
+        yield* fill(store, 40)
+        const exported = Effect.map(
+          store.exported(defaultCollection, { limit: 10 }),
+          ({ documents }) => documents.length
+        )
+        assert.strictEqual(yield* exported, 1)
+        const db = new Database(filename)
+        db.exec(statement)
+        db.close()
+        assert.match((yield* Effect.flip(exported)).message, /is damaged: .*(passage 4|document) .*(changed|missing)/)
+      }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
+    })
+  )
+}
+
 it.scoped("a text that has no vector is no damage, nor after a change of embedder that finds others without", () =>
   Effect.gen(function* () {
     const filename = path.join(yield* inFolder, "index.db")

@@ -81,3 +81,14 @@ export const headCrc = ({ doc_id, id, metadata, source, title }: Head): number =
 export const checkHead = (head: Head, crc: number | null): void => {
   if (crc !== null && headCrc(head) !== crc) damaged(`document ${head.doc_id} has changed`)
 }
+
+/** Fails if a document or one of its passages differs from what was stored, or one is missing. */
+export const checkDocument = (
+  row: Head & { readonly passages: number; readonly head_crc: number | null },
+  passages: ReadonlyArray<CheckedRow>
+): void => {
+  checkHead(row, row.head_crc)
+  passages.forEach(checkPassage)
+  if (passages.length !== row.passages)
+    damaged(`document ${row.doc_id} has ${passages.length} of its ${row.passages} passages`)
+}

@@ -4,10 +4,13 @@ import * as Option from "effect/Option"
 import type { DocumentId, Metadata } from "../../model/Document.ts"
 import type { ExportedDocument, ExportPage, ExportPosition } from "../../model/Stored.ts"
 import { fromStored } from "../../entities/said.ts"
+import { damaged, parsed } from "../../model/Damaged.ts"
+import { crcOf } from "../crc.ts"
 import { toVector } from "./codes.ts"
 import { join } from "./content.ts"
 import * as answers from "./graph/answers.ts"
-import { type PassageRow, toPassage } from "./passage.ts"
+import { type CheckedRow, checkDocument } from "./documentCrc.ts"
+import { toPassage } from "./passage.ts"
 import { tableOf } from "./vectors.ts"
 
 interface DocumentRow {
@@ -21,17 +24,21 @@ interface DocumentRow {
   readonly line: number | null
   readonly tail: string
   readonly first_passage: number | null
+  readonly passages: number
+  readonly head_crc: number | null
 }
 
-interface ExportedRow extends PassageRow {
-  readonly lead: string
+interface ExportedRow extends CheckedRow {
   readonly vector: Uint8Array | null
+  readonly vector_crc: number | null
+  readonly silent: number
   readonly model: string | null
   readonly asked: string
   readonly answer: string
 }
 
-const columns = "id, doc_id, source, title, metadata, fingerprint, origin, line, tail, first_passage"
+const columns =
+  "id, doc_id, source, title, metadata, fingerprint, origin, line, tail, first_passage, passages, head_crc"
 
 /** What a model said about a passage as it is now. */
 const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyArray<string>) => {
@@ -40,6 +47,13 @@ const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyAr
     onNone: () => ({}),
     onSome: (said) => ({ said: { ...said, model: row.model! } })
   })
+}
+
+/** A damaged or missing vector would be imported as if it were right. */
+const checkVector = ({ id, silent, vector, vector_crc }: ExportedRow): void => {
+  if (vector === null && silent === 0) damaged(`the vector of passage ${id} is missing`)
+  if (vector !== null && vector_crc !== null && crcOf(vector, id) !== vector_crc)
+    damaged(`the vector of passage ${id} has changed`)
 }
 
 /**
@@ -66,29 +80,35 @@ export const exported = Effect.fnUntraced(function* (
   const documents = yield* Effect.forEach(rows, (row) =>
     Effect.map(
       sql.unsafe<ExportedRow>(
-        `SELECT p.*, v.vector, ${said} FROM passages AS p LEFT JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id ${join_}
+        `SELECT p.*, v.vector, v.crc AS vector_crc, ${said},
+           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS silent
+         FROM passages AS p LEFT JOIN ${tableOf(collection)} AS v ON v.passage_id = p.id ${join_}
          WHERE p.document_id = ? ORDER BY p.ordinal`,
         [row.id]
       ),
-      (passages): ExportedDocument => ({
-        docId: row.doc_id,
-        derivedId: row.doc_id,
-        source: row.source ?? undefined,
-        title: row.title ?? undefined,
-        metadata: JSON.parse(row.metadata) as Metadata,
-        fingerprint: row.fingerprint,
-        origin: row.origin ?? undefined,
-        line: row.line ?? undefined,
-        content: join(passages, row.tail),
-        passages: passages.map((stored) => {
-          const passage = toPassage(stored, null)
-          return {
-            ...passage,
-            vector: Option.map(Option.fromNullable(stored.vector), toVector),
-            ...saidOf(stored, row.title ?? undefined, passage.heading)
-          }
-        })
-      })
+      (passages): ExportedDocument => {
+        checkDocument(row, passages)
+        passages.forEach(checkVector)
+        return {
+          docId: row.doc_id,
+          derivedId: row.doc_id,
+          source: row.source ?? undefined,
+          title: row.title ?? undefined,
+          metadata: parsed<Metadata>(row.metadata, () => `the metadata of document ${row.doc_id}`),
+          fingerprint: row.fingerprint,
+          origin: row.origin ?? undefined,
+          line: row.line ?? undefined,
+          content: join(passages, row.tail),
+          passages: passages.map((stored) => {
+            const passage = toPassage(stored, null)
+            return {
+              ...passage,
+              vector: Option.map(Option.fromNullable(stored.vector), toVector),
+              ...saidOf(stored, row.title ?? undefined, passage.heading)
+            }
+          })
+        }
+      }
     )
   )
   const last = rows.at(-1)

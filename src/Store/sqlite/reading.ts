@@ -11,9 +11,9 @@ import type {
   StoredDocument
 } from "../../model/Stored.ts"
 import { DocumentNotFound } from "../../Store.ts"
-import { damaged, parsed } from "../../model/Damaged.ts"
+import { parsed } from "../../model/Damaged.ts"
 import { join } from "./content.ts"
-import { type CheckedRow, checkHead, checkPassage } from "./documentCrc.ts"
+import { type CheckedRow, checkDocument } from "./documentCrc.ts"
 import { documentsWhere } from "./filter.ts"
 import { globbed } from "./globbing.ts"
 import { toPassage } from "./passage.ts"
@@ -39,13 +39,10 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     docId
   ])
   if (row === undefined) return yield* new DocumentNotFound({ docId })
-  checkHead(row, row.head_crc)
   const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal", [
     row.id
   ])
-  passages.forEach(checkPassage)
-  if (passages.length !== row.passages)
-    damaged(`document ${docId} has ${passages.length} of its ${row.passages} passages`)
+  checkDocument(row, passages)
   return {
     docId: row.doc_id,
     source: row.source ?? undefined,

@@ -162,6 +162,7 @@ it.scoped("a damaged index replaces no backup, and a damaged backup is told by a
     const changes: Readonly<Record<string, (file: string) => void>> = {
       "a letter": (file) => change(file, "UPDATE passages SET text = 'D' || substr(text, 2) WHERE id = 7"),
       "a vector": (file) => change(file, "UPDATE vectors_1 SET vector = zeroblob(length(vector)) WHERE passage_id = 7"),
+      "a missing vector": (file) => change(file, "DELETE FROM vectors_1 WHERE passage_id = 7"),
       "an orphan": (file) => change(file, "DELETE FROM documents WHERE id = 7"),
       pages: (file) => {
         const bytes = fs.readFileSync(file)
