@@ -13,6 +13,8 @@ const pure = {
   "entities/": ["terms/*.ts"],
   "citations/": ["terms/*.ts", "chunking/*.ts"]
 }
+/** The packages that they import; all others import none but effect. */
+const packages = { "terms/": ["npm:porter2"], "citations/": ["npm:porter2"] }
 const words = ["model/", ...Object.keys(pure).map((room) => `${room}*.ts`)]
 /** Ports that others may import for their errors. */
 const ports = [
@@ -39,7 +41,7 @@ const table = [
   { places: ["model/"], may: ["model/", "effect/"], only: true },
   ...Object.entries(pure).map(([room, others]) => ({
     places: [room],
-    may: ["model/", room, ...others, "effect/"],
+    may: ["model/", room, ...others, "effect/", ...(packages[room] ?? [])],
     only: true
   })),
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
@@ -130,6 +132,7 @@ const override = (files, folder, up, { may, not, only, place }) => {
     const name = isDenied ? entry.slice(1) : entry
     if (name === place && name.endsWith("/")) return []
     if (name === "effect/") return [only ? "!effect/**" : ""]
+    if (name.startsWith("npm:")) return [`!${name.slice(4)}`]
     if (name === "*") return [`!${outside}`]
     return `${isDenied ? "" : "!"}${relative(from, name)}`
   })

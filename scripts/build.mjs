@@ -22,7 +22,7 @@ const within = {
   name: "within",
   setup: ({ onResolve }) => {
     onResolve({ filter: /^@orama\/stemmers\// }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)) }))
-    onResolve({ filter: /^(?:saxes$|xmlchars\/)/ }, ({ importer, path }) => ({
+    onResolve({ filter: /^(?:porter2$|saxes$|xmlchars\/)/ }, ({ importer, path }) => ({
       path: createRequire(importer).resolve(path)
     }))
   }

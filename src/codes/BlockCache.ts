@@ -57,8 +57,8 @@ const unit = 4096
 const controlPages = Math.ceil(((entries + (mostSlots + 1) * entryWords) * 4) / pageBytes)
 
 /**
- * Waits of a millisecond after which a lock's owner counts as dead: nobody holds it longer than a few. Waits are
- * counted instead of reading a clock, which runs on while a process is stopped.
+ * Waits of a millisecond after which a thread does without the lock: nobody holds it longer than a few, unless it died
+ * and has not been dismissed. Waits are counted instead of reading a clock, which runs on while a process is stopped.
  */
 const patience = 2000
 
@@ -72,7 +72,11 @@ const unitsFor = (bytes: number): number => {
 /**
  * Memory for blocks of codes that the threads of a process share. A block is loaded once for all. Each thread holds the
  * blocks of its own snapshot by its own bit in the slot's entry, so a newer state in another thread takes nothing away
- * from it. A dead thread never blocks the others: they take over its locks.
+ * from it.
+ *
+ * Only the owner of the lock changes the list of slots and what is in a free slot, and only the owner frees the lock, or
+ * `dismiss` once the owner has ended: no two threads ever have it. A thread that ends in the middle leaves its slots
+ * free or without a finished block. test/codes/interleavings.test.ts stops threads at every access to prove it.
  */
 export class BlockCache {
   /** A cache owned by this thread, which can admit others. */
@@ -103,20 +107,16 @@ export class BlockCache {
     this.bit = 1 << (handle.holder & 31)
   }
 
-  /** A handle for one more thread, until it is dismissed; undefined: there are too many already. */
+  /** A handle for one more thread, until it is dismissed; undefined: there are too many already. Never waits. */
   admit(): CacheHandle | undefined {
-    return this.locked(() => {
-      for (let holder = 1; holder < holders; holder++) {
-        const [word, bit] = [admitted + (holder >> 5), 1 << (holder & 31)]
-        if ((this.words[word]! & bit) !== 0) continue
-        Atomics.or(this.words, word, bit)
-        return { memory: this.handle.memory, holder }
-      }
-      return undefined
-    })
+    for (let holder = 1; holder < holders; holder++) {
+      const [word, bit] = [admitted + (holder >> 5), 1 << (holder & 31)]
+      if ((Atomics.or(this.words, word, bit) & bit) === 0) return { memory: this.handle.memory, holder }
+    }
+    return undefined
   }
 
-  /** Releases everything that a thread held. Call it once the thread has ended, for whatever reason. */
+  /** Releases everything that a thread held, the lock too. Call it once the thread has ended, for whatever reason. */
   dismiss({ holder }: CacheHandle): void {
     Atomics.compareExchange(this.words, lock, holder + 1, 0)
     const bit = 1 << (holder & 31)
@@ -128,7 +128,8 @@ export class BlockCache {
 
   /**
    * A slot for each block, held from now on. The caller fills those in `load` and then calls `publish`; another thread
-   * is filling those in `wait`. Throws a RangeError if the memory is full; then nothing is held.
+   * is filling those in `wait`. Throws a RangeError if the memory is full or the lock is not to be had; then
+   * nothing is held.
    */
   acquire(wanted: ReadonlyArray<Wanted>): Claimed {
     return this.locked(() => {
@@ -279,13 +280,11 @@ export class BlockCache {
 
   private locked<A>(use: () => A): A {
     const own = this.handle.holder + 1
-    let [waits, before] = [0, 0]
-    for (;;) {
+    for (let waits = 0; ;) {
       const owner = Atomics.compareExchange(this.words, lock, 0, own)
       if (owner === 0) break
-      if (owner !== before) [before, waits] = [owner, 0]
-      else if (waits > patience && Atomics.compareExchange(this.words, lock, owner, own) === owner) break
-      if (Atomics.wait(this.words, lock, owner, 1) === "timed-out") waits++
+      if (Atomics.wait(this.words, lock, owner, 1) === "timed-out" && ++waits > patience)
+        throw new RangeError("the lock of the codes in memory is held by a thread that does not go on")
     }
     try {
       return use()

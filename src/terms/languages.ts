@@ -7,7 +7,7 @@ type Stem = (word: string) => string
  * Words of grammar in lower case, without accents, which identify the language of a text. One-letter words say nothing
  * in code.
  */
-const english =
+export const english =
   "a an the of in on at to for from by with as into onto and or but nor so if than then that this these those there is " +
   "are was were be been being am do does did has have had having will would shall should can could may might must it its " +
   "he him his she her they them their we our you your i my me who whom whose which what when where why how not no"

@@ -4,4 +4,4 @@
  * are rebuilt from the stored texts (Store/sqlite/rebuild.ts), at once or in the background, and answer until then. A
  * change that only affects how queries are looked up needs no new version.
  */
-export const termsVersion = 3
+export const termsVersion = 4

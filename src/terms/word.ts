@@ -1,6 +1,6 @@
 import { fold, isAscii } from "./fold.ts"
 import { type Language, stemIn } from "./languages.ts"
-import { stem } from "./stem.ts"
+import { stem } from "porter2"
 
 /** The terms of a word or compound as parallel lists; offsets are relative to its start, end exclusive. */
 export interface WordTerms {

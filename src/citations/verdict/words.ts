@@ -1,5 +1,5 @@
+import { stem } from "porter2"
 import { functionWords } from "../../terms/functionWords.ts"
-import { stem } from "../../terms/stem.ts"
 import { terms } from "../../terms/terms.ts"
 
 /** Words of scripts that separate them by spaces; a sign belongs to its number. */

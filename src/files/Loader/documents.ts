@@ -69,7 +69,7 @@ const extractables: ReadonlyArray<Extractable> = [
   },
   { name: "xlsx", kind: "xlsx", version: 2, accepts: mimes(["xlsx"], openXml("spreadsheetml.sheet")), source: asBytes },
   { name: "epub", kind: "epub", version: 4, accepts: mimes(["epub"], "application/epub+zip"), source: asBytes },
-  { name: "fictionbook", kind: "fictionBook", version: 3, accepts: named("fb2"), source: asText },
+  { name: "fictionbook", kind: "fictionBook", version: 4, accepts: named("fb2"), source: asText },
   { name: "table", kind: "csv", version: 2, accepts: isTable, source: asText },
   {
     name: "notebook",

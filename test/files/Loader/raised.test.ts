@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { strToU8, zipSync } from "fflate"
 import { epub } from "../../../src/files/Loader/extract/epub.ts"
-import { fictionBook } from "../../../src/files/Loader/extract/fictionBook.ts"
 import { html } from "../../../src/files/Loader/extract/html.ts"
 import { docx } from "../../../src/files/Loader/extract/office/docx.ts"
 import { openDocument } from "../../../src/files/Loader/extract/office/openDocument.ts"
@@ -147,7 +146,7 @@ describe("other formats", () => {
     assert.strictEqual(text, "2^64 H₂O")
   })
 
-  it("PPTX, XLSX, FictionBook, EPUB", () => {
+  it("PPTX, XLSX, EPUB", () => {
     const slides = pptx(
       zipped({
         "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
@@ -168,10 +167,6 @@ describe("other formats", () => {
       })
     )
     assert.include(sheet.text, "m^2")
-    const book = fictionBook(
-      "<FictionBook><body><section><p>2<sup>64</sup> H<sub>2</sub>O <strikethrough>old</strikethrough></p></section></body></FictionBook>"
-    )
-    assert.strictEqual(book.text, "2^64 H₂O ~~old~~")
     const pages = epub(
       zipped({
         "META-INF/container.xml": '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>',
