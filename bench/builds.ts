@@ -18,7 +18,9 @@ const { positionals, values } = parseArgs({
   options: {
     modes: { type: "string", default: Object.keys(modes).join(",") },
     rounds: { type: "string", default: "3" },
-    queries: { type: "string", default: "150" }
+    queries: { type: "string", default: "150" },
+    /** How much CPU time the last program may take, relative to the first. */
+    most: { type: "string", default: "Infinity" }
   }
 })
 const [database, queriesFile, ...programs] = positionals
@@ -30,7 +32,7 @@ if (
   asked.some((mode) => !(mode in modes))
 ) {
   console.error(
-    "usage: npm run bench -- builds INDEX QUERIES.jsonl PROGRAM... [--modes keyword,…] [--rounds 3] [--queries 150]"
+    "usage: npm run bench -- builds INDEX QUERIES.jsonl PROGRAM... [--modes keyword,…] [--rounds 3] [--queries 150] [--most 1.1]"
   )
   process.exit(2)
 }
@@ -89,6 +91,7 @@ const cpuOf = ({ child: { pid } }: Server): number =>
 const Answer = Schema.parseJson(Schema.Struct({ results: Schema.Array(Schema.Unknown) }))
 
 const servers: Array<Server> = []
+let isDearer = false
 try {
   for (const program of programs) servers.push(await serve(program))
   for (const mode of asked) {
@@ -116,9 +119,14 @@ try {
         `${mode.padEnd(8)} ${programs[n]}  p50 ${at(times, 0.5)} ms  p95 ${at(times, 0.95)} ms  CPU p50 ${at(cpu, 0.5)} ms`
       )
     }
+    const [before, after] = [figures[0]!, figures.at(-1)!].map(({ cpu }) => percentile(cpu, 0.5)) as [number, number]
+    if (after > before * Number(values.most)) {
+      isDearer = true
+      console.log(`         ${(after / before).toFixed(2)} times the CPU time, more than ${values.most}`)
+    }
     if (servers.length > 1) console.log(`         ${differing} of ${queries.length} answers differ`)
   }
 } finally {
   for (const { child } of servers) child.kill("SIGTERM")
 }
-process.exit(0)
+process.exit(isDearer ? 1 : 0)

@@ -7,6 +7,7 @@ const benches: Readonly<Record<string, string>> = {
   query: "queries on an indexed corpus, in process: p50 and p95 of each mode",
   pool: "queries in a pool of threads beside the same in process: latency, throughput, event-loop delay",
   builds: "the same questions over HTTP to several built programs in turn: latency, CPU, do their answers differ?",
+  gate: "the same; fails if the last program takes over a tenth more CPU time a question than the first",
   finer: "how well codes of 4 bits rank: the place of the last of the exact best 200 (INDEX QUERIES.jsonl)",
   million: "Clew beside sqlite-vec, FTS5, usearch and a plain scan, at 10k to 1M passages",
   embed: "passages embedded a second, and the time to load the packaged model",
