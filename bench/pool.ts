@@ -48,6 +48,7 @@ const prepare = Effect.gen(function* () {
       docId: large.docId,
       derivedId: large.docId,
       fingerprint: "",
+      language: "en",
       metadata: {},
       content,
       passages: Array.from({ length: large.bytes / length }, (_, n) => ({

@@ -92,7 +92,6 @@ export const temporary = Effect.gen(function* () {
 
 /** What docs/doctor.md says cannot be told: when something was, where a line stands, names that are drawn at random. */
 export const untold: Readonly<Record<string, ReadonlyArray<string>>> = {
-  clew_migrations: ["created_at"],
   code_epochs: ["rows"],
   code_sets: ["sequence"],
   collections: ["name", "created_at", "changes"],

@@ -11,6 +11,7 @@ import { Settings } from "../../src/Config/Settings.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { PreparedDocument, RankRequest } from "../../src/model/Stored.ts"
+import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, type Whole, whole } from "../../src/Store.ts"
 import { median, program, run } from "../program.ts"
 import { type Data, filters, passageAt, shares, type Task, topK } from "./data.ts"
@@ -54,6 +55,7 @@ const documents = (
       fingerprint: docId,
       content: text,
       title,
+      language: documentLanguage([{ text }]),
       metadata,
       passages: [{ ...span, text, heading: [], vector }]
     }

@@ -8,6 +8,7 @@ import type { Passage } from "../model/Passage.ts"
 import type { PreparedDocument } from "../model/Stored.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import { Store } from "../Store.ts"
+import { documentLanguage } from "../terms/detect.ts"
 import { embeddedText } from "../chunking/embedded.ts"
 import { extension } from "../chunking/format.ts"
 import { located } from "../chunking/located.ts"
@@ -58,10 +59,10 @@ export const preparing = Effect.gen(function* () {
       placesOf(drafts, cut)
     )
     let at = 0
-    return drafts.map((next, index): PreparedDocument => ({
-      ...next,
-      passages: cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
-    }))
+    return drafts.map((next, index): PreparedDocument => {
+      const passages = cut[index]!.map((passage) => ({ ...passage, vector: vectors[at++] ?? Option.none() }))
+      return { ...next, language: documentLanguage(passages), passages }
+    })
   })
 })
 

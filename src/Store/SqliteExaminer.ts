@@ -14,7 +14,7 @@ import { graph } from "./examine/graph.ts"
 import { mend } from "./examine/mend.ts"
 import { formats, limited, records } from "./examine/bookkeeping.ts"
 import { salvage } from "./examine/salvage/salvage.ts"
-import { schemaVersion } from "./migrations/index.ts"
+import { schemaVersion } from "./sqlite/schema.ts"
 import * as structure from "./examine/structure.ts"
 import { toVector } from "./sqlite/codes.ts"
 import * as collections from "./sqlite/collections.ts"
@@ -54,12 +54,12 @@ const look = Effect.fnUntraced(function* (
         )
       : ok("WAL", "the WAL is small")
   )
-  yield* add(guarded("schema", structure.schema(sql, fresh.objects)))
+  yield* add(guarded("schema", structure.schema(sql, fresh)))
   yield* told(`pages of ${Math.round(size(filename) / 2 ** 20)} MB`)
   yield* add(guarded("pages", structure.integrity(sql), rows))
   yield* told("records")
   yield* add(guarded("sequences", structure.sequences(sql), rows))
-  yield* add(guarded("records", records(sql, fresh.migrations), rows))
+  yield* add(guarded("records", records(sql), rows))
   yield* add(guarded("limits", limited(sql), rows))
   yield* add(guarded("formats", formats(sql)))
   yield* add(guarded("upkeep", structure.upkeep(sql)))
@@ -194,7 +194,6 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     salvage: Effect.withSpan(typed(filename)(salvage(filename)), "Examiner.salvage"),
 
     mend: Effect.fn("Examiner.mend")(function* (cures) {
-      const { migrations } = yield* typed(filename)(structure.fresh)
       // Damage may make this fail, but not the repair.
       const sweep = Effect.ignore(
         Effect.repeat(
@@ -203,7 +202,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
         )
       )
       yield* sweep
-      const done = yield* write((sql) => mend(sql, cures, migrations))
+      const done = yield* write((sql) => mend(sql, cures))
       while ((yield* write(rebuild.step)) !== undefined);
       yield* sweep
       const graphs = new Set(cures.flatMap((cure) => (cure._tag === "Graph" ? [cure.collection] : [])))

@@ -51,6 +51,8 @@ export interface PreparedDocument extends DocumentRef {
   readonly fingerprint: string
   readonly content: string
   readonly title?: string | undefined
+  /** The ISO code of the language by which its words are stemmed. */
+  readonly language: string
   readonly metadata: Metadata
   /** Absolute path of the file it came from. */
   readonly origin?: string | undefined
@@ -59,8 +61,8 @@ export interface PreparedDocument extends DocumentRef {
   readonly passages: ReadonlyArray<IndexedPassage>
 }
 
-/** A stored document, as `put` takes it. */
-export interface ExportedDocument extends PreparedDocument {
+/** A stored document, as `put` takes it with its language. */
+export interface ExportedDocument extends Omit<PreparedDocument, "language"> {
   readonly docId: DocumentId
 }
 

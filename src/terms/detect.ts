@@ -112,10 +112,10 @@ const byLanguage = (found: Iterable<readonly [word: string, count: number]>) => 
  * The language of a document, from the words of grammar at the beginning of its text. English if they do not decide: it
  * is code, names, too short, or in an unknown language. Deterministic.
  */
-export const documentLanguage = (texts: Iterable<string>): Language => {
+export const documentLanguage = (passages: Iterable<{ readonly text: string }>): Language => {
   let text = ""
-  for (const part of texts) {
-    text += `${part.slice(0, most - text.length)}\n`
+  for (const passage of passages) {
+    text += `${passage.text.slice(0, most - text.length)}\n`
     if (text.length >= most) break
   }
   const isRussian = russian.test(text) && !notRussian.test(text)

@@ -10,9 +10,16 @@ import { createHash } from "node:crypto"
 import type { CollectionName, EmbedderIdentity } from "../model/Collection.ts"
 import { sameEmbedder } from "../model/Collection.ts"
 import { ExportEnd, ExportHeader, ExportLine, exportVersion } from "../model/Export.ts"
-import type { DocumentRef, ExportedDocument, ExportPosition, IndexedPassage } from "../model/Stored.ts"
+import type {
+  DocumentRef,
+  ExportedDocument,
+  ExportPosition,
+  IndexedPassage,
+  PreparedDocument
+} from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { EmbedderMismatch, GraphStore, Store } from "../Store.ts"
+import { documentLanguage } from "../terms/detect.ts"
 import { version } from "../version.ts"
 
 /** An invalid export, of which nothing is stored. */
@@ -168,6 +175,11 @@ const next = (read: Read, text: string): Either.Either<readonly [Read, Batch?], 
   ])
 }
 
+const inItsLanguage = (document: ExportedDocument): PreparedDocument => ({
+  ...document,
+  language: documentLanguage(document.passages)
+})
+
 /** Reads a whole export, and hands on its documents in batches, with their first line and their last. */
 const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
   given: Stream.Stream<string, E, R>,
@@ -313,7 +325,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       }
       const share = sharingWrites()
       const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
-        Effect.zipRight(store.put(collection, documents, { embedder }), share)
+        Effect.zipRight(store.put(collection, documents.map(inItsLanguage), { embedder }), share)
       )
       for (const { linkage, name } of header.collections) {
         if (linkage !== undefined && (there.get(name)?.documents ?? 0) === 0) yield* graph.keepLinkage(name, linkage)

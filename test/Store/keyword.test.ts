@@ -12,6 +12,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { headingPath } from "../../src/model/SearchResult.ts"
 import type { PreparedDocument } from "../../src/model/Stored.ts"
+import { documentLanguage } from "../../src/terms/detect.ts"
 import { Store } from "../../src/Store.ts"
 import { plan } from "../../src/postings/tiers.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
@@ -60,6 +61,7 @@ const prepared = (name: number, { passages, title }: Content): PreparedDocument 
     fingerprint: "",
     content: passages.map((passage) => passage.text).join("\n"),
     title,
+    language: documentLanguage(passages),
     metadata: { half: name % 2 },
     passages: passages.map(({ heading, text }) => {
       const from = start

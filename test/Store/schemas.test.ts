@@ -8,7 +8,8 @@ import { readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import { schemaVersion } from "../../src/Store/migrations/index.ts"
+import { schemaVersion } from "../../src/Store/sqlite/schema.ts"
+import * as structure from "../../src/Store/examine/structure.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { metadataRows } from "../../src/Store/sqlite/filter.ts"
@@ -62,6 +63,9 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
         }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "existing" })))
 
         const sql = yield* connect({ filename, mode: "readonly" })
+        assert.deepStrictEqual(yield* structure.schema(sql, yield* structure.fresh), [
+          { name: "schema", status: "ok", detail: "every table and index exists" }
+        ])
         assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
         assert.deepStrictEqual(yield* sql.unsafe("SELECT name FROM sqlite_schema WHERE sql LIKE '%fts5%'"), [])
       })

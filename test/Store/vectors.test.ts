@@ -27,6 +27,7 @@ const document = (docId: string, vectors: ReadonlyArray<Vector | undefined>, gro
   derivedId: DocumentId.make(docId),
   fingerprint: docId,
   content: vectors.map(() => "x").join(""),
+  language: "en",
   metadata: { group },
   passages: vectors.map((vector, at) => ({
     text: "x",

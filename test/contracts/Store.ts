@@ -8,6 +8,7 @@ import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
 import type { Passage } from "../../src/model/Passage.ts"
 import type { PreparedDocument, Pruned, PrunePosition, RankRequest } from "../../src/model/Stored.ts"
+import { documentLanguage } from "../../src/terms/detect.ts"
 import { type Stores, whole } from "../../src/Store.ts"
 
 export const embedder: EmbedderIdentity = {
@@ -42,6 +43,7 @@ export const document = (content: string, given: Given = {}): PreparedDocument =
     derivedId: DocumentId.make(`derived:${given.source ?? content.slice(0, 50)}`),
     fingerprint: `of ${content}`,
     content,
+    language: documentLanguage(lines),
     metadata: {},
     ...rest,
     passages: lines

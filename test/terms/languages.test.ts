@@ -18,7 +18,7 @@ const prose: ReadonlyArray<readonly [Language, string]> = [
 
 describe("the language of a document", () => {
   for (const [language, text] of prose) {
-    it(`is told by words of grammar: ${language}`, () => assert.strictEqual(documentLanguage([text]), language))
+    it(`is told by words of grammar: ${language}`, () => assert.strictEqual(documentLanguage([{ text }]), language))
   }
 
   it("is English where nothing tells another", () => {
@@ -30,13 +30,13 @@ describe("the language of a document", () => {
       "Гілка — це вказівник на коміт, і він переміщується з кожним новим комітом.",
       "所有权是 Rust 最独特的特性"
     ]) {
-      assert.strictEqual(documentLanguage([text]), "en", text)
+      assert.strictEqual(documentLanguage([{ text }]), "en", text)
     }
   })
 
   it("counts the prose around code in English", () => {
     const code = "if (this.is.not(a)) { return of(the.for, in, to) }\n"
-    assert.strictEqual(documentLanguage([prose[1]![1], code, prose[1]![1]]), "de")
+    assert.strictEqual(documentLanguage([prose[1]![1], code, prose[1]![1]].map((text) => ({ text }))), "de")
   })
 })
 

@@ -6,15 +6,6 @@ import { codesFormat } from "../../codes/CodeStore.ts"
 import { leaving } from "../sqlite/sweep.ts"
 import { fail, ok, some, warn } from "./finding.ts"
 
-/** A schema migration that an index has applied. */
-export interface Migration {
-  readonly migration_id: number
-  readonly name: string
-}
-
-export const migrations = (sql: SqlClient.SqlClient) =>
-  sql.unsafe<Migration>("SELECT migration_id, name FROM clew_migrations ORDER BY migration_id")
-
 /** The highest run number in any record. */
 export const lastRun = `SELECT max(
   coalesce((SELECT max(seen_run) FROM documents), 0),
@@ -34,11 +25,9 @@ export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS
 export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
   OR json_type(include) IS NOT 'array' OR json_type(exclude) IS NOT 'array'`
 
-/** An index's own records: schema migrations, marks, runs, files and folders. */
-export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, fresh: ReadonlyArray<Migration>) {
+/** An index's own records: marks, runs, files and folders. */
+export const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const wrong: Array<string> = []
-  const taken = yield* migrations(sql)
-  if (JSON.stringify(taken) !== JSON.stringify(fresh)) wrong.push("the list of schema migrations")
   const marks = yield* sql.unsafe<{ readonly before: Uint8Array; readonly now: Uint8Array }>(
     "SELECT before, now FROM file_mark"
   )

@@ -86,12 +86,10 @@ const isSame = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean 
 const deciding = 64
 
 /** Whether the language of a document is what its passages decide, or undecided. */
-const isInLanguage = ({ language }: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean => {
-  const texts = passages.map(({ text }) => text)
-  return (
-    language === null || language === documentLanguage(texts) || language === documentLanguage(texts.slice(0, deciding))
-  )
-}
+const isInLanguage = ({ language }: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>
+  language === null ||
+  language === documentLanguage(passages) ||
+  language === documentLanguage(passages.slice(0, deciding))
 
 /** Whether a document is complete, in its place and as it was stored. */
 export const isIntact = (row: DocumentRow, passages: ReadonlyArray<PassageRow>): boolean =>

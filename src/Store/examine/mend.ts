@@ -4,7 +4,6 @@ import type { Cure } from "../../upkeep/Examiner.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { codesFrom } from "../../codes/CodeStore.ts"
 import { inList, list } from "../sqlite/rows.ts"
-import type { Migration } from "./bookkeeping.ts"
 import { mendRows } from "./rows.ts"
 
 /** Marks derived data as made by no version, so that a rebuild makes them again. */
@@ -30,17 +29,13 @@ const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "posti
  * Repairs what can be repaired at once, in the caller's transaction, and returns what it did. A rebuild does the rest,
  * which it marks.
  */
-export const mend = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  cures: ReadonlyArray<Cure>,
-  migrations: ReadonlyArray<Migration>
-) {
+export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
   const done: Array<string> = []
   const rebuilt = new Map<string, readonly ["postings" | "codes", number]>()
   const rebuild = (kind: "postings" | "codes", collection: number) =>
     rebuilt.set(`${kind} ${collection}`, [kind, collection])
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
-    for (const collection of yield* mendRows(sql, migrations)) {
+    for (const collection of yield* mendRows(sql)) {
       rebuild("postings", collection)
       rebuild("codes", collection)
     }

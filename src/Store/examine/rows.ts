@@ -8,7 +8,7 @@ import { type CheckedRow, passageCrc } from "../sqlite/documentCrc.ts"
 import { metadataRows } from "../sqlite/filter.ts"
 import { insertRows } from "../sqlite/rows.ts"
 import { leaving } from "../sqlite/sweep.ts"
-import { lastRun, type Migration, unlisted, wrongFiles, wrongRoots } from "./bookkeeping.ts"
+import { lastRun, unlisted, wrongFiles, wrongRoots } from "./bookkeeping.ts"
 import { counted } from "./structure.ts"
 
 /** Deletes rows whose owner is gone, child before parent; never a document. */
@@ -134,14 +134,7 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /** Corrects an index's own records; a file whose record is in doubt is read again. */
-const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
-  yield* sql.unsafe("DELETE FROM clew_migrations")
-  yield* insertRows(
-    sql,
-    "clew_migrations",
-    ["migration_id", "name"],
-    migrations.map(({ migration_id, name }) => [migration_id, name])
-  )
+const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe(
     "DELETE FROM file_mark WHERE length(before) <> 16 OR length(now) <> 16 OR (SELECT count(*) FROM file_mark) > 1"
   )
@@ -159,11 +152,11 @@ const records = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migration
 })
 
 /** Repairs references between rows, and returns the collections whose derived data no longer match their passages. */
-export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, migrations: ReadonlyArray<Migration>) {
+export const mendRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* sql.unsafe("REINDEX")
   for (const statement of orphans) yield* sql.unsafe(statement)
   yield* sequences(sql)
-  yield* records(sql, migrations)
+  yield* records(sql)
   // Invalid JSON. The documents stay among those that must be indexed again.
   yield* sql.unsafe(
     "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'"

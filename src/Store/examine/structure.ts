@@ -7,7 +7,6 @@ import { State } from "../../postings/SegmentStore.ts"
 import { connect, memory } from "../sqlite/connect.ts"
 import { isPresent, leaving } from "../sqlite/sweep.ts"
 import { fail, ok, salvage, some, warn } from "./finding.ts"
-import { migrations } from "./bookkeeping.ts"
 
 const anew = "restore a backup with `clew restore`, or index into a new file"
 
@@ -46,12 +45,11 @@ const objects = (sql: SqlClient.SqlClient) =>
     "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'vectors_%'"
   )
 
-/** The tables, indices and migrations of a new index. */
-export const fresh = Effect.scoped(
-  Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
-    Effect.all({ objects: objects(sql), migrations: migrations(sql) })
-  )
-)
+/** The tables and indices of a new index. */
+export const fresh = Effect.scoped(Effect.flatMap(connect({ filename: memory, mode: "create" }), objects))
+
+/** Columns that were added later are written with other spaces. */
+const unspaced = (text: string) => text.replaceAll(/\s/g, "")
 
 /** Compares tables and indices with those of a new index. */
 export const schema = Effect.fnUntraced(function* (
@@ -60,7 +58,9 @@ export const schema = Effect.fnUntraced(function* (
 ) {
   const found = new Map((yield* objects(sql)).map((object) => [object.name, object.sql]))
   const missing = fresh.filter(({ name }) => !found.has(name)).map(({ name }) => name)
-  const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== object.sql)
+  const altered = fresh.filter(
+    (object) => found.has(object.name) && unspaced(found.get(object.name)!) !== unspaced(object.sql)
+  )
   const collections = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
   const tables = new Set(
     (yield* sql.unsafe<{ readonly name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")).map(

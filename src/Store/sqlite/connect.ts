@@ -5,13 +5,13 @@ import type * as Scope from "effect/Scope"
 import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
-import { migrate, schemaVersion } from "../migrations/index.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
 import * as SqliteClient from "./client.ts"
 import { isCannotOpen, retryBusy } from "./errors.ts"
 import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
 import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
 import type { RawFile } from "./file/RawFile.ts"
+import { migrate, schemaVersion } from "./schema.ts"
 import { loadSchema, transaction } from "./transaction.ts"
 import type { VectorOptions } from "./vectors.ts"
 
@@ -161,11 +161,8 @@ export const open = ({
     if (version < schemaVersion && mode !== "unchanged") {
       if (mode === "readonly")
         return yield* fail(`${filename} was made by an older Clew; open it once without --read-only`)
-      yield* migrate.pipe(
-        Effect.zipRight(sql.unsafe(`PRAGMA user_version = ${schemaVersion}`)),
-        transaction(sql, "BEGIN IMMEDIATE"),
-        Effect.provideService(SqlClient.SqlClient, sql),
-        Effect.catchTag("MigrationError", Effect.die)
+      yield* Effect.flatMap(pragma(sql, "user_version"), (from) => migrate(sql, from)).pipe(
+        transaction(sql, "BEGIN IMMEDIATE")
       )
     }
     return { sql, file }

@@ -25,8 +25,8 @@ export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClie
      WHERE d.id ${inList} ORDER BY p.id`,
     [list(documents)]
   )
-  const texts = new Map<number, Array<string>>()
-  for (const { document, text } of rows) texts.set(document, [...(texts.get(document) ?? []), text])
+  const texts = new Map<number, Array<Row>>()
+  for (const row of rows) texts.set(row.document, [...(texts.get(row.document) ?? []), row])
   for (const [document, own] of texts) {
     const language = documentLanguage(own)
     told.set(document, language)

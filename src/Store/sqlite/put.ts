@@ -7,7 +7,6 @@ import type { FileChange } from "../../model/File.ts"
 import type { PreparedDocument, PutOutcome } from "../../model/Stored.ts"
 import { segmentRows } from "../../postings/Postings.ts"
 import { searchedHeading, searchedTitle } from "../../entities/naming.ts"
-import { documentLanguage } from "../../terms/detect.ts"
 import type { Language } from "../../terms/languages.ts"
 import * as collections from "./collections.ts"
 import { cut } from "./content.ts"
@@ -19,6 +18,7 @@ import type { Answers } from "./graph/answers.ts"
 import * as answers from "./graph/answers.ts"
 import * as graph from "./graph/edges.ts"
 import * as keyword from "./keyword.ts"
+import { languageOf } from "./languages.ts"
 import { type Known, resolve, storedId } from "./references.ts"
 import { insertRows } from "./rows.ts"
 import * as vectors from "./vectors.ts"
@@ -171,10 +171,6 @@ const addPassages = (
   }
 }
 
-function* textsOf(passages: PreparedDocument["passages"]): Generator<string> {
-  for (const { text } of passages) yield text
-}
-
 /** Adds or replaces documents, in the caller's transaction, one segment of passages at a time. */
 export const put = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -215,7 +211,7 @@ export const put = Effect.fnUntraced(function* (
     const docId = storedId(document, stored)
     const { leads, tail } = cut(document.content, document.passages)
     const metadata = JSON.stringify(document.metadata)
-    const language = documentLanguage(textsOf(document.passages))
+    const language = languageOf(document.language)
     rows.documents.push([
       documentId,
       collection.id,

@@ -64,6 +64,7 @@ describe("a packed document", () => {
       const document = {
         derivedId: DocumentId.make("d"),
         fingerprint: "f",
+        language: "en",
         metadata: {},
         content,
         passages: cuts.map((cut, at) => ({
