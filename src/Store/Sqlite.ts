@@ -41,7 +41,6 @@ import * as reading from "./sqlite/reading.ts"
 import { resolve } from "./sqlite/references.ts"
 import { reopening } from "./sqlite/reopening.ts"
 import * as reindex from "./sqlite/reindex.ts"
-import * as fileRuns from "./sqlite/fileRuns.ts"
 import * as sweep from "./sqlite/sweep.ts"
 import * as vectors from "./sqlite/vectors.ts"
 
@@ -99,7 +98,7 @@ const make = Effect.gen(function* () {
     }),
 
     beginRun: Effect.fn("Store.beginRun")((name, roots = []) =>
-      write(within(name, ({ id }) => Effect.tap(fileRuns.begin(sql), (run) => files.recordRoots(sql, id, roots, run))))
+      write(within(name, ({ id }) => Effect.tap(files.beginRun(sql), (run) => files.recordRoots(sql, id, roots, run))))
     ),
 
     touch: Effect.fn("Store.touch")(function* (name, touched, seenBy, changes = []) {

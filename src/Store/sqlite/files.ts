@@ -212,3 +212,10 @@ export const roots = (
         exclude: JSON.parse(exclude) as ReadonlyArray<string>
       }))
   )
+
+/** The next run's number. The caller holds the write lock, so nobody else gets it. */
+export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly last: number }>("UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last"),
+    ([row]) => row!.last
+  )
