@@ -69,6 +69,11 @@ export const importIndex = define(
         new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
       // Before an index is created for it.
       yield* Effect.try({ try: () => fs.accessSync(file, fs.constants.R_OK), catch: cannot })
+      if (!fs.statSync(file).isFile()) {
+        return yield* new FileUnusable({
+          message: `${file} is not a file; an import is read twice, checked first and then stored: save it to a file`
+        })
+      }
       yield* Effect.gen(function* () {
         const { take } = yield* Transfer
         const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), cannot)))

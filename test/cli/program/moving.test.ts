@@ -87,3 +87,9 @@ it("writes no file of the name that means standard output elsewhere", async () =
     assert.include(stderr, "FILE must be a file")
   }
 })
+
+it("imports only what it can read twice, and says so", async () => {
+  const { code, stderr } = await box.run(["import", "/dev/null"])
+  assert.strictEqual(code, 1)
+  assert.include(stderr, "/dev/null is not a file; an import is read twice")
+})
