@@ -152,13 +152,8 @@ export const layer = (
       const log = logTo(stderr)
       const { flush } = log
       // Also where the process exits without waiting for its fibers.
-      process.once("exit", flush)
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          flush()
-          process.removeListener("exit", flush)
-        })
-      )
+      if (streams === process) process.once("exit", flush)
+      yield* Effect.addFinalizer(() => Effect.sync(flush))
       const write = (stream: Writable, text: string): Effect.Effect<void> =>
         // A failed write completes too: the listener for the stream's errors handles it.
         Effect.async((resume) => {
