@@ -21,7 +21,10 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...program, ...deep] } },
-      { extends: true, test: { name: "program", include: program, globalSetup: "test/globalSetup.ts" } },
+      {
+        extends: true,
+        test: { name: "program", include: program, globalSetup: "test/globalSetup.ts", setupFiles: "test/mcp/setup.ts" }
+      },
       { extends: true, test: { name: "deep", include: deep, globalSetup: "test/globalSetup.ts" } }
     ]
   }

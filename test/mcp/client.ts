@@ -3,10 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterEach, vi } from "vitest"
-
-// Processes are started, often while the machine has other work.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** The built program. */
 export const bin = process.env["TEST_BIN"] ?? fileURLToPath(new URL("../../dist/bin.js", import.meta.url))
@@ -17,10 +13,11 @@ export type Json = any
 const clients: Array<Client> = []
 const folders: Array<string> = []
 
-afterEach(async () => {
+/** Ends the clients of a test and removes their folders. */
+export const endClients = async (): Promise<void> => {
   await Promise.all(clients.splice(0).map((client) => client.kill()))
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
+}
 
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "clew-mcp-"))
