@@ -11,6 +11,8 @@ const hold = (arena: Arena) => Effect.sync(() => arena.store(new Uint8Array(mega
 it.effect("compacts a full arena and takes its memory again, however much comes and goes", () =>
   Effect.gen(function* () {
     const seen = new Set<Arena>()
+    // Other tests of this process may have used it before.
+    const before = yield* Arena.using(({ bytes }) => Effect.succeed(bytes.length))
     for (let n = 0; n < 100; n++) {
       yield* Arena.using((arena) => {
         seen.add(arena)
@@ -19,7 +21,7 @@ it.effect("compacts a full arena and takes its memory again, however much comes 
     }
     assert.strictEqual(seen.size, 1)
     const [arena] = seen
-    assert.isBelow(arena!.bytes.length, 16 * megabyte)
+    assert.isBelow(arena!.bytes.length, Math.max(before, 15 * megabyte) + megabyte)
   })
 )
 
