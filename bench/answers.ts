@@ -8,6 +8,8 @@ interface Question {
   readonly set: string
   readonly question: string
   readonly right: ReadonlyArray<string> | null
+  /** Of `unseen.json`: rules may be tuned on "develop"; "held-out" is only scored. */
+  readonly half?: string
 }
 
 interface Report {
@@ -39,16 +41,24 @@ const isNone = (answer: string): boolean => /^(?:No language model is at hand|No
 
 /**
  * Asks documentation sets without a model, and counts the answers that contain what a correct one must:
- * `npm run bench -- answers [--all] [--questions FILE] clew=docs git=FOLDER vue=FOLDER`. Sets without a folder are skipped.
+ * `npm run bench -- answers [--all] [--half develop|held-out] [--questions FILE] clew=docs git=FOLDER vue=FOLDER`. Sets
+ * without a folder are skipped; `--half` takes the questions of `unseen.json`.
  */
 const run = (args: ReadonlyArray<string>): void => {
-  const at = args.indexOf("--questions")
-  const file = at === -1 ? new URL("answers/questions.json", import.meta.url) : resolve(args[at + 1]!)
+  const flag = (name: string): string | undefined => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
+  const half = flag("--half")
+  const given = flag("--questions")
+  const file =
+    given === undefined
+      ? new URL(`answers/${half === undefined ? "questions" : "unseen"}.json`, import.meta.url)
+      : resolve(given)
   const folders = args.filter((arg) => arg.includes("=")).map((arg) => arg.split("=") as [string, string])
-  const questions = JSON.parse(readFileSync(file, "utf8")) as Array<Question>
+  const questions = (JSON.parse(readFileSync(file, "utf8")) as Array<Question>).filter(
+    (it) => half === undefined || it.half === half
+  )
   const made = mkdtempSync(join(tmpdir(), "clew-answers-"))
-  let useful = 0
-  let asked = 0
+  const answered = { asked: 0, useful: 0 }
+  const refused = { asked: 0, useful: 0 }
   try {
     for (const [set, folder] of folders) {
       const given = resolve(folder)
@@ -57,15 +67,16 @@ const run = (args: ReadonlyArray<string>): void => {
       for (const { question, right } of questions.filter((it) => it.set === set)) {
         const { answer } = JSON.parse(clew(db, "--json", "ask", question)) as Report
         const isRight = right === null ? isNone(answer) : right.every((pattern) => holds(answer, pattern))
-        asked++
-        if (isRight) useful++
+        const tally = right === null ? refused : answered
+        tally.asked++
+        if (isRight) tally.useful++
         console.log(`${isRight ? "+" : "-"} ${set}: ${question}`)
         if (!isRight || args.includes("--all")) {
           console.log(answer.replace(/^/gm, "      "))
         }
       }
     }
-    console.log(`useful: ${useful} of ${asked}`)
+    console.log(`useful: ${answered.useful} of ${answered.asked}; refused: ${refused.useful} of ${refused.asked}`)
   } finally {
     rmSync(made, { recursive: true })
   }

@@ -1,9 +1,11 @@
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { make } from "../src/Embedder/Builtin.ts"
+import { make as makeOnnx } from "../src/Embedder/Onnx.ts"
+import { describeEmbedder } from "../src/model/Collection.ts"
 import { packagedTokenizer } from "../src/packaged/Tokenizer.ts"
 
 const self = fileURLToPath(import.meta.url)
@@ -87,8 +89,28 @@ export const main = async (paths: ReadonlyArray<string>): Promise<void> => {
   })
 }
 
+/** A model in ONNX on one core: passages of some 200 tokens, short questions, and the memory of the whole process. */
+const ofFolder = (folder: string) =>
+  Effect.gen(function* () {
+    const { embedPassages, embedQuery, fill, identity } = yield* makeOnnx({ folder, threads: 1 })
+    console.log(describeEmbedder(yield* identity))
+    const passages = passagesOf(wordsOf(join(root, "docs"))).slice(0, 40)
+    const filled = yield* fill!(passages)
+    console.log(
+      `a passage takes ${((100 * filled.reduce((a, b) => a + b, 0)) / filled.length).toFixed(0)} % of the window`
+    )
+    const run = <A>(work: Effect.Effect<A, unknown>) => Effect.runPromise(Effect.asVoid(work))
+    const questions = passages.map((passage) => passage.split(" ").slice(0, 8).join(" "))
+    console.table({
+      passages: yield* Effect.promise(() => rates(passages.length, () => run(embedPassages(passages)))),
+      questions: yield* Effect.promise(() => rates(questions.length, () => run(Effect.forEach(questions, embedQuery))))
+    })
+    console.log(`${Math.round(process.memoryUsage().rss / 2 ** 20)} MB`)
+  }).pipe(Effect.scoped)
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const given = process.argv.slice(2)
   if (given[0] === loadOnce) console.log(await timeLoad())
+  else if (existsSync(join(given[0] ?? "", "tokenizer.json"))) await Effect.runPromise(ofFolder(given[0]!))
   else await main(given.length > 0 ? given : [join(root, "docs"), join(root, "src/assets")])
 }

@@ -7,7 +7,7 @@ import { meanOf, offset } from "../src/codes/encoder.ts"
 import { finer } from "../src/codes/finer.ts"
 import { make } from "../src/Embedder/Builtin.ts"
 import { percentile } from "../src/measuring/Benchmark.ts"
-import { vectorsIn } from "../src/Store/sqlite/codes.ts"
+import { vectorsIn } from "../src/Store/sql/codes.ts"
 import { connect } from "../src/Store/sqlite/connect.ts"
 
 const [index, questions] = process.argv.slice(2)

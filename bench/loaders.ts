@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os"
 import { extname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import type { Kind } from "../src/files/Loader/extract/kinds.ts"
+import type { Kind } from "../src/extraction/extract.ts"
 
 /** Our reader of a format, and the usual peer: pdftotext, or pandoc's name of the format. */
 const formats: Readonly<Record<string, { readonly kind: Kind; readonly peer?: string }>> = {
@@ -41,7 +41,7 @@ const cost = (command: string, args: ReadonlyArray<string>, scratch: string): Co
 
 /** Reads the files of one kind in this process, as the worker does; started anew for each format. */
 const readAll = async (kind: Kind, files: ReadonlyArray<string>): Promise<void> => {
-  const { extract } = await import("../src/files/Loader/extract/extract.ts")
+  const { extract } = await import("../src/extraction/extract.ts")
   const isText = !["pdf", "docx", "openDocument", "pptx", "xlsx", "epub", "mail"].includes(kind)
   for (const file of files) {
     const bytes = readFileSync(file)

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import { readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
-import { BenchmarkReport } from "../src/cli/benchmarkReport.ts"
+import { BenchmarkReport } from "../src/cli/benchmark.ts"
 import { program, run } from "./program.ts"
 
 const folders = process.argv.slice(2)

@@ -69,6 +69,7 @@ const [{ metafile }] = await Promise.all([
     entryPoints: [
       { in: "src/Store/threads/worker.ts", out: "storeWorker" },
       { in: "src/Chunker/chunkWorker.ts", out: "chunkWorker" },
+      { in: "src/onnx/worker.ts", out: "onnxWorker" },
       { in: "src/files/Loader/extractWorker.ts", out: "extractWorker" }
     ],
     minify: true,

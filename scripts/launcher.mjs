@@ -67,9 +67,22 @@ const run = () => {
   program.runInThisContext()(createRequire(filename), filename)
 }
 
+/** The oldest Node that runs Clew. */
+const oldest = [20, 12]
+
+const isOld = (version) => {
+  const [major, minor] = version.split(".").map(Number)
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1])
+}
+
 const given = limits()
 const files = tooFew(given)
-if (files !== undefined) {
+if (isOld(process.versions.node)) {
+  process.stderr.write(
+    `clew: Node ${process.versions.node} is too old for Clew; install Node ${oldest.join(".")} or newer, and Clew with it\n`
+  )
+  process.exitCode = 1
+} else if (files !== undefined) {
   process.stderr.write(
     `clew: a program may have ${files} files open here, and Clew needs ${openFiles}; raise that with \`ulimit -n 256\`\n`
   )

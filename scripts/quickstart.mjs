@@ -23,7 +23,7 @@ const clew = (...args) => {
 const own = ["README.md", "ARCHITECTURE.md", "config.toml", "docs"].filter((path) => existsSync(path))
 
 clew("index", ...own)
-clew("query", "-k", "2", "what is the exit code when nothing is found?")
+clew("query", "-k", "2", "what happens to the index if the process is killed?")
 clew("info")
 
 console.log(`

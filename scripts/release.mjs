@@ -1,7 +1,8 @@
 // Packs what npm would publish, installs it in an empty prefix like a user, and runs the quickstart from it. Prints the
-// size of the installation and its heaviest packages; fails over 150 MB.
+// size of the installation and its heaviest packages; fails over 150 MB, and if a question takes a tenth more CPU time than
+// with the build of the last release.
 //
-//   node scripts/release.mjs [--keep]
+//   npm run release -- [--keep] --gate CORPUS QUERIES.jsonl LAST/dist/bin.js
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,6 +10,12 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const mostMegabytes = 150
+const at = process.argv.indexOf("--gate")
+const gate = at === -1 ? [] : process.argv.slice(at + 1, at + 4)
+if (gate.length !== 3) {
+  console.error("usage: npm run release -- [--keep] --gate CORPUS QUERIES.jsonl LAST/dist/bin.js")
+  process.exit(2)
+}
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)))
 const folder = mkdtempSync(join(tmpdir(), "clew-release-"))
@@ -36,6 +43,7 @@ const packagesOf = (modules) =>
 
 try {
   run("npm", ["run", "build"])
+  run("npm", ["run", "bench", "--", "gate", ...gate, "dist/bin.js"], { stdio: "inherit" })
   const [{ filename, unpackedSize, files }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder])
   )

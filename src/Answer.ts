@@ -6,13 +6,12 @@ import { LlmConfig } from "./Config.ts"
 import { type Generation, Llm, type LlmIdentity, LlmUnavailable, noUsage, type Turn, type Window } from "./Llm.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import type { DoorRequest } from "./model/Query.ts"
-import type { Hit } from "./model/SearchResult.ts"
-import type { Verdict as Judgement } from "./model/Verdict.ts"
+import type { Hit, Verdict as Judgement } from "./model/SearchResult.ts"
 import { Prompt } from "./Prompt.ts"
 import type { SearchOutcome } from "./Search.ts"
-import { type CitationMark, citationMarks, hasContent, lexicalSupport } from "./citations/citations.ts"
+import { type CitationMark, citationMarks, hasContent, lexicalSupport, stretchesOf } from "./citations/citations.ts"
 import { embeddedText } from "./chunking/embedded.ts"
-import { stretchesOf } from "./citations/adjacent.ts"
+import { quoting } from "./citations/extractive.ts"
 import { verdictOf } from "./citations/verdict.ts"
 
 export interface AskRequest extends DoorRequest {
@@ -46,6 +45,9 @@ export interface Verdict extends CitationMark {
 /** The mean of the share of a sentence's terms in a passage and of their cosine; without a cosine, the share. */
 export const supportOf = (lexical: number, cosine: Option.Option<number>): number =>
   Option.match(cosine, { onNone: () => lexical, onSome: (value) => (lexical + Math.max(0, value)) / 2 })
+
+/** Hits beyond those asked for, among which an answer without a model looks for what to quote. */
+const furtherRead = 15
 
 /** The answer if nothing was found: a model would answer from memory. */
 const unanswered = (hint: string | undefined): Generation => ({
@@ -96,10 +98,10 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
           return { contextTokens, history: kept.history, budget: { maxTokens: room - kept.tokens, countTokens } }
         })
       )
-      const [outcome, identity, said] = yield* Effect.all(
+      const [outcome, identity, remembering] = yield* Effect.all(
         [
           prompt.forModel(
-            request,
+            { ...request, ...((backend === "auto" || backend === "extractive") && { further: furtherRead }) },
             Effect.map(room, ({ budget }) => budget)
           ),
           llm.identity(model),
@@ -107,8 +109,10 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         ],
         { concurrency: 3 }
       )
-      const { alsoSearched, degraded, fits, found, fusion, hint, hits, mode, omitted, readAs, system, user, weak } =
-        outcome
+      const { alsoSearched, degraded, fits, found, further = [], fusion, hint, mode, omitted, readAs } = outcome
+      const { system, user, weak } = outcome
+      const { hits, quotes } =
+        identity.backend === "extractive" ? quoting(query, outcome.hits, further) : { ...outcome, quotes: undefined }
       return {
         hits,
         mode,
@@ -121,10 +125,19 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
         hint,
         llm: found.length === 0 ? unanswered(hint).llm : identity,
         generation: !fits
-          ? crowded(omitted, said.contextTokens ?? 0)
+          ? crowded(omitted, remembering.contextTokens ?? 0)
           : found.length === 0
             ? Effect.succeed(unanswered(hint))
-            : llm.answer({ query, hits, system, prompt: user, history: said.history, model, temperature })
+            : llm.answer({
+                query,
+                hits,
+                quotes,
+                system,
+                prompt: user,
+                history: remembering.history,
+                model,
+                temperature
+              })
       } satisfies Answering
     })
 
@@ -175,13 +188,13 @@ export class Answer extends Effect.Service<Answer>()("clew/Answer", {
      */
     const verify = Effect.fn("Answer.verify")(function* (answer: string, hits: ReadonlyArray<Hit>) {
       const marks = citationMarks(answer)
-      const whole = new Map(
+      const stretches = new Map(
         stretchesOf(hits).flatMap(({ hit, ranks }) =>
           ranks.length > 1 ? ranks.map((rank) => [rank, hit] as const) : []
         )
       )
       const cited = marks.map(({ n, sentence }) =>
-        [hits[n - 1], whole.get(n - 1)].flatMap((hit) => (hit === undefined ? [] : [{ sentence, hit }]))
+        [hits[n - 1], stretches.get(n - 1)].flatMap((hit) => (hit === undefined ? [] : [{ sentence, hit }]))
       )
       const cosines = yield* similarities(cited.flat())
       let at = 0

@@ -1,6 +1,6 @@
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -14,18 +14,17 @@ import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import * as Config from "./Config.ts"
 import { variables } from "./Config/Env.ts"
-import * as Load from "./Config/Load.ts"
+import { type Loaded, type LoadOptions, load } from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./upkeep/Doctor.ts"
 import * as FileEvents from "./files/FileEvents/Node.ts"
 import * as Embedding from "./Embedder/Configured.ts"
 import { FileIndexer } from "./files/FileIndexer.ts"
 import { Graph } from "./Graph.ts"
-import { Indexer } from "./Indexer.ts"
 import * as Files from "./files/Loader/Files.ts"
 import { formats } from "./files/Loader/formats.ts"
 import { Llm } from "./Llm.ts"
-import type { Purpose } from "./model/Purpose.ts"
+import type { Purpose } from "./OpenIndex.ts"
 import { Prompt } from "./Prompt.ts"
 import { Rebuilder } from "./upkeep/Rebuilder.ts"
 import * as Memory from "./RateLimiter/Memory.ts"
@@ -35,7 +34,6 @@ import { Search } from "./Search.ts"
 import { Speed } from "./measuring/Speed.ts"
 import { sqliteLoads } from "./Store/sqliteLoads.ts"
 import { glance as readGlance } from "./Store/glance.ts"
-import * as Sqlite from "./Store/Sqlite.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
 import * as SqliteBackups from "./Store/SqliteBackups.ts"
 import * as SqliteThreaded from "./Store/SqliteThreaded.ts"
@@ -43,36 +41,42 @@ import { Tokenizer } from "./packaged/Tokenizer.ts"
 import { Transfer } from "./upkeep/Transfer.ts"
 import { Watcher } from "./files/Watcher.ts"
 import * as WatchLock from "./files/WatchLock/Sqlite.ts"
+import { Indexer } from "./Indexer.ts"
+import * as Sqlite from "./Store/Sqlite.ts"
 
 /** Decoded settings, and the API keys, which are in no file. */
-export type Configured = Pick<Load.Loaded, "settings" | "apiKeys">
+export type Configured = Pick<Loaded, "settings" | "apiKeys">
 
 const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
 
 /** The effective configuration: flag over environment over file over default. */
-export const configure = (options: Load.LoadOptions) => Effect.provide(Load.load(options), platform)
+export const configure = (options: LoadOptions) => Effect.provide(load(options), platform)
 
 /** The embedders, for new collections and for each that records its own. */
-const embedders = Embedding.layer({ keyVariable: variables.embeddingApiKey })
+const embedders = (staged: boolean) => Embedding.layer({ keyVariable: variables.embeddingApiKey, staged })
+
+const modelOf = Effect.fnUntraced(function* (config: Config.LlmConfig["Type"]) {
+  switch (config.backend) {
+    case "auto":
+      return yield* (yield* Effect.promise(() => import("./Llm/Auto.ts"))).make(config)
+    case "openai": {
+      const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
+      const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+      return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
+    }
+    default:
+      return (yield* Effect.promise(() => import("./Llm/Ollama.ts"))).make(config)
+  }
+})
 
 /** The model for answers; each backend's code is loaded on demand. */
 const llm = Layer.scoped(
   Llm,
   Effect.gen(function* () {
     const config = yield* Config.LlmConfig
-    switch (config.backend) {
-      case "auto":
-        return yield* (yield* Effect.promise(() => import("./Llm/Auto.ts"))).make(config)
-      case "ollama":
-        return (yield* Effect.promise(() => import("./Llm/Ollama.ts"))).make(config)
-      case "extractive":
-        return (yield* Effect.promise(() => import("./Llm/Extractive.ts"))).service
-      case "openai": {
-        const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
-        const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-        return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
-      }
-    }
+    if (config.backend === "extractive") return (yield* Effect.promise(() => import("./Llm/Extractive.ts"))).service
+    const { guarded } = yield* Effect.promise(() => import("./Llm/guarded.ts"))
+    return yield* guarded(yield* modelOf(config), `${config.model} at ${config.url}`)
   })
 )
 
@@ -81,6 +85,10 @@ const reranker = Layer.unwrapEffect(
   Effect.gen(function* () {
     const config = yield* Config.RerankConfig
     if (config.backend === "none") return Layer.empty
+    if (config.backend === "onnx") {
+      const { make } = yield* Effect.promise(() => import("./Reranker/Onnx.ts"))
+      return Layer.scoped(Reranker, make({ ...config, folder: config.model! }))
+    }
     const { make } = yield* Effect.promise(() => import("./Reranker/OpenAi.ts"))
     const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
     return Layer.effect(Reranker, make({ ...config, keyVariable: variables.rerankApiKey })).pipe(Layer.provide(layer))
@@ -93,17 +101,30 @@ const loader = Layer.unwrapEffect(
   )
 )
 
+const postgres = Effect.promise(() => import("./Store/Postgres.ts"))
+
+const inPostgres = ({ store: { pool, schema, url } }: Settings) => ({ pool, schema, url: url! })
+
 interface Opening {
+  /** A slow embedder's vectors are made after the passages are stored, in the background of a server. */
+  readonly staged?: boolean
   /** Reads run in `vector.workers` separate threads, for long-running servers. */
   readonly pooled?: boolean
 }
 
-const database = (
-  { graph: { enabled: graph }, store: { path: filename, synchronous }, vector: vectors }: Settings,
-  mode: Sqlite.DatabaseOptions["mode"] | "memory",
-  { pooled = false }: Opening
-) => {
+const database = (settings: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = false }: Opening) => {
+  const {
+    graph: { enabled: graph },
+    store: { path: filename, synchronous },
+    vector: vectors
+  } = settings
   if (mode === "memory") return Sqlite.layer({ filename: ":memory:", mode: "create", graph })
+  if (Config.isInPostgres(settings.store)) {
+    const how = mode === "create" || mode === "readonly" ? mode : "existing"
+    return Layer.unwrapEffect(
+      Effect.map(postgres, ({ layer }) => layer({ ...inPostgres(settings), vectors, graph, mode: how }))
+    )
+  }
   const options = { filename, mode, synchronous, vectors, graph }
   if (pooled) {
     const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
@@ -121,10 +142,17 @@ const upkeep = (mode: Sqlite.DatabaseOptions["mode"] | "memory", { pooled = fals
     )
   ).pipe(Layer.provide(Rebuilder.Default))
 
-const watcher = ({ store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory") =>
+const changes = ({ pooled = false, staged = false }: Opening) =>
+  pooled && staged ? Layer.scopedDiscard(Effect.flatMap(Reindexer, ({ inBackground }) => inBackground)) : Layer.empty
+
+const watcher = ({ store, store: { path } }: Settings, mode: Sqlite.DatabaseOptions["mode"] | "memory") =>
   Watcher.Default.pipe(
     Layer.provide(FileEvents.layer),
-    Layer.provide(mode === "memory" ? WatchLock.layerFree : WatchLock.layer(path))
+    Layer.provide(
+      mode === "memory"
+        ? WatchLock.layerFree
+        : WatchLock.layer(Config.isInPostgres(store) ? `${path}.${store.schema}` : path)
+    )
   )
 
 /** The whole program without its interfaces, on one index. */
@@ -132,6 +160,7 @@ export const layer = ({
   apiKeys,
   pooled = false,
   settings,
+  staged = false,
   store
 }: Configured & Opening & { readonly store: Sqlite.DatabaseOptions["mode"] | "memory" }) => {
   return Layer.mergeAll(
@@ -140,7 +169,7 @@ export const layer = ({
     Judging.Default,
     Speed.Default,
     Answer.Default,
-    Reindexer.Default,
+    Layer.provideMerge(changes({ pooled, staged }), Reindexer.Default),
     Graph.Default,
     Transfer.Default,
     watcher(settings, store),
@@ -150,7 +179,9 @@ export const layer = ({
     Layer.provideMerge(Layer.merge(FileIndexer.Default, Layer.provideMerge(Search.Default, reranker))),
     Layer.provideMerge(Indexer.Default),
     Layer.provideMerge(Layer.merge(Chunker.Default, Collections.Default)),
-    Layer.provideMerge(Layer.mergeAll(database(settings, store, { pooled }), embedders, loader, Tokenizer.Default)),
+    Layer.provideMerge(
+      Layer.mergeAll(database(settings, store, { pooled }), embedders(staged), loader, Tokenizer.Default)
+    ),
     Layer.provideMerge(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
   )
@@ -171,6 +202,9 @@ const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
 
 const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
 
+/** How a purpose opens the index, where that is all there is to it. */
+const modes = { write: "create", change: "existing", shrink: "shrink", readonly: "readonly" } as const
+
 /** The program on the configured index, or on the one that the purpose requires. */
 export const layerFor = Effect.fnUntraced(function* (
   { apiKeys, settings: given }: Configured,
@@ -180,47 +214,51 @@ export const layerFor = Effect.fnUntraced(function* (
   const settings = { ...given, vector: { ...given.vector, exact } }
   const fs = yield* FileSystem.FileSystem
   const file = settings.store.path
+  const on = (store: Parameters<typeof layer>[0]["store"], where: Partial<Settings["store"]> = {}) =>
+    layer({
+      ...opening,
+      staged: purpose === "write",
+      apiKeys,
+      settings: { ...settings, store: { ...settings.store, ...where } },
+      store
+    })
+  const isRemote = Config.isInPostgres(settings.store)
   switch (purpose) {
-    case "write":
-      return layer({ ...opening, apiKeys, settings, store: "create" })
-    case "change":
-      return layer({ ...opening, apiKeys, settings, store: "existing" })
-    case "shrink":
-      return layer({ ...opening, apiKeys, settings, store: "shrink" })
     case "read": {
+      if (isRemote) return on("readonly")
       // Migrate an older index if it is writable; an index on a read-only disk can still be searched.
       const settled = yield* Effect.orElseSucceed(
         Effect.try(() => Sqlite.isSettled(file)),
         () => false
       )
-      const writable = !settled && (yield* Effect.isSuccess(fs.access(file, { writable: true })))
-      return layer({ ...opening, apiKeys, settings, store: writable ? "existing" : "readonly" })
+      return on(!settled && (yield* Effect.isSuccess(fs.access(file, { writable: true }))) ? "existing" : "readonly")
     }
-    case "readonly":
-      return layer({ ...opening, apiKeys, settings, store: "readonly" })
     case "preview":
-      return layer({
-        ...opening,
-        apiKeys,
-        settings,
-        store: (yield* Effect.isSuccess(fs.access(file))) ? "readonly" : "memory"
+      return on((yield* exists(settings)) ? "readonly" : "memory")
+    case "temporary":
+      return on("create", {
+        backend: "sqlite",
+        path: `${yield* fs.makeTempDirectoryScoped({ prefix: "clew-" })}/index.db`
       })
-    case "temporary": {
-      const folder = yield* fs.makeTempDirectoryScoped({ prefix: "clew-" })
-      return layer({
-        ...opening,
-        apiKeys,
-        settings: { ...settings, store: { ...settings.store, path: `${folder}/index.db` } },
-        store: "create"
-      })
-    }
+    default:
+      return on(modes[purpose])
   }
 }, Effect.provide(platform))
+
+const examiner = (settings: Settings) =>
+  Config.isInPostgres(settings.store)
+    ? Layer.unwrapEffect(
+        Effect.map(
+          Effect.promise(() => import("./Store/PostgresExaminer.ts")),
+          ({ layer }) => layer({ ...inPostgres(settings), mode: "existing" })
+        )
+      )
+    : SqliteExaminer.layer(settings.store.path)
 
 /** Checks the configured index without opening it as a store. */
 export const doctor = ({ apiKeys, settings }: Configured) =>
   Doctor.Default.pipe(
-    Layer.provide(Layer.merge(SqliteExaminer.layer(settings.store.path), embedders)),
+    Layer.provide(Layer.merge(examiner(settings), embedders(false))),
     Layer.provide(Config.layer({ settings, apiKeys })),
     Layer.provide(platform)
   )
@@ -250,13 +288,23 @@ const rerankerAnswers = Effect.gen(function* () {
 })
 
 /** Backups of the configured index. */
-export const backups = ({ settings }: Configured) => SqliteBackups.layer(settings.store.path)
+export const backups = ({ settings }: Configured) =>
+  Config.isInPostgres(settings.store)
+    ? Layer.unwrapEffect(Effect.map(postgres, ({ backups }) => backups(settings.store.schema)))
+    : SqliteBackups.layer(settings.store.path)
 /** Whether the configured index exists. */
-export const exists = ({ store: { path } }: Settings) =>
-  Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(path))).pipe(Effect.provide(platform))
+export const exists = (settings: Settings) =>
+  Config.isInPostgres(settings.store)
+    ? Effect.orElseSucceed(
+        Effect.flatMap(postgres, (store) => store.exists(inPostgres(settings))),
+        () => false
+      )
+    : Effect.flatMap(FileSystem.FileSystem, (fs) => Effect.isSuccess(fs.access(settings.store.path))).pipe(
+        Effect.provide(platform)
+      )
 
 /** What an index holds, at a glance. */
-export const glance = (file: string) => readGlance(file)
+export const glance = (store: Settings["store"]) => (Config.isInPostgres(store) ? undefined : readGlance(store.path))
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured) =>

@@ -27,12 +27,14 @@ export class Chunker extends Effect.Service<Chunker>()("clew/Chunker", {
       chunk: (
         content: string,
         format: Format,
-        language?: string
+        language?: string,
+        /** Less than pipeline.chunk_size by this factor, up to 1. */
+        share = 1
       ): Effect.Effect<ReadonlyArray<Passage>, EmbedderUnavailable> =>
         Effect.suspend(() => {
           const options = {
-            size: chunkSize,
-            overlap: chunkOverlap,
+            size: Math.max(8, Math.floor(share * chunkSize)),
+            overlap: Math.floor(share * chunkOverlap),
             format,
             ...(language === undefined ? {} : { language })
           }

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { Embedders } from "./Embedders.ts"
-import { type CollectionName, defaultCollection } from "./model/Collection.ts"
+import { type Collection, type CollectionName, defaultCollection } from "./model/Collection.ts"
 import { spanned } from "./runtime/tracing.ts"
 import { type CollectionNotFound, Store } from "./Store.ts"
 
@@ -33,13 +33,24 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
       ...found.filter(({ name }) => name !== defaultCollection)
     ])
 
+    /**
+     * Creates a collection with the configured embedder. A slow one makes its vectors in the background, as a change of
+     * embedder, so that the collection can be searched from the first document on.
+     */
+    const create = Effect.fn("Collections.create")(function* (name: CollectionName) {
+      const identity = yield* embedders.configured.identity
+      return embedders.meanwhile === undefined
+        ? yield* store.createCollection(name, identity)
+        : yield* store.createCollection(name, yield* embedders.meanwhile.identity, identity)
+    })
+
     return {
+      create,
+
       /** The collection, created with the configured embedder if it is new. */
       open: Effect.fn("Collections.open")((name: CollectionName) =>
         Effect.catchTag(store.collection(name), "CollectionNotFound", () =>
-          Effect.flatMap(embedders.configured.identity, (identity) =>
-            Effect.catchTag(store.createCollection(name, identity), "CollectionExists", () => store.collection(name))
-          )
+          Effect.catchTag(create(name), "CollectionExists", () => store.collection(name))
         )
       ),
 
@@ -65,6 +76,15 @@ export class Collections extends Effect.Service<Collections>()("clew/Collections
           Effect.catchTag("CollectionNotFound", () => embedders.configured.identity)
         )
       ),
+
+      /** The languages that the model of a collection serves, where its folder tells; undefined too if it cannot be opened. */
+      languages: (collection: Collection | undefined): Effect.Effect<ReadonlyArray<string> | undefined> =>
+        collection?.embedder.backend === "onnx"
+          ? embedders.forCollection(collection, "urgent").pipe(
+              Effect.flatMap(({ languages }) => languages ?? Effect.succeed(undefined)),
+              Effect.orElseSucceed(() => undefined)
+            )
+          : Effect.succeed(undefined),
 
       /** The embedder of a collection: the recorded one, or the one that it would be created with. */
       embedder: Effect.fn("Collections.embedder")((name: CollectionName, patience: "patient" | "urgent" = "patient") =>

@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { ConfigError } from "./Config/ConfigError.ts"
+import { ConfigError } from "./Config/Problems.ts"
 import { type ApiKeys, variables } from "./Config/Env.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 
@@ -39,6 +39,18 @@ export class VectorConfig extends Context.Tag("clew/Config/Vector")<VectorConfig
 
 /** Where the database is; the path is absolute. */
 export class StoreConfig extends Context.Tag("clew/Config/Store")<StoreConfig, Settings["store"]>() {}
+
+/** Whether the index is in PostgreSQL. */
+export const isInPostgres = ({ backend, url }: Settings["store"]): boolean =>
+  backend === "postgres" || (backend === "auto" && url !== undefined)
+
+/** The index as people are told of it: its file, or server, database and schema, without user and password. */
+export const indexName = (store: Settings["store"]): string => {
+  if (!isInPostgres(store)) return store.path
+  const { host, pathname, searchParams } = new URL(Redacted.value(store.url!))
+  const where = host === "" ? (searchParams.get("host") ?? "localhost") : host
+  return `PostgreSQL ${where}${pathname === "/" ? "" : pathname}, schema ${store.schema}`
+}
 
 /** Limits on input. */
 export class LimitsConfig extends Context.Tag("clew/Config/Limits")<LimitsConfig, Settings["limits"]>() {}

@@ -27,6 +27,8 @@ export class Embedder extends Context.Tag("clew/Embedder")<
   {
     /** The embedder's identity; may have to load or ask the model. */
     readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>
+    /** ISO 639 codes of the languages that the model serves, if its folder tells; undefined or absent: unknown. */
+    readonly languages?: Effect.Effect<ReadonlyArray<string> | undefined, EmbedderUnavailable>
     /** None if the text has no known token except punctuation, so no direction. */
     readonly embedQuery: (text: string) => Effect.Effect<Option.Option<Vector>, EmbedderUnavailable>
     /**
@@ -42,6 +44,8 @@ export class Embedder extends Context.Tag("clew/Embedder")<
       texts: ReadonlyArray<string>,
       told?: (at: number, what: string) => Effect.Effect<void>
     ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
+    /** For a model that reads only so many tokens at once: what share of them each text takes, above 1 if it is too long. */
+    readonly fill?: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>, EmbedderUnavailable>
     /** For callers that cannot wait: fails at once if the embedder is known to be down. Absent if it cannot be down. */
     readonly urgent?: {
       readonly identity: Effect.Effect<EmbedderIdentity, EmbedderUnavailable>

@@ -6,6 +6,7 @@ import * as SynchronizedRef from "effect/SynchronizedRef"
 import { Embedder, EmbedderUnavailable } from "./Embedder.ts"
 import {
   type Collection,
+  type CollectionSummary,
   describeEmbedder,
   type EmbedderIdentity,
   identicalEmbedder,
@@ -33,11 +34,16 @@ export class Embedders extends Context.Tag("clew/Embedders")<
      * its own.
      */
     readonly insists: boolean
+    /**
+     * Embeds a new collection at once, while the configured embedder makes its vectors in the background. Undefined: the
+     * configured one is fast enough, or nothing in this process does that.
+     */
+    readonly meanwhile?: Service | undefined
     /** The prefixes that a new collection would get with this embedder. */
     readonly prefixesOf: (recorded: EmbedderIdentity) => Prefixes
     /** An urgent caller waits at most five seconds, and not at all for an embedder that is known to be down. */
     readonly forCollection: (
-      collection: Pick<Collection, "name" | "embedder">,
+      collection: Pick<Collection, "name" | "embedder"> & Pick<CollectionSummary, "next">,
       patience?: "patient" | "urgent"
     ) => Effect.Effect<Service, EmbedderMismatch | EmbedderUnavailable>
   }
@@ -74,6 +80,7 @@ export const layer = (options: {
   readonly insists: boolean
   /** Whether to open a collection's own embedder although another is configured; default never. */
   readonly opensRecorded?: (identity: EmbedderIdentity) => boolean
+  readonly meanwhile?: Service | undefined
   readonly open: (identity: EmbedderIdentity) => Effect.Effect<Service, EmbedderUnavailable>
   /** What the configuration, or else the model's card, says of prefixes; the recorded ones unless given. */
   readonly prefixesOf?: (identity: EmbedderIdentity) => Prefixes
@@ -106,14 +113,15 @@ export const layer = (options: {
       return {
         configured,
         insists: options.insists,
+        meanwhile: options.meanwhile,
         prefixesOf:
           options.prefixesOf ?? (({ passagePrefix, queryPrefix }) => ({ query: queryPrefix, passage: passagePrefix })),
         forCollection: spannedGen("Embedders.forCollection")(function* (
-          { embedder: recorded, name },
+          { embedder: recorded, name, next },
           patience = "patient"
         ) {
           const own = !options.insists || (options.opensRecorded?.(recorded) ?? false)
-          if (own && options.insists && !said.has(name)) {
+          if (own && options.insists && next === undefined && !said.has(name)) {
             said.add(name)
             yield* Effect.logInfo(
               `Collection ${name} keeps ${describeEmbedder(recorded)}, with which it was created; \`clew reindex\` switches it to the configured embedder`

@@ -4,15 +4,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as asking from "./Graph/asking.ts"
-import { load } from "./Graph/network.ts"
-import * as ranking from "./Graph/entities.ts"
+import * as ranking from "./Graph/network.ts"
 import { Llm } from "./Llm.ts"
+import { GraphStore, Store } from "./Store.ts"
+import { hashOf, keyOf } from "./entities/mention.ts"
+import type { Network } from "./entities/network.ts"
+import { weightOf } from "./entities/walk.ts"
 import { type CollectionName, defaultCollection } from "./model/Collection.ts"
 import type { Entity, GraphEntity, GraphPassage, GraphPath, Relation } from "./model/Graph.ts"
-import { GraphStore, Store } from "./Store.ts"
-import type { Network } from "./entities/network.ts"
-import { hashOf, keyOf } from "./entities/key.ts"
-import { weightOf } from "./entities/measure.ts"
 
 /** The collection's graph has no entity of this name. */
 export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
@@ -27,7 +26,6 @@ export class EntityNotFound extends Schema.TaggedError<EntityNotFound>()(
 
 /** Passages per step of building: a transaction of a few milliseconds. */
 const buildPage = 500
-/** Most passages read and shown for an entity. */
 const passagesRead = 50
 const longestPath = 6
 /** Most entities that a search for a path or neighbours expands at each step. */
@@ -38,7 +36,6 @@ interface Parent {
   readonly passage: GraphPassage
 }
 
-/** Where a passage names an entity. */
 const placeIn = (passage: GraphPassage, entity: number) => ({
   source: passage.source,
   start_line: passage.startLine,
@@ -102,7 +99,6 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
           )
         ),
 
-      /** Lets a language model read the collection. */
       asking: asking.make(store, llm),
 
       /** What is known about a name, and the entities at most `hops` passages away, by relations of these kinds. */
@@ -219,12 +215,11 @@ export class Graph extends Effect.Service<Graph>()("clew/Graph", {
       }),
 
       /** A page of entities by PageRank, all or those with a prefix, comparing only letters and digits. */
-      entities: yield* ranking.make(store, documentStore),
+      entities: yield* ranking.rankingEntities(store, documentStore),
 
       /** The whole graph: documents, the entities that join at least two of them, and PageRank of both. */
-      whole: (collection: CollectionName) => load(store, collection),
+      whole: (collection: CollectionName) => ranking.load(store, collection),
 
-      /** A network with coordinates for every node. */
       placed: (network: Network) =>
         Effect.map(
           Effect.promise(() => import("./Graph/layout.ts")),

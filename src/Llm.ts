@@ -3,12 +3,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import type { Hit } from "./model/SearchResult.ts"
+import type { Hit, Quote } from "./model/SearchResult.ts"
 
 /** The model cannot answer, or failed during the answer; the reason says what to do. */
 export class LlmUnavailable extends Schema.TaggedError<LlmUnavailable>()(
   "LlmUnavailable",
-  { reason: Schema.String },
+  {
+    reason: Schema.String,
+    /** It sent nothing for llm.timeout_ms; the next question would wait as long. */
+    silent: Schema.optional(Schema.Boolean)
+  },
   HttpApiSchema.annotations({ status: 503 })
 ) {
   override get message() {
@@ -27,6 +31,8 @@ export interface Question {
   readonly query: string
   /** Passage n is cited as `[n]`, n from 1. */
   readonly hits: ReadonlyArray<Hit>
+  /** What of them comes nearest to an answer, for an answerer without a model; default: what it finds itself. */
+  readonly quotes?: ReadonlyArray<Quote> | undefined
   /** The instruction for a model, unless the prompt contains it. */
   readonly system?: string | undefined
   /** The passages and the question, for a model that reads a prompt. */

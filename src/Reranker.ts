@@ -20,7 +20,12 @@ export class Reranker extends Context.Tag("clew/Reranker")<
   {
     /** How many of the best passages it reranks. */
     readonly top: number
-    /** A finite score for each text, in order, higher is better; the scale is unspecified. */
+    /** Milliseconds after which it may leave out the rest; undefined: it always reads all. */
+    readonly budgetMs?: number
+    /**
+     * A finite score for each text, in order, higher is better; the scale is unspecified. Fewer scores, but at least one,
+     * if the time did not suffice for the rest.
+     */
     readonly rerank: (
       query: string,
       texts: ReadonlyArray<string>

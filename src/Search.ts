@@ -3,39 +3,59 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Struct from "effect/Struct"
 import { Collections } from "./Collections.ts"
 import { SearchConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
+import { Reranker } from "./Reranker.ts"
+import { type Reading, read, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import { reranked } from "./Search/reranked.ts"
+import { makeStaleness } from "./Search/staleness.ts"
+import { embedded, shortcomings } from "./Search/vectors.ts"
+import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
 import { filterHint } from "./filterHint.ts"
-import { type Collection, identicalEmbedder } from "./model/Collection.ts"
-import type { SearchExplanation } from "./model/Explain.ts"
+import { type Collection, type CollectionSummary, hasBackground } from "./model/Collection.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { limits } from "./model/Limits.ts"
-import type { Found } from "./model/Provenance.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
-import type { Hit } from "./model/SearchResult.ts"
-import type { Asked, RankRequest } from "./model/Stored.ts"
-import { Reranker } from "./Reranker.ts"
-import { isFitted, judging, tooWeak } from "./Search/judging.ts"
-import { listed } from "./Search/listed.ts"
-import { wordsOf } from "./Search/nearWords.ts"
-import { reranked } from "./Search/reranked.ts"
-import { read, type Reading, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import type { Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
+import type { Asked, FindRequest, Found, NearTerm } from "./model/Stored.ts"
+import { isFitted, isWeak } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
-import { type QueryVector, shortcomings } from "./Search/shortcomings.ts"
-import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
+import { writtenAs } from "./terms/spelling.ts"
 
-export interface SearchOutcome extends Found {
+export interface SearchOutcome extends Provenance {
   /** Best first, at most `topK`; fewer only if fewer match. */
   readonly hits: ReadonlyArray<Hit>
+  /** As many hits after these as were asked for. */
+  readonly further?: ReadonlyArray<Hit> | undefined
   /** How the search ran, on request. */
   readonly explain?: SearchExplanation | undefined
   readonly queryTimeMs: number
 }
 
-/** The best measured weight of the vector leg, per fusion. */
-const defaultAlpha: Record<Fusion, number> = { rrf: 0.4, score: 0.4 }
+type Outcome = Omit<SearchOutcome, "queryTimeMs">
+
+/** The best measured weight of the vector leg, per fusion, by whether the vectors have a background. */
+const defaultAlpha: Record<Fusion, { readonly plain: number; readonly above: number }> = {
+  rrf: { plain: 0.4, above: 0.4 },
+  score: { plain: 0.4, above: 0.5 }
+}
+
+/** A request, with the configuration's defaults. */
+const settled = (request: DoorRequest, config: typeof SearchConfig.Service, collections: ReadonlyArray<Collection>) => {
+  const hybrid = request.hybrid ?? true
+  const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
+  const usual = defaultAlpha[fusion][collections.every(({ embedder }) => hasBackground(embedder)) ? "above" : "plain"]
+  return {
+    hybrid,
+    fusion,
+    alpha: hybrid ? (request.alpha ?? config.alpha ?? usual) : 1,
+    limit: (request.topK ?? config.topK) + (request.offset ?? 0),
+    beyond: request.further ?? 0,
+    minRelevance: request.minRelevance ?? 0,
+    given: request.filter ?? emptyFilter
+  }
+}
 
 /** Finds passages by vector, keyword, or both fused. */
 export class Search extends Effect.Service<Search>()("clew/Search", {
@@ -45,33 +65,109 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
     const embedders = yield* Embedders
     const { searched } = yield* Collections
     const config = yield* SearchConfig
+    const withStaleness = yield* makeStaleness
     const available = Option.getOrUndefined(yield* Effect.serviceOption(Reranker))
 
-    const embed = spannedGen("Search.embed")(function* (
-      query: string,
-      collection: Parameters<typeof embedders.forCollection>[0]
+    /** What a reading of the query finds in collections, of which there is at least one. */
+    const searchFor = Effect.fnUntraced(function* (
+      request: DoorRequest,
+      collections: ReadonlyArray<CollectionSummary>,
+      reading: Reading
     ) {
-      const embedder = yield* embedders.forCollection(collection, "urgent")
-      const vector = yield* embedder.embedQuery(query)
-      if (Option.isNone(vector)) {
-        return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector
+      const { alpha, beyond, fusion, given, hybrid, limit, minRelevance } = settled(request, config, collections)
+      const { demands, words } = reading
+      const filter = withFilters(given, reading.filters)
+      const wordsAlone = alpha === 0
+      // Relevance means the same without the vector leg, so it needs the query's vector there too.
+      const wanted = wordsAlone ? collections.filter(isFitted) : collections
+      const [embedding, vectors] = yield* Effect.timed(embedded(embedders, words, wanted))
+      const failures = vectors.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
+      // Search the collections that can be searched; if none can, report why.
+      if (!wordsAlone && failures.length > 0 && failures.length === collections.length) {
+        const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
+        if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
       }
-      const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
-      return { vector: vector.value, share } satisfies QueryVector
-    })
-
-    /** The query vector for each collection; a shared embedder is asked once. */
-    const embedFor = Effect.fnUntraced(function* (query: string, collections: ReadonlyArray<Collection>) {
-      const firsts = collections.filter(
-        ({ embedder }, at) => collections.findIndex((other) => identicalEmbedder(other.embedder, embedder)) === at
+      const answers = new Map(vectors.map(({ answer, collection }) => [collection, Either.getOrUndefined(answer)]))
+      const asked = collections.map(
+        (collection): Asked & { readonly share: number; readonly isMultilingual: boolean } => {
+          const { isMultilingual, share, vector } = {
+            share: 1,
+            vector: undefined,
+            isMultilingual: false,
+            ...answers.get(collection)
+          }
+          return { collection: collection.name, vector, embedder: collection.embedder, share, isMultilingual }
+        }
       )
-      const answers = yield* Effect.forEach(firsts, (collection) => Effect.either(embed(query, collection)), {
-        concurrency: "unbounded"
-      })
-      return collections.map((collection) => ({
+      const isBlind = wordsAlone || asked.every(({ vector }) => vector === undefined)
+      const keyword = isBlind || alpha < 1 ? words : undefined
+      const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
+      const short = wordsAlone ? undefined : shortcomings(vectors, keyword === undefined)
+      // An explicit request for the graph wins; otherwise the reranker, if there is one.
+      const reranker = request.graph === true ? undefined : available
+      const use = reranker === undefined ? (request.graph ?? config.graph) : false
+      const isLed = use !== false && limit > limits.graph.first
+      const { collection, embedder, vector } = asked[0]!
+      const ranking: FindRequest = {
         collection,
-        answer: answers[firsts.findIndex(({ embedder }) => identicalEmbedder(embedder, collection.embedder))]!
-      }))
+        vector,
+        embedder,
+        others: asked.slice(1),
+        keyword,
+        wordsAlone,
+        spelling: alpha < 1,
+        // Only words can find what the model does not know of a query.
+        alpha: alpha * Math.min(...asked.map(({ share }) => share)),
+        isMultilingual: asked.every(({ isMultilingual }) => isMultilingual),
+        fusion,
+        rrfK: config.rrfK,
+        context: config.context,
+        recency: config.recency && { ...config.recency, now: yield* Clock.currentTimeMillis },
+        filter,
+        demands,
+        graph: isLed ? { question: words, auto: use === "auto" } : undefined,
+        explain: request.explain,
+        passages: collections.reduce((sum, { passages }) => sum + passages, 0),
+        list: {
+          // A list with the graph is the head of a longer one only if all its places are decided.
+          places: Math.max(limit + beyond, reranker?.top ?? 0, isLed ? limits.graph.end : 0),
+          fold: config.fold,
+          perDocument: request.perDocument ?? config.perDocument,
+          minRelevance,
+          question: words
+        }
+      }
+      const found = yield* store.find(ranking)
+      const [reranking, { hits: all, missing }] = yield* Effect.timed(
+        reranker === undefined
+          ? Effect.succeed({ hits: found.hits, missing: undefined })
+          : reranked(reranker, words, found.hits)
+      )
+      const hits = all.slice(0, limit)
+      const names = collections.map(({ name }) => name)
+      const hint =
+        hits.length > 0
+          ? undefined
+          : found.best === undefined
+            ? yield* Effect.provide(filterHint(given, names), stores)
+            : `the best match has a relevance of ${found.best.toFixed(2)}, less than ${minRelevance}`
+      return {
+        hits,
+        further: beyond > 0 ? all.slice(limit, limit + beyond) : undefined,
+        mode,
+        readAs: reading.readAs && { ...reading.readAs, ...(found.unchecked > 0 && { unchecked: found.unchecked }) },
+        alsoSearched: alsoSearched(found.near, hits),
+        fusion: mode === "hybrid" ? fusion : undefined,
+        degraded:
+          [short, wordsAlone ? undefined : staged(collections), missing]
+            .filter((why) => why !== undefined)
+            .join("; ") || undefined,
+        weak:
+          (demands === undefined && isEmptyFilter(filter) && hits.length > 0 && isWeak(hits, found.unscaled)) ||
+          undefined,
+        hint,
+        explain: explained(found, reading, embedding, reranker && reranking)
+      } satisfies Outcome as Outcome
     })
 
     /**
@@ -80,163 +176,37 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
      */
     const run = spannedGen("Search.run")(function* (request: DoorRequest) {
       const started = yield* Clock.currentTimeMillis
-      const hybrid = request.hybrid ?? true
-      const fusion = request.fusion ?? config.fusion ?? request.usualFusion ?? "score"
-      const alpha = hybrid ? (request.alpha ?? config.alpha ?? defaultAlpha[fusion]) : 1
-      const offset = request.offset ?? 0
-      const limit = (request.topK ?? config.topK) + offset
-      const least = request.minRelevance ?? 0
-      const given = request.filter ?? emptyFilter
-
-      const searchFor = Effect.fnUntraced(function* (collections: ReadonlyArray<Collection>, reading: Reading) {
-        const { demands, words } = reading
-        const filter = withFilters(given, reading.filters)
-        const wordsAlone = alpha === 0
-        // Relevance means the same without the vector leg, so it needs the query's vector there too.
-        const [embedding, embedded] = yield* Effect.timed(
-          embedFor(words, wordsAlone ? collections.filter(isFitted) : collections)
-        )
-        const answers = new Map(embedded.map(({ answer, collection }) => [collection.name, answer]))
-        const failures = wordsAlone
-          ? []
-          : embedded.flatMap(({ answer }) => (Either.isLeft(answer) ? [answer.left] : []))
-        // Search the collections that can be searched; if none can, report why.
-        if (failures.length > 0 && failures.length === collections.length) {
-          const refused = failures.find(({ _tag }) => _tag !== "EmbedderUnavailable")
-          if (refused !== undefined || !hybrid) return yield* refused ?? failures[0]!
-        }
-        const asked = collections.map((collection): Asked & { readonly share: number } => {
-          const answer = answers.get(collection.name)
-          const known = answer !== undefined && Either.isRight(answer) ? answer.right : undefined
-          const vector = known !== undefined && "vector" in known ? known : undefined
-          return {
-            collection: collection.name,
-            vector: vector?.vector,
-            embedder: collection.embedder,
-            share: vector?.share ?? 1
-          }
-        })
-        const isBlind = wordsAlone || asked.every(({ vector }) => vector === undefined)
-        const keyword = isBlind || alpha < 1 ? words : undefined
-        const short = wordsAlone ? undefined : shortcomings(embedded, keyword === undefined)
-        // Only words can find what the model does not know of a query.
-        const weight = alpha * Math.min(...asked.map(({ share }) => share))
-        const { collection, embedder, vector } = asked[0]!
-        const others = asked.slice(1)
-        // An explicit request for the graph wins; otherwise the reranker, if there is one.
-        const reranker = request.graph === true ? undefined : available
-        const use = reranker === undefined ? (request.graph ?? config.graph) : false
-        const isLed = use !== false && limit > limits.graph.first
-        const ranking: Omit<RankRequest, "limit"> = {
-          collection,
-          vector,
-          embedder,
-          others,
-          keyword,
-          wordsAlone,
-          spelling: alpha < 1,
-          alpha: weight,
-          fusion,
-          rrfK: config.rrfK,
-          context: config.context,
-          recency: config.recency && { ...config.recency, now: started },
-          filter,
-          demands,
-          graph: isLed ? { question: words, auto: use === "auto" } : undefined,
-          // Only the report says how many passages were unchecked for a phrase.
-          explain: request.explain === true || demands !== undefined
-        }
-        // A list with the graph is the head of a longer one only if all its places are decided.
-        const places = Math.max(limit, reranker?.top ?? 0, isLed ? limits.graph.end : 0)
-        const { found, list } = yield* listed(
-          { ...config, limit: places },
-          // Relevance orders differently from scores, so fetch more hits than requested.
-          least > 0 ? Math.max(places, limits.topK.max) : places,
-          (wanted) =>
-            Effect.map(store.find({ ...ranking, limit: wanted }), ({ hits: ranked, led, near, report }) => {
-              const judge = judging(collections, words, near)
-              const fit = (hits: ReadonlyArray<Hit>) =>
-                least === 0 ? hits : judge.judged(hits).filter(({ relevance }) => relevance >= least)
-              return { hits: fit(ranked), led: fit(led), ranked, near, report, ...judge }
-            })
-        )
-        const { isWeak: isWeakOf, judged, near, ranked, report } = found
-        const isAsked = demands === undefined && isEmptyFilter(filter)
-        const [rerankTime, { hits: all, missing }] = yield* Effect.timed(
-          reranker === undefined ? Effect.succeed({ hits: list, missing: undefined }) : reranked(reranker, words, list)
-        )
-        const hits = all.slice(0, limit)
-        const isWeak = isAsked && hits.length > 0 && isWeakOf(hits)
-        const degraded = [short, missing].filter((why) => why !== undefined).join("; ") || undefined
-        const unchecked = report?.unchecked ?? 0
-        const readAs =
-          reading.readAs === undefined || unchecked === 0 ? reading.readAs : { ...reading.readAs, unchecked }
-        const embedUs = Math.round(Duration.toMillis(embedding) * 1000)
-        const mode: Mode = isBlind ? "keyword" : keyword === undefined ? "vector" : "hybrid"
-        const hint =
-          hits.length > 0
-            ? undefined
-            : ranked.length > 0
-              ? tooWeak(judged(ranked), least)
-              : yield* Effect.provide(
-                  filterHint(
-                    given,
-                    collections.map(({ name }) => name)
-                  ),
-                  stores
-                )
-        const alsoSearched = wordsOf(near, hits)
-        return {
-          hits:
-            request.explain === true || report === undefined
-              ? hits
-              : hits.map((hit): Hit => Struct.omit(hit, "explain")),
-          mode,
-          ...(readAs === undefined ? {} : { readAs }),
-          ...(alsoSearched.length === 0 ? {} : { alsoSearched }),
-          ...(mode === "hybrid" ? { fusion } : {}),
-          ...(degraded === undefined ? {} : { degraded }),
-          ...(isWeak ? { weak: true } : {}),
-          ...(hint === undefined ? {} : { hint }),
-          ...(report === undefined || request.explain !== true
-            ? {}
-            : {
-                explain: {
-                  ...(readAs === undefined ? {} : { read_as: readAs }),
-                  ...Struct.omit(report, "unchecked"),
-                  stages_us: {
-                    ...report.stages_us,
-                    embed: embedUs,
-                    ...(reranker === undefined ? {} : { rerank: Math.round(Duration.toMillis(rerankTime) * 1000) })
-                  }
-                }
-              })
-        }
-      })
-
       const outcome = Effect.gen(function* () {
         const collections = yield* searched(request.collection)
-        if (collections.length === 0) return { hits: [], mode: modeOf(hybrid, alpha) }
+        if (collections.length === 0) {
+          const { alpha } = settled(request, config, collections)
+          return {
+            hits: [],
+            mode: alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"
+          } satisfies Outcome as Outcome
+        }
         const names = collections.map(({ name }) => name)
         const reading = yield* Effect.provide(read(request.query, names), stores)
-        const found = yield* searchFor(collections, reading)
+        const found = yield* searchFor(request, collections, reading)
         if (found.hits.length > 0 || reading.readAs === undefined) return found
         // Pasted text must not find nothing only because of its quotes.
-        if (reading.hasWords) return yield* searchFor(collections, relaxed(request.query))
-        return { ...found, hint: [...(found.hint === undefined ? [] : [found.hint]), unmet(reading.readAs)].join("; ") }
+        if (reading.hasWords) return yield* searchFor(request, collections, relaxed(request.query))
+        return { ...found, hint: [found.hint, unmet(reading.readAs)].filter((why) => why !== undefined).join("; ") }
       })
-
       // Between listing and searching a collection may be dropped, or get another embedder.
       const isPassing = ({ _tag }: { readonly _tag: string }) =>
         _tag === "EmbedderChanged" || (_tag === "CollectionNotFound" && request.collection === undefined)
       const found = yield* Effect.retry(outcome, { times: 2, while: isPassing }).pipe(
         Effect.catchTag("EmbedderChanged", ({ message }) => new StoreUnavailable({ reason: message }))
       )
+      const shown = found.hits.slice(request.offset ?? 0)
+      const all = yield* withStaleness([...shown, ...(found.further ?? [])])
       return {
         ...found,
-        hits: found.hits.slice(offset),
+        hits: all.slice(0, shown.length),
+        further: found.further && all.slice(shown.length),
         queryTimeMs: (yield* Clock.currentTimeMillis) - started
-      } satisfies SearchOutcome
+      } satisfies SearchOutcome as SearchOutcome
     })
 
     return { run: (request: DoorRequest) => lean(run(request)) }
@@ -244,5 +214,38 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
   dependencies: [Collections.Default]
 }) {}
 
-const modeOf = (hybrid: boolean, alpha: number): Mode =>
-  !hybrid || alpha === 1 ? "vector" : alpha === 0 ? "keyword" : "hybrid"
+/** The words that were also searched; if only a stem is known, as written in the hits. */
+const alsoSearched = (near: ReadonlyArray<NearTerm>, hits: ReadonlyArray<Hit>): ReadonlyArray<string> | undefined => {
+  const texts = () => hits.flatMap(({ passage }) => [...passage.heading, passage.text])
+  const words = new Set(near.map(({ shown, term }) => shown ?? writtenAs(term, texts()) ?? term))
+  return words.size === 0 ? undefined : [...words]
+}
+
+/** What is said while the configured model makes the vectors of a new collection. */
+const staged = (collections: ReadonlyArray<CollectionSummary>): string | undefined =>
+  collections
+    .filter(({ embedder, next }) => embedder.backend === "builtin" && next?.embedder.backend === "onnx")
+    .map(
+      ({ name, next, passages }) =>
+        `the configured model has made ${Math.floor((100 * next!.done) / Math.max(1, passages))} % of the vectors of collection ${name}; until it has made all, those of the packaged model are searched`
+    )
+    .join("; ") || undefined
+
+const microseconds = (time: Duration.Duration): number => Math.round(Duration.toMillis(time) * 1000)
+
+/** The store's report with what was done around it. */
+const explained = (
+  { report, unchecked }: Found,
+  { readAs }: Reading,
+  embedding: Duration.Duration,
+  reranking: Duration.Duration | undefined
+): SearchExplanation | undefined =>
+  report && {
+    ...(readAs && { read_as: { ...readAs, ...(unchecked > 0 && { unchecked }) } }),
+    ...report,
+    stages_us: {
+      ...report.stages_us,
+      embed: microseconds(embedding),
+      ...(reranking && { rerank: microseconds(reranking) })
+    }
+  }

@@ -1,13 +1,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Documents } from "./Store/port/Documents.ts"
-import type { Files } from "./Store/port/Files.ts"
-import type { Graphs } from "./Store/port/Graphs.ts"
-import type { Ranking } from "./Store/port/Ranking.ts"
-import type { Reindexing } from "./Store/port/Reindexing.ts"
-import type { Upkeep } from "./Store/port/Upkeep.ts"
+import type { Documents, Files } from "./Store/port/Documents.ts"
+import type { Graphs, Ranking } from "./Store/port/Ranking.ts"
+import type { BackingUp, Examining, Reindexing, Upkeep } from "./Store/port/Upkeep.ts"
 
 export * from "./Store/port/errors.ts"
+export type { Backup, Cure, Finding, Told } from "./Store/port/Upkeep.ts"
 
 /** A whole store: an implementation provides all ports. */
 export interface Whole extends Documents, Files, Ranking, Reindexing, Graphs, Upkeep {}
@@ -22,6 +20,11 @@ export class ReindexStore extends Context.Tag("clew/ReindexStore")<ReindexStore,
 export class GraphStore extends Context.Tag("clew/GraphStore")<GraphStore, Graphs>() {}
 
 export class UpkeepStore extends Context.Tag("clew/UpkeepStore")<UpkeepStore, Upkeep>() {}
+
+/** Checks and mends a store that need not be intact. */
+export class Examiner extends Context.Tag("clew/Examiner")<Examiner, Examining>() {}
+
+export class Backups extends Context.Tag("clew/Backups")<Backups, BackingUp>() {}
 
 export type Stores = Store | RankingStore | ReindexStore | GraphStore | UpkeepStore
 

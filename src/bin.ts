@@ -1,9 +1,9 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { ending } from "./cli/exit.ts"
+import { exitCode } from "./cli/exit.ts"
 import { main } from "./cli/index.ts"
-import * as Terminal from "./cli/terminal.ts"
+import { layer } from "./cli/terminal.ts"
 
 /** Exit codes after a signal, as in a shell. */
 const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
@@ -20,15 +20,17 @@ const cwd = () => {
   }
 }
 
-const program = main({ argv: process.argv.slice(2), cwd: cwd(), env: process.env })
+const { program, untilStopped } = main({ argv: process.argv.slice(2), cwd: cwd(), env: process.env })
 
-NodeRuntime.runMain(Effect.provide(program, Terminal.layer(process.env)), {
+NodeRuntime.runMain(Effect.provide(program, layer(process.env)), {
   disableErrorReporting: true,
   disablePrettyLogger: true,
   teardown: (exit, end) =>
     end(
       Exit.isInterrupted(exit)
-        ? (ending.bySignal ?? interrupted[signal])
+        ? untilStopped
+          ? exitCode.done
+          : interrupted[signal]
         : Exit.isSuccess(exit)
           ? Number(exit.value)
           : 1

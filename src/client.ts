@@ -13,22 +13,14 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Api } from "./api/Api.ts"
 import { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "./api/Ask.ts"
-import {
-  type DeleteResponse,
-  type DocumentResponse,
-  IndexRequest,
-  type IndexResponse,
-  type ListResponse
-} from "./api/Documents.ts"
-import { fromIssues } from "./api/issues.ts"
+import { IndexRequest } from "./api/Documents.ts"
+import { fromIssues } from "./api/errors.ts"
 import { Problem, problemBody, ProblemBody, problemType } from "./api/Problem.ts"
 import { PromptRequest, QueryRequest } from "./api/Search.ts"
 import { CollectionName } from "./model/Collection.ts"
 import { DocumentId, Source } from "./model/Document.ts"
 import { aborted, retrying } from "./api/waiting.ts"
 import { Filter } from "./model/Filter.ts"
-import type { PromptResponse, SearchResponse } from "./model/SearchResult.ts"
-import type { CollectionInfo, Stats } from "./model/Stats.ts"
 
 export { Api } from "./api/Api.ts"
 export { type Failure, Problem } from "./api/Problem.ts"
@@ -178,37 +170,6 @@ const toProblem =
     )
   }
 
-type Encoded<S extends Schema.Schema.Any> = Schema.Schema.Encoded<S>
-
-/** The same operations as promises, with the JSON of the wire; they reject with a `Problem`. */
-export interface Client {
-  readonly query: (request: Encoded<typeof QueryRequest>, call?: CallOptions) => Promise<SearchResponse>
-  readonly prompt: (request: Encoded<typeof PromptRequest>, call?: CallOptions) => Promise<PromptResponse>
-  /** For `for await`; leaving the loop stops the model. */
-  readonly ask: (request: Encoded<typeof AskRequest>, call?: CallOptions) => AsyncIterable<AskEvent>
-  readonly index: (request: Encoded<typeof IndexRequest>, call?: CallOptions) => Promise<IndexResponse>
-  readonly getDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DocumentResponse>
-  /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
-  readonly listDocuments: (request?: ListRequest, call?: CallOptions) => Promise<ListResponse>
-  readonly deleteDocument: (docId: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
-  /** Deletes the documents of exactly this source; deleting nothing is not an error. */
-  readonly deleteSource: (source: string, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
-  /** Deletes every document that a filter matches; the filter must not be empty. */
-  readonly deleteMatching: (filter: Filter, collection?: string, call?: CallOptions) => Promise<DeleteResponse>
-  readonly collections: (call?: CallOptions) => Promise<ReadonlyArray<CollectionInfo>>
-  readonly createCollection: (name: string, call?: CallOptions) => Promise<CollectionInfo>
-  readonly dropCollection: (name: string, call?: CallOptions) => Promise<DeleteResponse>
-  readonly stats: (collection?: string, call?: CallOptions) => Promise<Stats>
-  readonly health: (call?: CallOptions) => Promise<{ readonly status: "ok"; readonly version: string }>
-}
-
-export interface ListRequest {
-  readonly filter?: Filter | undefined
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
-  readonly collection?: string | undefined
-}
-
 const inCollection = { collection: Schema.optional(CollectionName) }
 const Name = Schema.Struct({ name: CollectionName })
 const InCollection = Schema.Struct(inCollection)
@@ -220,10 +181,14 @@ const Listing = Schema.Struct({
   cursor: Schema.optional(Schema.String),
   ...inCollection
 })
+export type ListRequest = typeof Listing.Encoded
 const BySource = Schema.Struct({ source: Source, ...inCollection })
 
-/** A client for programs without Effect; `fetch` does the rest, so it also runs in a browser. */
-export const connect = (options: ClientOptions): Client => {
+/**
+ * The same operations as promises, with the JSON of the wire, for programs without Effect; they reject with a `Problem`.
+ * `fetch` does the rest, so it also runs in a browser.
+ */
+export const connect = (options: ClientOptions) => {
   const runtime = ManagedRuntime.make(FetchHttpClient.layer)
   const { collections, documents, search, system } = runtime.runSync(make(options))
   const asProblem = toProblem(options.url)
@@ -236,50 +201,55 @@ export const connect = (options: ClientOptions): Client => {
       ? signal.reason
       : asProblem(Cause.squash(exit.cause))
   }
-  const checked = <A, I, B, E>(
-    schema: Schema.Schema<A, I>,
-    input: I,
-    call: CallOptions | undefined,
-    use: (value: A) => Effect.Effect<B, E>
-  ) => run(Effect.flatMap(check(schema, input), use), call)
+  /** A method that checks its request before it is sent. */
+  const checked =
+    <A, I, B, E>(schema: Schema.Schema<A, I>, send: (value: A) => Effect.Effect<B, E>) =>
+    (input: I, call?: CallOptions): Promise<B> =>
+      run(Effect.flatMap(check(schema, input), send), call)
+
+  const listDocuments = checked(Listing, (urlParams) => documents.listDocuments({ urlParams }))
+  const getDocument = checked(ById, ({ doc_id, ...urlParams }) =>
+    documents.getDocument({ path: { doc_id }, urlParams })
+  )
+  const deleteDocument = checked(ById, ({ doc_id, ...urlParams }) =>
+    documents.deleteDocument({ path: { doc_id }, urlParams })
+  )
+  const deleteSource = checked(BySource, (payload) => documents.deleteBySource({ payload, urlParams: {} }))
+  const deleteMatching = checked(ByFilter, (payload) => documents.deleteBySource({ payload, urlParams: {} }))
+  const createCollection = checked(Name, (payload) => collections.createCollection({ payload }))
+  const dropCollection = checked(Name, (path) => collections.dropCollection({ path }))
+  const stats = checked(InCollection, (urlParams) => system.stats({ urlParams }))
 
   return {
-    ask: async function* (request, { signal, timeoutMs = options.timeoutMs } = {}) {
+    /** For `for await`; leaving the loop stops the model. */
+    ask: async function* (
+      request: typeof AskRequest.Encoded,
+      { signal, timeoutMs = options.timeoutMs }: CallOptions = {}
+    ): AsyncIterable<AskEvent> {
       const events = Stream.mapError(ask({ ...options, timeoutMs })(request), asProblem)
       const stream = signal === undefined ? events : Stream.interruptWhen(events, aborted(signal))
       yield* Stream.toAsyncIterableRuntime(stream, await runtime.runtime())
     },
-    query: (request, call) => checked(QueryRequest, request, call, (payload) => search.query({ payload })),
-    prompt: (request, call) => checked(PromptRequest, request, call, (payload) => search.prompt({ payload })),
-    index: (request, call) => checked(IndexRequest, request, call, (payload) => documents.index({ payload })),
-    getDocument: (id, collection, call) =>
-      checked(ById, { doc_id: id, collection }, call, ({ doc_id, ...urlParams }) =>
-        documents.getDocument({ path: { doc_id }, urlParams })
-      ),
-    listDocuments: (request = {}, call) =>
-      checked(Listing, request, call, (urlParams) => documents.listDocuments({ urlParams })),
-    deleteDocument: (id, collection, call) =>
-      checked(ById, { doc_id: id, collection }, call, ({ doc_id, ...urlParams }) =>
-        documents.deleteDocument({ path: { doc_id }, urlParams })
-      ),
-    deleteSource: (source, collection, call) =>
-      checked(BySource, { source, collection }, call, (payload) =>
-        documents.deleteBySource({ payload, urlParams: {} })
-      ),
-    deleteMatching: (filter, collection, call) =>
-      checked(ByFilter, { filter, collection }, call, (payload) =>
-        documents.deleteBySource({ payload, urlParams: {} })
-      ),
-    collections: (call) =>
-      run(
-        Effect.map(collections.listCollections({}), (all) => all.collections),
-        call
-      ),
-    createCollection: (name, call) =>
-      checked(Name, { name }, call, (payload) => collections.createCollection({ payload })),
-    dropCollection: (name, call) => checked(Name, { name }, call, (path) => collections.dropCollection({ path })),
-    stats: (collection, call) =>
-      checked(InCollection, { collection }, call, (urlParams) => system.stats({ urlParams })),
-    health: (call) => run(system.health({}), call)
+    query: checked(QueryRequest, (payload) => search.query({ payload })),
+    prompt: checked(PromptRequest, (payload) => search.prompt({ payload })),
+    index: checked(IndexRequest, (payload) => documents.index({ payload })),
+    getDocument: (docId: string, collection?: string, call?: CallOptions) =>
+      getDocument({ doc_id: docId, collection }, call),
+    /** A page of documents; `cursor` is the `next_cursor` of the previous page. */
+    listDocuments: (request: ListRequest = {}, call?: CallOptions) => listDocuments(request, call),
+    deleteDocument: (docId: string, collection?: string, call?: CallOptions) =>
+      deleteDocument({ doc_id: docId, collection }, call),
+    /** Deletes the documents of exactly this source; deleting nothing is not an error. */
+    deleteSource: (source: string, collection?: string, call?: CallOptions) =>
+      deleteSource({ source, collection }, call),
+    /** Deletes every document that a filter matches; the filter must not be empty. */
+    deleteMatching: (filter: Filter, collection?: string, call?: CallOptions) =>
+      deleteMatching({ filter, collection }, call),
+    collections: async (call?: CallOptions) => (await run(collections.listCollections({}), call)).collections,
+    createCollection: (name: string, call?: CallOptions) => createCollection({ name }, call),
+    dropCollection: (name: string, call?: CallOptions) => dropCollection({ name }, call),
+    stats: (collection?: string, call?: CallOptions) => stats({ collection }, call),
+    health: (call?: CallOptions) => run(system.health({}), call)
   }
 }
+export type Client = ReturnType<typeof connect>

@@ -7,15 +7,15 @@ import * as Stream from "effect/Stream"
 import { Answer } from "../src/Answer.ts"
 import { Chunker } from "../src/Chunker.ts"
 import { LlmConfig, PipelineConfig } from "../src/Config.ts"
-import { Indexer } from "../src/Indexer.ts"
 import { Llm, noUsage, type Question } from "../src/Llm.ts"
 import { Prompt } from "../src/Prompt.ts"
 import { Search } from "../src/Search.ts"
-import * as Sqlite from "../src/Store/Sqlite.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { charactersOf, tokensOf, usualRates } from "../src/tokenizer/tokens.ts"
 import { embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { Indexer } from "../src/Indexer.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
 
 const config = {
   backend: "ollama",

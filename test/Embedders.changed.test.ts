@@ -7,13 +7,13 @@ import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
 import { Embedder } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
-import { Indexer } from "../src/Indexer.ts"
 import { defaultCollection, type EmbedderIdentity } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { whole } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, searchConfig } from "./fakes.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 /** A model that gives all texts one direction: its own, so that no vectors of two models are near. */
 const model = (name: string, axis: number, dimensions: number) => ({

@@ -8,12 +8,12 @@ import { join } from "node:path"
 import * as App from "../src/App.ts"
 import type { SettingsEncoded } from "../src/Config/Settings.ts"
 import { Embedders } from "../src/Embedders.ts"
-import { Indexer } from "../src/Indexer.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Reindexer } from "../src/upkeep/Reindexer.ts"
 import { Store } from "../src/Store.ts"
 import { startOllama } from "./ollama.ts"
 import { startOpenAi } from "./openAi.ts"
+import { Indexer } from "../src/Indexer.ts"
 
 /** An index file, opened anew with each configuration, as by one process after another. */
 const makeIndex = Effect.gen(function* () {

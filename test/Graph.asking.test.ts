@@ -7,8 +7,8 @@ import { Llm, LlmUnavailable, noUsage, type Question } from "../src/Llm.ts"
 import * as Extractive from "../src/Llm/Extractive.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { type Stores, whole } from "../src/Store.ts"
-import * as Sqlite from "../src/Store/Sqlite.ts"
 import { document, embedder } from "./contracts/Store.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
 
 /** A model that says of each text what is given for a word in it, and notes what it was asked. */
 const fake = (answers: Readonly<Record<string, unknown>>) => {

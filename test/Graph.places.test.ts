@@ -7,8 +7,8 @@ import * as Extractive from "../src/Llm/Extractive.ts"
 import { CollectionName } from "../src/model/Collection.ts"
 import { placeOf } from "../src/model/Graph.ts"
 import { Store } from "../src/Store.ts"
-import * as Sqlite from "../src/Store/Sqlite.ts"
 import { document, embedder } from "./contracts/Store.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
 
 const layer = Graph.Default.pipe(
   Layer.provideMerge(Layer.merge(Sqlite.layerMemory, Layer.succeed(Llm, Extractive.service)))

@@ -7,14 +7,14 @@ import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
 import { Embedder } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
-import { Indexer } from "../src/Indexer.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
 import { DocumentId, type DocumentInput } from "../src/model/Document.ts"
 import { Reindexer } from "../src/upkeep/Reindexer.ts"
 import { ports, whole } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "./fakes.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 const pipeline = (chunkSize: number) => Layer.succeed(PipelineConfig, { chunkSize, chunkOverlap: 0 })
 

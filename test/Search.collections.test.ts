@@ -9,9 +9,9 @@ import { CollectionName, defaultCollection, type EmbedderIdentity } from "../src
 import type { SearchRequest } from "../src/model/Query.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, makeEmbedder, searchConfig } from "./fakes.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 const notes = CollectionName.make("notes")
 const papers = CollectionName.make("papers")

@@ -4,17 +4,19 @@ import * as Layer from "effect/Layer"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 const config = (context: boolean) => searchConfig({ context, fold: false, graph: false })
 
 /** Two passages that say the same, one amid others about the question; and sixty documents of two passages. */
 const setUp = Effect.gen(function* () {
-  const { embedder } = yield* makeEmbedder()
+  // Of static vectors, since neighbours say nothing more where a model reads a passage as a whole.
+  const identity = { ...compass, backend: "builtin" }
+  const { embedder } = yield* makeEmbedder(identity)
   const store = yield* Store
-  yield* store.createCollection(defaultCollection, compass)
+  yield* store.createCollection(defaultCollection, identity)
   const put = (source: string, lines: ReadonlyArray<string>) =>
     Effect.flatMap(embedder.embedPassages(lines), (vectors) =>
       store.put(defaultCollection, [

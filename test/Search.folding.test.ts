@@ -6,9 +6,9 @@ import { SearchConfig } from "../src/Config.ts"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 /** Eighty copies of a text, and ten texts of their own that rank below them. */
 const setUp = Effect.gen(function* () {
@@ -60,5 +60,30 @@ it.effect("asks for more where copies leave places, and gives them back where no
         hits.slice(2).map(({ document }) => document.source)
       )
     }
+  }).pipe(Effect.provide(layerMemory))
+)
+
+it.effect("explains a hit that neighbours are joined to by its own words", () =>
+  Effect.gen(function* () {
+    const searching = yield* setUp
+    const store = yield* Store
+    const content = "wharf wharf crane tides wharf"
+    const passage = (start: number, end: number) => ({
+      text: content.slice(start, end),
+      heading: [],
+      start,
+      end,
+      startLine: 1,
+      endLine: 1,
+      vector: Option.none()
+    })
+    const quay = { ...document(content, { source: "quay.md" }), passages: [passage(0, 17), passage(12, 29)] }
+    const others = ["one", "two", "three", "four"].map((name) => document(`The wharf ${name}.`, { source: name }))
+    yield* store.put(defaultCollection, [quay, ...others])
+    const search = yield* searching({})
+    const { hits } = yield* search.run({ query: "wharf", alpha: 0, explain: true })
+    const hit = hits.find(({ document }) => document.source === "quay.md")
+    assert.strictEqual(hit?.spans?.length, 2)
+    assert.strictEqual(hit?.explain?.keyword?.terms[0]?.text, 2)
   }).pipe(Effect.provide(layerMemory))
 )

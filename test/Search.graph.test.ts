@@ -5,13 +5,13 @@ import { Chunker } from "../src/Chunker.ts"
 import { PipelineConfig } from "../src/Config.ts"
 import * as Builtin from "../src/Embedder/Builtin.ts"
 import * as Embedders from "../src/Embedders.ts"
-import { Indexer } from "../src/Indexer.ts"
 import type { DoorRequest } from "../src/model/Query.ts"
 import type { Hit } from "../src/model/SearchResult.ts"
 import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { Search } from "../src/Search.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { searchConfig } from "./fakes.ts"
+import { Indexer } from "../src/Indexer.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 const note = (source: string, content: string) => ({ content, metadata: { source } })
 

@@ -6,9 +6,9 @@ import * as TestClock from "effect/TestClock"
 import { defaultCollection } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { Store } from "../src/Store.ts"
-import { layerMemory } from "../src/Store/Sqlite.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, searchConfig } from "./fakes.ts"
+import { layerMemory } from "../src/Store/Sqlite.ts"
 
 const now = Date.UTC(2026, 0, 1)
 

@@ -5,6 +5,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as TestClock from "effect/TestClock"
+import * as NodeFs from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { Embedder } from "../src/Embedder.ts"
 import * as Builtin from "../src/Embedder/Builtin.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
@@ -68,6 +71,46 @@ it.scoped("answers by the legs it was asked for, and says which", () =>
         mode === "vector"
       )
     }
+  })
+)
+
+it.scoped("a file whose size or time is another than what was indexed has changed, though it is older", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUp
+    const folder = NodeFs.mkdtempSync(join(tmpdir(), "clew-stale-"))
+    yield* Effect.addFinalizer(() => Effect.sync(() => NodeFs.rmSync(folder, { recursive: true })))
+    const path = join(folder, "a.txt")
+    NodeFs.writeFileSync(path, "wind")
+    NodeFs.utimesSync(path, 1000, 1000)
+    const { ctimeNs, ino, mtimeNs, size } = NodeFs.statSync(path, { bigint: true })
+    const stamp = { size: Number(size), modified: `${mtimeNs}`, changed: `${ctimeNs}`, inode: `${ino}` }
+    const file = { path, stamp, reader: "text", settings: "", outcome: "indexed", documents: 1, many: false } as const
+    yield* store.createCollection(defaultCollection, compass)
+    yield* store.put(defaultCollection, [document("wind", { origin: path })], {
+      files: [{ ...file, expected: undefined }]
+    })
+    const stale = Effect.map(search.run(query("wind", { alpha: 0 })), ({ hits }) => hits.map(({ stale }) => stale))
+    assert.deepStrictEqual(yield* stale, [undefined])
+    NodeFs.utimesSync(path, 500, 500)
+    assert.deepStrictEqual(yield* stale, ["changed"])
+    NodeFs.writeFileSync(path, "winds")
+    NodeFs.utimesSync(path, 1000, 1000)
+    assert.deepStrictEqual(yield* stale, ["changed"])
+    NodeFs.rmSync(path)
+    assert.deepStrictEqual(yield* stale, ["gone"])
+  })
+)
+
+it.scoped("does not call a file gone whose folders are not on this machine", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUp
+    yield* store.createCollection(defaultCollection, compass)
+    yield* store.put(defaultCollection, [document("wind", { origin: "/nowhere/of/this/machine/a.txt" })])
+    const { hits } = yield* search.run(query("wind", { alpha: 0 }))
+    assert.deepStrictEqual(
+      hits.map(({ stale }) => stale),
+      [undefined]
+    )
   })
 )
 
@@ -257,6 +300,40 @@ it.scoped("finds the same first, whatever punctuation a question ends in, in eve
       const { degraded, hits } = yield* search.run(query(mark))
       assert.deepStrictEqual(hits, [])
       assert.include(degraded, "no word that the embedding model knows")
+    }
+  })
+)
+
+it.scoped("finds a name among words of a script without spaces, whose many pairs are mostly grammar", () =>
+  Effect.gen(function* () {
+    const { search, store } = yield* setUp
+    yield* store.createCollection(defaultCollection, compass)
+    // Each has about half of the question's pairs, but not its name.
+    const others = {
+      ja: "値の設定はどこですか。どこでも変えられます。",
+      zh: "你的文件在哪里。这个问题在哪里都会问。",
+      ko: "값은 어디에 있나요. 문제는 어디에 있나요.",
+      th: "ค่าของระบบอยู่ที่ไหน หนังสืออยู่ที่ไหน"
+    }
+    for (const [language, text] of Object.entries(others)) {
+      for (let n = 0; n < 12; n++)
+        yield* store.put(defaultCollection, [document(`${text} ${n}`, { source: `${language}${n}` })])
+    }
+    for (let n = 0; n < 4; n++) {
+      yield* store.put(defaultCollection, [
+        document(`Vite reads its file number ${n} from the root.`, { source: `vite${n}` })
+      ])
+    }
+    const questions = {
+      ja: "Vite の設定ファイルはどこですか",
+      zh: "Vite 的配置文件在哪里",
+      ko: "Vite 설정 파일은 어디에 있나요",
+      th: "ไฟล์ตั้งค่าของ Vite อยู่ที่ไหน"
+    }
+    for (const [language, question] of Object.entries(questions)) {
+      const { hits } = yield* search.run(query(question, { alpha: 0, topK: 8 }))
+      const found = hits.filter(({ document: { source } }) => source?.startsWith("vite"))
+      assert.lengthOf(found, 4, `${language}: ${hits.map(({ document }) => document.source).join(" ")}`)
     }
   })
 )

@@ -3,14 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { readFileSync } from "node:fs"
-import type { Told } from "../src/upkeep/Examiner.ts"
 import { Doctor } from "../src/upkeep/Doctor.ts"
 import { CollectionName, defaultCollection } from "../src/model/Collection.ts"
-import { whole } from "../src/Store.ts"
-import * as Sqlite from "../src/Store/Sqlite.ts"
 import * as SqliteExaminer from "../src/Store/SqliteExaminer.ts"
 import { document } from "./contracts/Store.ts"
 import { compass, embeddersLayer, makeEmbedder, words } from "./fakes.ts"
+import { type Told, whole } from "../src/Store.ts"
+import * as Sqlite from "../src/Store/Sqlite.ts"
 
 export const many = CollectionName.make("many")
 

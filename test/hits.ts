@@ -23,5 +23,5 @@ export const hit = ({
   score,
   passage: { text, heading, start: 0, end: text.length, startLine: line, endLine: line + lines - 1, ordinal: 0 },
   collection: defaultCollection,
-  document: { docId: DocumentId.make(source.trim() || "x"), source, title, metadata: {} }
+  document: { docId: DocumentId.make(source.trim() || "x"), source, title, metadata: {}, indexedAt: 0 }
 })

@@ -73,7 +73,7 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     [
       "../../Store.ts",
       "../../Search.ts",
-      "../../chunking/chunk/pack.ts",
+      "../../chunking/chunk/passages.ts",
       "../../tokenizer/tokens.ts",
       "node:fs",
       "effect/Layer"
@@ -96,7 +96,6 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     "src/Store/Sqlite.ts",
     [
       "../Store.ts",
-      "../upkeep/Examiner.ts",
       "../runtime/Turn.ts",
       "../model/Query.ts",
       "../terms/terms.ts",
@@ -142,9 +141,14 @@ const boundaries: ReadonlyArray<readonly [file: string, may: ReadonlyArray<strin
     ]
   ],
   [
-    "src/files/Loader/extract/Sample.ts",
-    ["../kind.ts", "../../Loader.ts", "../../../Config.ts", "../../../chunking/format.ts"],
-    ["../../Walker.ts", "../../../Store.ts", "../../../vendors/Ollama.ts"]
+    "src/files/Loader/Sample.ts",
+    ["./read.ts", "../Loader.ts", "../../Config.ts", "../../chunking/format.ts", "../../extraction/extract.ts"],
+    ["../Walker.ts", "../../Store.ts", "../../vendors/Ollama.ts", "../../extraction/pdf/layout.ts"]
+  ],
+  [
+    "src/extraction/Sample.ts",
+    ["./xml.ts", "parse5", "node:zlib"],
+    ["../model/Locator.ts", "../files/Loader.ts", "effect/Effect", "yaml", "node:fs"]
   ],
   [
     "src/files/FileIndexer.ts",

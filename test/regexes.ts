@@ -8,8 +8,7 @@ import { parseAst } from "rollup/parseAst"
 /** Where a regex sees at most so much, its square does no harm. */
 const bounded: ReadonlyMap<string, string> = new Map([
   ["chunking/chunk.ts", "the first 1,000 characters of a block"],
-  ["chunking/chunk/codeItems.ts", "a line's first 800 characters"],
-  ["chunking/chunk/definitions.ts", "the first 800 characters of a definition"],
+  ["chunking/chunk/definitions.ts", "a line's first 800 characters"],
   ["chunking/chunk/headings.ts", "the first 300 characters of a heading"]
 ])
 

@@ -17,10 +17,10 @@ import { join } from "node:path"
 import * as Builtin from "../../src/Embedder/Builtin.ts"
 import type { EmbedderIdentity } from "../../src/model/Collection.ts"
 import type { Filter } from "../../src/model/Filter.ts"
-import { parseQueries } from "../../src/measuring/beir.ts"
+import { parseQueries } from "../../src/measuring/Benchmark.ts"
 import { eachSentence } from "../../src/chunking/sentences.ts"
 import { embeddedText } from "../../src/chunking/embedded.ts"
-import { randomFrom } from "../../src/measuring/sampling.ts"
+import { randomFrom } from "../../src/measuring/evaluation.ts"
 
 export const topK = 10
 

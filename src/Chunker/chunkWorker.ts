@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { packPassages } from "../model/packedPassages.ts"
 import { chunk } from "../chunking/chunk.ts"
 import { parse } from "../tokenizer/tokenizer.ts"
-import type { Done, NumberedJob, ThreadData } from "./messages.ts"
+import type { Done, NumberedJob, ThreadData } from "./thread.ts"
 
 const { count } = Either.getOrThrow(parse(readFileSync((workerData as ThreadData).tokenizer)))
 

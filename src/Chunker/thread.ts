@@ -1,10 +1,31 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { ChunkOptions } from "../chunking/chunk.ts"
 import type { Passage } from "../model/Passage.ts"
-import { unpackPassages } from "../model/packedPassages.ts"
+import { type PackedPassages, unpackPassages } from "../model/packedPassages.ts"
 import { packagedTokenizerFile } from "../packaged/Tokenizer.ts"
 import { oneByOne, startWorker } from "../runtime/workers.ts"
-import type { Done, Job, ThreadData } from "./messages.ts"
+
+/** The thread's start parameters. */
+export interface ThreadData {
+  /** Path of the tokenizer's file. */
+  readonly tokenizer: string
+}
+
+export interface Job {
+  readonly content: string
+  readonly options: Omit<ChunkOptions, "countTokens">
+}
+
+/** A job for the thread, with a unique number. */
+export interface NumberedJob extends Job {
+  readonly id: number
+}
+
+export interface Done {
+  readonly id: number
+  readonly passages: PackedPassages
+}
 
 /** Splits a document in another thread. Interruption ends the job. */
 export type ChunkElsewhere = (job: Job) => Effect.Effect<ReadonlyArray<Passage>>

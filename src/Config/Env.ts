@@ -1,6 +1,6 @@
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { type Key, keys } from "./Keys.ts"
+import { type Key, keys } from "./Settings.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -41,7 +41,7 @@ export const present = (env: Env, variable: string): string | undefined => env[v
 export const home = (env: Env): string | undefined =>
   present(env, variables.home) ?? present(env, variables.userProfile)
 
-export interface EnvValue {
+interface EnvValue {
   readonly key: Key
   readonly value: unknown
 }

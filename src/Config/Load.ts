@@ -1,22 +1,151 @@
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { ConfigError, type ConfigProblem } from "./ConfigError.ts"
-import { defaultDatabase, discover, type Place } from "./Discovery.ts"
-import { type ApiKeys, apiKeys, home, read } from "./Env.ts"
-import { addressKeys, fromParseError, unknownVariable, untrustedAddress } from "./Problems.ts"
+import {
+  type ConfigProblem,
+  ConfigError,
+  addressKeys,
+  fromParseError,
+  unknownVariable,
+  untrustedAddress
+} from "./Problems.ts"
+import {
+  type Table,
+  describeOrigin,
+  resolvePath,
+  empty,
+  isTable,
+  type Origin,
+  overlay,
+  resolvePaths,
+  set
+} from "./Tree.ts"
+import { type Env, home, present, variables, type ApiKeys, apiKeys, read } from "./Env.ts"
 import { type KeyPath, Settings } from "./Settings.ts"
-import * as Toml from "./Toml.ts"
-import { empty, isTable, type Origin, overlay, resolvePaths, set, type Table } from "./Tree.ts"
+
+interface SyntaxError {
+  readonly line: number
+  readonly column: number
+  readonly codeblock: string
+  readonly message: string
+}
+
+const isSyntaxError = (error: unknown): error is SyntaxError =>
+  error instanceof Error && "line" in error && "column" in error && "codeblock" in error
+
+/** The tables of a TOML file; a syntax error names file, line and column. Integers beyond 2^53 come as bigint. */
+const parse = (file: string, bytes: Uint8Array): Effect.Effect<Table, ConfigProblem> =>
+  Effect.gen(function* () {
+    const text = yield* Effect.try({
+      try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+      catch: (): ConfigProblem => ({ where: file, detail: "not valid UTF-8, which TOML requires" })
+    })
+    // Loaded lazily, since most runs have no file.
+    const toml = yield* Effect.promise(() => import("smol-toml"))
+    return yield* Effect.try({
+      try: (): Table => toml.parse(text, { integersAsBigInt: "asNeeded" }),
+      catch: (error): ConfigProblem => {
+        if (!isSyntaxError(error)) throw error
+        const what = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "invalid TOML"
+        return { where: `${file}:${error.line}:${error.column}`, detail: `${what}\n${error.codeblock.trimEnd()}` }
+      }
+    })
+  })
+
+/** A configuration file. One that was merely found in the working directory is not trusted with addresses. */
+interface ConfigFile {
+  readonly path: string
+  readonly trusted: boolean
+  readonly bytes: Uint8Array
+}
+
+interface Place {
+  /** The value of `--config`. */
+  readonly config?: string | undefined
+  readonly cwd: string
+  readonly env: Env
+}
+
+/** A base directory of the XDG specification, which requires that relative paths are ignored. */
+const baseDirectory = (env: Env, variable: string, underHome: string) =>
+  Effect.map(Path.Path, (path) => {
+    const set = present(env, variable)
+    const homeDirectory = home(env)
+    if (set !== undefined && path.isAbsolute(set)) return Option.some(set)
+    return homeDirectory === undefined ? Option.none() : Option.some(path.join(homeDirectory, underHome))
+  })
+
+/** The default path of the database; none without a home directory. */
+const defaultDatabase = Effect.fnUntraced(function* (env: Env) {
+  const path = yield* Path.Path
+  const base = yield* baseDirectory(env, variables.dataHome, path.join(".local", "share"))
+  return Option.map(base, (base) => path.join(base, "clew", "index.db"))
+})
+
+const code = (error: PlatformError): unknown =>
+  error._tag === "SystemError" && error.cause instanceof Error && "code" in error.cause ? error.cause.code : undefined
+
+/** No such file; ENOTDIR if the home directory is a file like /dev/null. */
+const isAbsent = (error: PlatformError): boolean =>
+  (error._tag === "SystemError" && error.reason === "NotFound") || code(error) === "ENOTDIR"
+
+const unreadable = (error: PlatformError): string => {
+  if (isAbsent(error)) return "there is no such file"
+  if (code(error) === "EISDIR") return "this is a folder; the configuration is a TOML file"
+  if (code(error) === "EACCES") return "no permission to read it"
+  return `it cannot be read (${error.message})`
+}
+
+/**
+ * `--config`, `$CLEW_CONFIG`, `./clew.toml`, `$XDG_CONFIG_HOME/clew/config.toml`: only the first that exists counts.
+ */
+const discover = Effect.fnUntraced(function* ({ config, cwd, env }: Place) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const fromEnv = present(env, variables.config)
+  const named =
+    config !== undefined
+      ? { value: config, origin: { kind: "flag", name: "--config" } as const }
+      : fromEnv !== undefined
+        ? { value: fromEnv, origin: { kind: "environment", name: variables.config } as const }
+        : undefined
+
+  if (named !== undefined) {
+    const file = resolvePath({ path, cwd, home: home(env) }, named.value, named.origin)
+    const where = describeOrigin(named.origin)
+    const bytes = yield* Effect.mapError(fs.readFile(file), (error): ConfigProblem => ({
+      where,
+      found: file,
+      detail: `${file || "the path is empty"}: ${unreadable(error)}`
+    }))
+    return Option.some<ConfigFile>({ path: file, trusted: true, bytes })
+  }
+  const base = yield* baseDirectory(env, variables.configHome, ".config")
+  const candidates = [
+    { path: path.join(cwd, "clew.toml"), trusted: false },
+    ...Option.toArray(base).map((base) => ({ path: path.join(base, "clew", "config.toml"), trusted: true }))
+  ]
+  for (const candidate of candidates) {
+    const bytes = yield* fs.readFile(candidate.path).pipe(
+      Effect.asSome,
+      Effect.catchIf(isAbsent, () => Effect.succeedNone),
+      Effect.mapError((error): ConfigProblem => ({ where: candidate.path, detail: unreadable(error) }))
+    )
+    if (Option.isSome(bytes)) return Option.some<ConfigFile>({ ...candidate, bytes: bytes.value })
+  }
+  return Option.none<ConfigFile>()
+})
 
 /**
  * A flag that sets a key: `{ name: "--db", key: "store.path", value: "x.db" }`. Without a value, the flag was not
  * given.
  */
-export interface Flag {
+interface Flag {
   readonly name: string
   readonly key: KeyPath
   readonly value: unknown
@@ -48,7 +177,7 @@ const readFile = (options: LoadOptions) =>
     const found = yield* discover(options)
     if (Option.isNone(found)) return { file: Option.none(), content: {}, problems: [] } satisfies FileContent
     const { bytes, path, trusted } = found.value
-    const content = yield* Toml.parse(path, bytes)
+    const content = yield* parse(path, bytes)
     const untrusted = trusted ? [] : addressKeys.filter((key) => has(content, key))
     return { file: Option.some(path), content, problems: untrusted.map((key) => untrustedAddress(path, key)) }
   }).pipe(
@@ -90,8 +219,8 @@ export const load = Effect.fn("Config.load")(function* (options: LoadOptions) {
   const decoded = yield* Effect.either(decode(tree.data))
   const wrong = [
     ...problems,
-    ...(Either.isLeft(decoded) ? yield* fromParseError(tree, decoded.left) : []),
-    ...(yield* Effect.forEach(unknown, unknownVariable))
+    ...(Either.isLeft(decoded) ? fromParseError(tree, decoded.left) : []),
+    ...unknown.map(unknownVariable)
   ]
   if (Arr.isNonEmptyArray(wrong)) return yield* new ConfigError({ problems: wrong })
   const settings = yield* Effect.orDie(decoded)

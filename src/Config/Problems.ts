@@ -1,11 +1,50 @@
-import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
-import type { ConfigProblem } from "./ConfigError.ts"
-import { variables } from "./Env.ts"
-import { findKey, keys, sections } from "./Keys.ts"
-import { nearestKeys, nearestSections, nearestVariables } from "./nearestKeys.ts"
-import type { KeyPath } from "./Settings.ts"
+import * as Schema from "effect/Schema"
+import { nearest as nearestOf } from "../terms/nearest.ts"
+import { type Key, keys, sections, findKey, type KeyPath } from "./Settings.ts"
+import { settable, variables } from "./Env.ts"
 import { describeOrigin, isTable, type Tree } from "./Tree.ts"
+
+/** One mistake: where it is, and how to fix it. */
+export const ConfigProblem = Schema.Struct({
+  /** A file, an environment variable or a flag. */
+  where: Schema.String,
+  /** The key as in TOML, with its section. */
+  key: Schema.optional(Schema.String),
+  /** The value as written; left out if it may be a secret. */
+  found: Schema.optional(Schema.String),
+  allowed: Schema.optional(Schema.String),
+  /** The nearest known keys or variables. */
+  nearest: Schema.optional(Schema.Array(Schema.String)),
+  /** All of the above in one sentence, without `where`. */
+  detail: Schema.String
+})
+export type ConfigProblem = typeof ConfigProblem.Type
+
+/** The configuration cannot be used; every problem is listed, not only the first. */
+export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {
+  problems: Schema.NonEmptyArray(ConfigProblem)
+}) {
+  override get message() {
+    return this.problems.map(({ detail, where }) => `${where}: ${detail}`).join("\n")
+  }
+}
+
+/** What an unknown key of a section, or without one, most likely means: in its own section first, then anywhere. */
+const nearestKeys = (section: string | undefined, name: string): ReadonlyArray<string> => {
+  const among = (some: ReadonlyArray<Key>) =>
+    nearestOf(name, [...new Set(some.map((key) => key.name))]).flatMap((near) =>
+      some.flatMap((key) => (key.name === near ? [key.path] : []))
+    )
+  const here = among(keys.filter((key) => key.section === section))
+  return here.length > 0 ? here : among(keys).slice(0, 3)
+}
+
+const nearestVariables = (variable: string): ReadonlyArray<string> => {
+  const short = (variable: string) => variable.replace(/^CLEW_/, "")
+  const byShort = new Map(settable.map((variable) => [short(variable), variable]))
+  return nearestOf(short(variable), [...byShort.keys()]).map((name) => byShort.get(name) ?? name)
+}
 
 /** A value as it would be written in TOML, shortened, without a password it may contain. */
 const show = (value: unknown): string => {
@@ -45,40 +84,35 @@ const secretVariable = (path: ReadonlyArray<string>): string | undefined => {
         : variables.serviceApiKey
 }
 
-const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boolean): Effect.Effect<ConfigProblem> =>
-  Effect.sync(() => {
-    const key = path.join(".")
-    const [first = "", second] = path
-    const secret = secretVariable(path)
-    if (secret !== undefined) {
-      return { where, key, detail: `${key}: keys are not read from a file; set the environment variable ${secret}` }
-    }
-    if (isSection) {
-      const nearest = nearestSections(first)
-      const allowed = sections.join(", ")
-      const hint = nearest.length > 0 ? `did you mean [${nearest.join("] or [")}]?` : `the sections are ${allowed}`
-      return { where, key, allowed, nearest, detail: `unknown section [${key}]; ${hint}` }
-    }
-    const nearest = second === undefined ? nearestKeys(undefined, first) : nearestKeys(first, second)
-    const siblings = keys.filter((known) => known.section === (second === undefined ? undefined : first))
-    const allowed = siblings.map((known) => known.name).join(", ")
-    const place = second === undefined ? "the keys outside a section are" : `[${first}] has`
-    const hint = nearest.length > 0 ? `did you mean ${either(nearest)}?` : `${place} ${allowed}`
-    return { where, key, allowed, nearest, detail: `unknown key ${key}; ${hint}` }
-  })
+const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boolean): ConfigProblem => {
+  const key = path.join(".")
+  const [first = "", second] = path
+  const secret = secretVariable(path)
+  if (secret !== undefined) {
+    return { where, key, detail: `${key}: keys are not read from a file; set the environment variable ${secret}` }
+  }
+  if (isSection) {
+    const nearest = nearestOf(first, sections)
+    const allowed = sections.join(", ")
+    const hint = nearest.length > 0 ? `did you mean [${nearest.join("] or [")}]?` : `the sections are ${allowed}`
+    return { where, key, allowed, nearest, detail: `unknown section [${key}]; ${hint}` }
+  }
+  const section = second === undefined ? undefined : first
+  const nearest = nearestKeys(section, second ?? first)
+  const allowed = keys.flatMap((known) => (known.section === section ? [known.name] : [])).join(", ")
+  const place = section === undefined ? "the keys outside a section are" : `[${section}] has`
+  const hint = nearest.length > 0 ? `did you mean ${either(nearest)}?` : `${place} ${allowed}`
+  return { where, key, allowed, nearest, detail: `unknown key ${key}; ${hint}` }
+}
 
-export const unknownVariable = (variable: string): Effect.Effect<ConfigProblem> =>
-  Effect.sync(() => {
-    const nearest = nearestVariables(variable)
-    return {
-      where: `environment variable ${variable}`,
-      nearest,
-      detail:
-        nearest.length > 0
-          ? `unknown; did you mean ${either(nearest)}?`
-          : "unknown; a key is set by CLEW_<SECTION>_<KEY>, like CLEW_PIPELINE_CHUNK_SIZE"
-    }
-  })
+export const unknownVariable = (variable: string): ConfigProblem => {
+  const nearest = nearestVariables(variable)
+  const hint =
+    nearest.length > 0
+      ? `did you mean ${either(nearest)}?`
+      : "a key is set by CLEW_<SECTION>_<KEY>, like CLEW_PIPELINE_CHUNK_SIZE"
+  return { where: `environment variable ${variable}`, nearest, detail: `unknown; ${hint}` }
+}
 
 /** Keys that say where documents are sent. */
 export const addressKeys: ReadonlyArray<KeyPath> = [
@@ -88,7 +122,8 @@ export const addressKeys: ReadonlyArray<KeyPath> = [
   "llm.headers",
   "rerank.url",
   "rerank.headers",
-  "telemetry.otlp_endpoint"
+  "telemetry.otlp_endpoint",
+  "store.url"
 ]
 
 /** Someone else's folder must not redirect documents. */
@@ -100,36 +135,34 @@ export const untrustedAddress = (file: string, key: KeyPath): ConfigProblem => (
     `if you trust it, name it: --config ${file}`
 })
 
-const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): Effect.Effect<ConfigProblem> => {
+const fromIssue = (tree: Tree, issue: ParseResult.ArrayFormatterIssue): ConfigProblem => {
   const path = issue.path.slice(0, 2).map(String)
   const [first = "", second] = path
   const section = tree.data[first]
   const value = second === undefined ? section : isTable(section) ? section[second] : undefined
   const key = path.join(".")
   const where = originOf(tree, key)
-  if (issue._tag === "Unexpected" && findKey(key) === undefined)
+  const known = findKey(key)
+  if (issue._tag === "Unexpected" && known === undefined) {
     return unknownKey(where, path, second === undefined && isTable(value))
+  }
   if (issue._tag === "Missing") {
     const detail = "no path for the database: HOME and XDG_DATA_HOME are not set; name a file: --db FILE"
-    return Effect.succeed({ where: "environment", key, detail })
+    return { where: "environment", key, detail }
   }
-  const found = show(value ?? "unset")
-  const known = findKey(key)
+  const found = key === "store.url" ? "not shown" : show(value ?? "unset")
   const allowed =
     known === undefined ? `a section, written [${key}]` : known.kind === "table" ? known.allowed : issue.message
   const detail = value === undefined ? `${key} must be ${allowed}` : `${key} is ${found}, but must be ${allowed}`
-  return Effect.succeed({ where, key, found, allowed, detail })
+  return { where, key, found, allowed, detail }
 }
 
 /** Every problem that decoding found, one per key, in the order of the file. */
-export const fromParseError = (
-  tree: Tree,
-  error: ParseResult.ParseError
-): Effect.Effect<ReadonlyArray<ConfigProblem>> => {
+export const fromParseError = (tree: Tree, error: ParseResult.ParseError): ReadonlyArray<ConfigProblem> => {
   const issues = new Map<string, ParseResult.ArrayFormatterIssue>()
   for (const issue of ParseResult.ArrayFormatter.formatErrorSync(error)) {
     const key = issue.path.slice(0, 2).join(".")
     if (!issues.has(key)) issues.set(key, issue)
   }
-  return Effect.forEach(issues.values(), (issue) => fromIssue(tree, issue))
+  return Array.from(issues.values(), (issue) => fromIssue(tree, issue))
 }

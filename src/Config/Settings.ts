@@ -1,22 +1,151 @@
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import { limits } from "../model/Limits.ts"
-import { Fusion } from "../model/Query.ts"
-import { givenKey, key, optionalKey } from "./Key.ts"
-import { embedding, llm, rerank } from "./models.ts"
 import {
-  address,
-  autoOrFlag,
-  autoOrInteger,
+  key,
+  optionalKey,
+  base,
+  database,
+  identifier,
+  duration,
   finite,
-  flag,
+  flagOrLevel,
+  headers,
   integer,
   name,
   oneOf,
+  text,
+  texts,
+  givenKey,
+  address,
+  autoOrFlag,
+  autoOrInteger,
+  flag,
   origins,
   recency,
   path,
-  paths
+  paths,
+  about,
+  type Kind
 } from "./Value.ts"
+import { Fusion } from "../model/Query.ts"
+
+const ollama = "http://127.0.0.1:11434"
+const where = "Address of Ollama or the OpenAI-compatible server; `/v1` is added to an address without a path"
+const keptLoaded = "How long Ollama keeps the model loaded; unset: Ollama's own setting"
+const sentHeaders = "Headers sent with every request to that server"
+/** Node's fetch times out after this long without response headers. */
+const longestWait = 300_000
+
+/** The embedder. */
+export const embedding = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("auto", "builtin", "onnx", "ollama", "openai"),
+    "auto",
+    "What embeds texts; auto: Ollama if it answers and has the model, else builtin"
+  ),
+  model: optionalKey(
+    "model",
+    name,
+    "The embedding model; unset: nomic-embed-text for ollama, the packaged model for builtin, which also takes the path of a Model2Vec folder; for onnx the path of a model's folder, or of one .onnx file in it"
+  ),
+  url: key("url", base, ollama, where),
+  dimensions: optionalKey("dimensions", integer(1, 65_536), "Dimensions of a vector; unset: the model's own"),
+  threads: key("threads", autoOrInteger(1, 64), "auto", "Processor cores for onnx; auto: half of them, at most four"),
+  queryPrefix: optionalKey("query_prefix", text, "Prefix of each query; unset: what the model expects"),
+  passagePrefix: optionalKey("passage_prefix", text, "Prefix of each passage; unset: what the model expects"),
+  batchSize: key("batch_size", integer(1, 2048), 32, "Passages in one request to the embedder"),
+  concurrency: key("concurrency", integer(1, 16), 4, "Concurrent requests to the embedder"),
+  timeoutMs: key(
+    "timeout_ms",
+    integer(1, longestWait),
+    60_000,
+    "Longest wait for the embedder's answer, in milliseconds"
+  ),
+  headers: optionalKey("headers", headers, sentHeaders),
+  keepAlive: optionalKey("keep_alive", duration, keptLoaded)
+})
+
+/** A model on this machine has no name of its own to fall back to. */
+const needsFolder = ({ backend, model }: { readonly backend: string; readonly model?: string | undefined }) =>
+  backend !== "onnx" ||
+  model !== undefined || { path: ["model"], message: "the path of a model's folder, for backend onnx" }
+
+/** The model that writes answers. */
+export const llm = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("auto", "ollama", "openai", "extractive"),
+    "auto",
+    "What writes answers; auto: Ollama if it answers and has the model, else extractive, which quotes and needs no model"
+  ),
+  model: key("model", name, "llama3.2", "The model of ollama or openai"),
+  url: key("url", base, ollama, where),
+  temperature: key(
+    "temperature",
+    finite(limits.temperature.min, limits.temperature.max),
+    0.2,
+    "Randomness of the answer; 0 gives nearly the same answer each time"
+  ),
+  maxTokens: key("max_tokens", integer(1, 1_000_000), 1024, "Longest answer, in the model's tokens"),
+  contextTokens: optionalKey(
+    "context_tokens",
+    integer(256, 10_000_000),
+    "The model's context window, in its tokens: passages, question and answer must fit; unset: what Ollama reports, else 4096"
+  ),
+  timeoutMs: key("timeout_ms", integer(1, longestWait), 120_000, "Longest silence of the model, in milliseconds"),
+  systemPrompt: optionalKey(
+    "system_prompt",
+    text,
+    "More instructions for the model, such as the language of the answer; unset: none"
+  ),
+  seed: optionalKey(
+    "seed",
+    integer(0, 2 ** 31 - 1),
+    "Seed for repeatable answers, as far as the model can; unset: none"
+  ),
+  stop: optionalKey("stop", texts, "Texts before which the answer stops; unset: none"),
+  headers: optionalKey("headers", headers, sentHeaders),
+  keepAlive: optionalKey("keep_alive", duration, keptLoaded),
+  think: optionalKey(
+    "think",
+    flagOrLevel,
+    "Whether, or how much, an Ollama model thinks before it answers; unset: the model's default"
+  )
+})
+
+/** The reranker. */
+export const rerank = Schema.Struct({
+  backend: key(
+    "backend",
+    oneOf("none", "onnx", "openai"),
+    "none",
+    "What reranks the best passages and replaces the graph; onnx: a cross-encoder on this machine, openai: a server with /v1/rerank"
+  ),
+  model: optionalKey(
+    "model",
+    name,
+    "The reranking model; for onnx the path of its folder, or of one .onnx file in it; unset: the server's own"
+  ),
+  threads: key("threads", autoOrInteger(1, 64), "auto", "Processor cores for onnx; auto: half of them, at most four"),
+  budgetMs: key(
+    "budget_ms",
+    integer(1, longestWait),
+    300,
+    "Time for onnx to rerank, in milliseconds: it reads as many of the best passages as it can, and the answer says how many"
+  ),
+  url: key("url", base, "http://127.0.0.1:8080", "Address of the server with /v1/rerank"),
+  top: key("top", integer(1, limits.topK.max), 20, "How many of the best passages to rerank"),
+  timeoutMs: key(
+    "timeout_ms",
+    integer(1, longestWait),
+    10_000,
+    "Longest wait for the reranker's answer, in milliseconds"
+  ),
+  headers: optionalKey("headers", headers, sentHeaders)
+})
 
 const mebibyte = 1024 * 1024
 
@@ -45,7 +174,7 @@ const search = Schema.Struct({
   alpha: optionalKey(
     "alpha",
     finite(limits.alpha.min, limits.alpha.max),
-    "Weight of the vector leg in hybrid search; unset: 0.4"
+    "Weight of the vector leg in hybrid search; unset: 0.4, or 0.5 for scores of another embedder than builtin"
   ),
   fusion: optionalKey(
     "fusion",
@@ -116,7 +245,20 @@ const vector = Schema.Struct({
 })
 
 const store = Schema.Struct({
-  path: givenKey("path", path, "The database; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db"),
+  backend: key(
+    "backend",
+    oneOf("auto", "sqlite", "postgres"),
+    "auto",
+    "Where the index is: a file, or PostgreSQL; auto: postgres if store.url is set, else sqlite"
+  ),
+  url: optionalKey("url", database, "PostgreSQL's address, with user and password; better as CLEW_STORE_URL"),
+  schema: key("schema", identifier, "clew", "The schema of the database that has the index; several can share one"),
+  pool: key("pool", integer(2, 100), 8, "Connections of a process to PostgreSQL, at most"),
+  path: givenKey(
+    "path",
+    path,
+    "The file of the index; unset: $XDG_DATA_HOME/clew/index.db, or ~/.local/share/clew/index.db"
+  ),
   judgements: optionalKey(
     "judgements",
     path,
@@ -214,9 +356,9 @@ const section = <A, I>(schema: Schema.Schema<A, I>, fallback: I) =>
 /** The whole configuration: snake_case as in TOML on the outside, camelCase inside. `store.path` has to be given. */
 export const Settings = Schema.Struct({
   ...top,
-  embedding: section(embedding, {}),
+  embedding: section(embedding.pipe(Schema.filter(needsFolder)), {}),
   llm: section(llm, {}),
-  rerank: section(rerank, {}),
+  rerank: section(rerank.pipe(Schema.filter(needsFolder)), {}),
   pipeline: section(
     pipeline.pipe(
       Schema.filter(
@@ -232,7 +374,16 @@ export const Settings = Schema.Struct({
   search: section(search, {}),
   graph: section(graph, {}),
   vector: section(vector, {}),
-  store,
+  store: store.pipe(
+    Schema.filter(
+      ({ backend, url }) =>
+        backend !== "postgres" ||
+        url !== undefined || {
+          path: ["url"],
+          message: "an address like postgres://user:password@host/database, since store.backend is postgres"
+        }
+    )
+  ),
   server: section(server, {}),
   limits: section(limitsSection, {}),
   watch: section(watch, {}),
@@ -249,3 +400,44 @@ export type KeyPath =
   | "public_stats"
   | "rate_limit_per_second"
   | { [S in keyof Sections]-?: `${S}.${keyof NonNullable<Sections[S]> & string}` }[keyof Sections]
+
+/** A key as users see it; errors and documents use the same words. */
+export interface Key {
+  readonly path: KeyPath
+  readonly section: string | undefined
+  readonly name: string
+  /** The environment variable that sets it. */
+  readonly variable: string
+  readonly kind: Kind
+  readonly allowed: string
+  readonly description: string
+}
+
+const toKey = (section: string | undefined, field: Schema.PropertySignature.All, tsName: string): Key => {
+  const { ast } = field
+  const outer = ast._tag === "PropertySignatureTransformation" ? ast.from : ast
+  const name = String(("fromKey" in outer ? outer.fromKey : undefined) ?? tsName)
+  return {
+    path: (section === undefined ? name : `${section}.${name}`) as KeyPath,
+    section,
+    name,
+    variable: `CLEW_${section === undefined ? "" : `${section}_`}${name}`.toUpperCase(),
+    description: Option.getOrElse(SchemaAST.getDescriptionAnnotation(outer.type), () => ""),
+    ...about(outer.type)
+  }
+}
+
+const toKeys = (section: string | undefined, of: Readonly<Record<string, Schema.PropertySignature.All>>) =>
+  Object.entries(of).map(([tsName, field]) => toKey(section, field, tsName))
+
+/** Every key there is, in the order of the documents: those without a section first. */
+export const keys: ReadonlyArray<Key> = [
+  ...toKeys(undefined, fields.top),
+  ...Object.entries(fields.sections).flatMap(([section, of]) => toKeys(section, of))
+]
+
+export const sections: ReadonlyArray<string> = Object.keys(fields.sections)
+
+const byPath = new Map<string, Key>(keys.map((key) => [key.path, key]))
+
+export const findKey = (path: string): Key | undefined => byPath.get(path)

@@ -1,6 +1,5 @@
 import type * as Path from "@effect/platform/Path"
-import { findKey, sections } from "./Keys.ts"
-import type { KeyPath } from "./Settings.ts"
+import { findKey, sections, type KeyPath } from "./Settings.ts"
 
 /** Where a value came from: `name` is the file, the variable or the flag. */
 export interface Origin {
@@ -73,9 +72,9 @@ export const resolvePath = ({ cwd, home, path }: Places, value: string, origin: 
   return value.startsWith("~") ? value : path.resolve(origin.kind === "file" ? path.dirname(origin.name) : cwd, value)
 }
 
-/** Makes the paths in the tree absolute. A model is a path for builtin; for auto, if it looks like one. */
+/** Makes the paths in the tree absolute. A model is a path for builtin and onnx; for auto, if it looks like one. */
 export const resolvePaths = (tree: Tree, places: Places): void => {
-  const { embedding, store, watch } = tree.data
+  const { embedding, rerank, store, watch } = tree.data
   const resolveAt = (at: unknown, name: string, path: KeyPath) => {
     const origin = tree.origins.get(path)
     const value = isTable(at) ? at[name] : undefined
@@ -88,8 +87,10 @@ export const resolvePaths = (tree: Tree, places: Places): void => {
   resolveAt(store, "path", "store.path")
   resolveAt(store, "judgements", "store.judgements")
   resolveAt(watch, "paths", "watch.paths")
+  if (isTable(rerank) && rerank["backend"] === "onnx") resolveAt(rerank, "model", "rerank.model")
   if (!isTable(embedding)) return
   const backend = embedding["backend"] ?? "auto"
   const looksLikePath = /^(\.\.?[\\/]|~[\\/]|[\\/])/.test(String(embedding["model"] ?? ""))
-  if (backend === "builtin" || (backend === "auto" && looksLikePath)) resolveAt(embedding, "model", "embedding.model")
+  const isPath = backend === "builtin" || backend === "onnx"
+  if (isPath || (backend === "auto" && looksLikePath)) resolveAt(embedding, "model", "embedding.model")
 }

@@ -81,6 +81,17 @@ export const base = Schema.String.pipe(
   value("text", "an address like http://127.0.0.1:11434, without user, password or #")
 )
 
+/** PostgreSQL's address. It may have a password, so that nothing shows it. */
+export const database = Schema.Redacted(
+  Schema.String.pipe(Schema.filter((url) => /^postgres(?:ql)?:\/\/\S+$/.test(url)))
+).pipe(value("text", "an address like postgres://user:password@host:5432/database?sslmode=verify-full"))
+
+/** A name that PostgreSQL takes without quotes. */
+export const identifier = Schema.String.pipe(
+  Schema.filter((name) => /^[a-z_][a-z0-9_]{0,62}$/.test(name) && !name.startsWith("pg_")),
+  value("text", "a name of a to z, 0 to 9 and _, at most 63 of them, that does not begin with a digit or pg_")
+)
+
 const header = /^([!#$%&'*+.^_`|~\w-]+):([\t\x20-\x7e]*)$/
 /** Headers that Clew sets itself to send a request. */
 const ownHeaders = new Set(["host", "connection", "content-length", "content-type", "transfer-encoding"])
@@ -134,3 +145,28 @@ const isOrigin = (text: string): boolean =>
 export const origins = Schema.Array(Schema.String.pipe(Schema.filter(isOrigin))).pipe(
   value("list", 'a list of origins like "https://example.org" (scheme, host, port; no path), or ["*"] for any')
 )
+
+/** A key under its TOML name, with its description and default. */
+export const key = <const Name extends string, A, I>(
+  name: Name,
+  schema: Schema.Schema<A, I>,
+  fallback: NoInfer<A>,
+  description: string
+) =>
+  Schema.optionalWith(schema.annotations({ description }), { exact: true, default: () => fallback }).pipe(
+    Schema.fromKey(name)
+  )
+
+/** A key without a default; the description says what happens while it is unset. */
+export const optionalKey = <const Name extends string, A, I>(
+  name: Name,
+  schema: Schema.Schema<A, I>,
+  description: string
+) => Schema.optionalWith(schema.annotations({ description }), { exact: true }).pipe(Schema.fromKey(name))
+
+/** A key that is always given, because its default depends on the machine. */
+export const givenKey = <const Name extends string, A, I>(
+  name: Name,
+  schema: Schema.Schema<A, I>,
+  description: string
+) => Schema.propertySignature(schema.annotations({ description })).pipe(Schema.fromKey(name))

@@ -1,12 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as SynchronizedRef from "effect/SynchronizedRef"
 import * as path from "node:path"
 import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
+import { once } from "../runtime/once.ts"
 import { packagedDimensions, packagedModel, packagedModelFolder } from "../packaged/model.ts"
 import { packagedTokenizer } from "../packaged/Tokenizer.ts"
 import { open, openWith } from "../packaged/model2vec/folder.ts"
@@ -72,19 +72,10 @@ const embedAll = Effect.fn("Builtin.embedPassages")(function* (
  * folder is identified by its absolute path and a hash of its content, so that other weights are another embedder.
  */
 export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedder.Service> =>
-  Effect.gen(function* () {
+  Effect.sync(() => {
     const { making, passagePrefix = "", queryPrefix = "" } = options
     const load = options.folder === undefined ? loadPackaged(making) : loadFolder(path.resolve(options.folder), making)
-    const loaded = yield* SynchronizedRef.make(Option.none<Loaded>())
-    // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
-    const loading = Effect.uninterruptible(
-      SynchronizedRef.modifyEffect(loaded, (before) =>
-        Option.match(before, {
-          onSome: (value) => Effect.succeed([value, before] as const),
-          onNone: () => Effect.map(load, (value) => [value, Option.some<Loaded>(value)] as const)
-        })
-      )
-    )
+    const loading = once<Loaded, EmbedderUnavailable, never>(load)
     const identityOf = (model: string, dimensions: number): EmbedderIdentity => ({
       backend: "builtin",
       model,
@@ -98,6 +89,7 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
         options.folder === undefined
           ? Effect.succeed(identityOf(packagedModel, packagedDimensions))
           : Effect.map(loading, ({ model, name }) => identityOf(name, model.dimensions)),
+      ...(options.folder === undefined && { languages: Effect.succeed(["en"]) }),
       embedQuery: (text) => Effect.map(loading, ({ model }) => Option.fromNullable(model.embed(queryPrefix + text))),
       knownShare: (text) => Effect.map(loading, ({ model }) => model.knownShare(text)),
       embedPassages: (texts) => Effect.flatMap(loading, ({ model }) => embedAll(model, passagePrefix, texts))

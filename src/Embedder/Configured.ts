@@ -1,17 +1,151 @@
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Ref from "effect/Ref"
+import * as Scope from "effect/Scope"
 import { EmbeddingConfig } from "../Config.ts"
 import { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import * as Embedders from "../Embedders.ts"
-import { describeEmbedder, type EmbedderIdentity } from "../model/Collection.ts"
+import { type EmbedderIdentity, describeEmbedder } from "../model/Collection.ts"
 import { packagedModel } from "../packaged/model.ts"
-import { makeTurns } from "../runtime/Turn.ts"
-import * as Auto from "./Auto.ts"
-import { isRemote, remote, type Shared } from "./backends.ts"
-import { Breakers } from "./Breakers.ts"
+import { type Turns, makeTurns } from "../runtime/Turn.ts"
+import { Breakers, queryTimeout } from "./Breakers.ts"
 import * as Builtin from "./Builtin.ts"
-import { prefixesOf } from "./prefixes.ts"
+
+/**
+ * Ollama if it answers and has the model, else the packaged model. Chosen for each new collection, so that a later one
+ * can use an Ollama started meanwhile. Existing collections open what they record.
+ */
+const automatic = (config: RemoteConfig, builtin: Embedder["Type"]) =>
+  Effect.gen(function* () {
+    // Uninterruptible, since one interrupted caller would leave its interruption as the result for all.
+    const ollama = yield* Effect.cached(Effect.uninterruptible(remote(config, "ollama")))
+    const said = yield* Ref.make("")
+    const picked = Effect.gen(function* () {
+      const { choose } = yield* Effect.promise(() => import("../vendors/Ollama.ts"))
+      return yield* choose(config, config.model ?? ollamaModel).pipe(
+        Effect.zipRight(ollama),
+        Effect.catchAll(({ absent, reason }) =>
+          Effect.flatMap(Ref.getAndSet(said, reason), (before) => {
+            // Without Ollama, no log line is needed.
+            const log = absent === true ? Effect.logDebug : Effect.logInfo
+            return Effect.as(
+              before === reason ? Effect.void : log(`A new collection gets the packaged model: ${reason}`),
+              builtin
+            )
+          })
+        )
+      )
+    })
+    return Embedder.of({
+      identity: Effect.flatMap(picked, ({ identity }) => identity),
+      embedQuery: (text) => Effect.flatMap(picked, ({ embedQuery }) => embedQuery(text)),
+      knownShare: (text) => Effect.flatMap(picked, ({ knownShare }) => knownShare?.(text) ?? Effect.succeed(1)),
+      embedPassages: (texts, told) => Effect.flatMap(picked, ({ embedPassages }) => embedPassages(texts, told)),
+      urgent: {
+        identity: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.identity ?? identity),
+        check: Effect.flatMap(picked, ({ identity, urgent }) => urgent?.check ?? identity)
+      }
+    })
+  })
+
+type Service = Embedder["Type"]
+
+/** Options shared by remote embedders. */
+interface Shared {
+  /** Shared by all collections and models. */
+  readonly turns: Turns
+  readonly breakers: Breakers
+  /** The environment variable with the API key. */
+  readonly keyVariable: string
+}
+
+type RemoteConfig = EmbeddingConfig["Type"] & Shared
+
+interface Options extends Omit<RemoteConfig, "dimensions"> {
+  readonly dimensions: number | undefined
+  readonly model: string
+  readonly prefixes: Prefixes
+}
+
+/** The remote embedders, by their names in `embedding.backend` and in collections. Each client is loaded on demand. */
+const remotes = {
+  ollama: (options: Options): Effect.Effect<Service, never, Scope.Scope> =>
+    Effect.flatMap(
+      Effect.promise(() => import("./Ollama.ts")),
+      ({ make }) => make(options)
+    ),
+  openai: (options: Options): Effect.Effect<Service, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const { make } = yield* Effect.promise(() => import("./OpenAi.ts"))
+      const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
+      return yield* Effect.provide(make(options), layer)
+    })
+}
+
+type RemoteName = keyof typeof remotes
+
+const isRemote = (backend: string): backend is RemoteName => Object.hasOwn(remotes, backend)
+
+/** The default model for Ollama. */
+const ollamaModel = "nomic-embed-text"
+
+/** A remote embedder, from the configuration or as a collection records it. */
+export const remote = (
+  config: RemoteConfig,
+  backend: RemoteName,
+  recorded?: EmbedderIdentity
+): Effect.Effect<Service> =>
+  Effect.gen(function* () {
+    const model = recorded?.model ?? config.model ?? ollamaModel
+    const given = recorded ?? config
+    const width = given.dimensions === undefined ? "" : ` (${given.dimensions})`
+    return yield* config.breakers.guard({
+      name: `${backend} ${model}${width}`,
+      patience: Math.min(queryTimeout, config.timeoutMs),
+      // A collection keeps its recorded dimensions.
+      embedder: remotes[backend]({
+        ...config,
+        model,
+        prefixes: prefixesOf(model, given),
+        dimensions: config.dimensions === undefined ? undefined : given.dimensions
+      })
+    })
+  })
+
+/** A model's prefixes for queries and passages. */
+export interface Prefixes {
+  readonly query: string
+  readonly passage: string
+}
+
+const represent = "Represent this sentence for searching relevant passages: "
+
+/** The prefixes of the model cards, by the beginning of the model's name. */
+const known: ReadonlyArray<readonly [RegExp, Prefixes]> = [
+  [/snowflake-arctic-embed(?:2|-[ml]-v2)/, { query: "query: ", passage: "" }],
+  [/nomic-embed-text/, { query: "search_query: ", passage: "search_document: " }],
+  [/mxbai-embed|snowflake-arctic-embed|mdbr-leaf|bge-(?:small|base|large)-en/, { query: represent, passage: "" }],
+  [/(?:^|[/-])e5-/, { query: "query: ", passage: "passage: " }],
+  [/embeddinggemma/, { query: "task: search result | query: ", passage: "title: none | text: " }]
+]
+
+/** The given prefixes, else those of the model card, else none. */
+export const prefixesOf = (
+  model: string,
+  given: { readonly queryPrefix?: string | undefined; readonly passagePrefix?: string | undefined }
+): Prefixes => {
+  const usual = known.find(([pattern]) => pattern.test(model))?.[1] ?? { query: "", passage: "" }
+  return { query: given.queryPrefix ?? usual.query, passage: given.passagePrefix ?? usual.passage }
+}
+
+/** A folder's model in ONNX; its code is loaded on demand, its runtime and weights at the first use. */
+const onnx = (config: EmbeddingConfig["Type"], recorded?: EmbedderIdentity) =>
+  Effect.gen(function* () {
+    const { make } = yield* Effect.promise(() => import("./Onnx.ts"))
+    const folder = recorded === undefined ? config.model! : folderOf(recorded)!
+    return yield* make({ ...(recorded ?? config), folder, threads: config.threads })
+  })
 
 /** A model folder's identity ends in a hash of its weights. */
 const folderOf = ({ model }: EmbedderIdentity): string | undefined =>
@@ -33,9 +167,12 @@ const ofWidth = (embedder: Embedder["Type"], dimensions: number | undefined): Em
         )
       }
 
-/** The configured embedder, for new collections, and the embedders that collections record. */
-export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
-  Layer.unwrapEffect(
+/**
+ * The configured embedder, for new collections, and the embedders that collections record. `staged`: the process makes a
+ * slow embedder's vectors in the background.
+ */
+export const layer = ({ keyVariable, staged }: Pick<Shared, "keyVariable"> & { readonly staged: boolean }) =>
+  Layer.unwrapScoped(
     Effect.gen(function* () {
       const given = yield* EmbeddingConfig
       const config = { ...given, keyVariable, turns: makeTurns(given.concurrency), breakers: yield* Breakers }
@@ -44,11 +181,14 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
       const isFolder = backend === "builtin" || (model !== undefined && path.isAbsolute(model))
       const made = yield* Builtin.make({ folder: isFolder ? model : undefined, queryPrefix, passagePrefix })
       const builtin = backend === "builtin" ? ofWidth(made, config.dimensions) : made
+      const scope = yield* Effect.scope
       const configured = isRemote(backend)
         ? yield* remote(config, backend)
-        : backend === "builtin" || isFolder
-          ? builtin
-          : yield* Auto.make(config, builtin)
+        : backend === "onnx"
+          ? yield* onnx(config)
+          : backend === "builtin" || isFolder
+            ? builtin
+            : yield* automatic(config, builtin)
 
       const isBuiltin = (recorded: EmbedderIdentity) =>
         folderOf(recorded) === (isFolder ? model : undefined) &&
@@ -58,16 +198,23 @@ export const layer = ({ keyVariable }: Pick<Shared, "keyVariable">) =>
       const open = (recorded: EmbedderIdentity): Effect.Effect<Embedder["Type"]> =>
         isRemote(recorded.backend)
           ? remote(config, recorded.backend, recorded)
-          : isBuiltin(recorded)
-            ? Effect.succeed(builtin)
-            : Builtin.make({ ...recorded, folder: folderOf(recorded) })
+          : recorded.backend === "onnx"
+            ? Effect.provideService(onnx(config, recorded), Scope.Scope, scope)
+            : isBuiltin(recorded)
+              ? Effect.succeed(builtin)
+              : Builtin.make({ ...recorded, folder: folderOf(recorded) })
       return Layer.provide(
         Embedders.layer({
           insists: backend !== "auto",
+          meanwhile: staged && backend === "onnx" ? yield* Builtin.make() : undefined,
           // It needs no server, whatever embeds new collections.
           opensRecorded: (recorded) => recorded.backend === "builtin" && backend !== "builtin",
-          prefixesOf: ({ backend, model }) =>
-            isRemote(backend) ? prefixesOf(model, config) : { query: queryPrefix ?? "", passage: passagePrefix ?? "" },
+          prefixesOf: (recorded) => {
+            if (isRemote(recorded.backend)) return prefixesOf(recorded.model, config)
+            // A transformer's folder names its own, which the collection has recorded.
+            const own = recorded.backend === "onnx" ? recorded : { queryPrefix: "", passagePrefix: "" }
+            return { query: queryPrefix ?? own.queryPrefix, passage: passagePrefix ?? own.passagePrefix }
+          },
           open
         }),
         Layer.succeed(Embedder, configured)

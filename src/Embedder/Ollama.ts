@@ -2,10 +2,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { call, type OllamaError, type OllamaServer, toKeepAlive } from "../vendors/Ollama.ts"
-import { digestOf } from "../vendors/OllamaModels.ts"
-import { makeRemote, Numbers, type ServerOptions } from "./remote.ts"
-import { RequestFailed } from "./requests.ts"
+import { type OllamaError, type OllamaServer, call, digestOf, toKeepAlive } from "../vendors/Ollama.ts"
+import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OllamaOptions extends OllamaServer, ServerOptions {
   /** How long the model stays loaded, in Ollama's notation; a number is seconds. */

@@ -4,9 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { Embedder } from "../Embedder.ts"
-import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
-import { makeRemote, Numbers, type ServerOptions } from "./remote.ts"
-import { RequestFailed } from "./requests.ts"
+import { type OpenAiError, type OpenAiServer, endpoint, post } from "../vendors/OpenAi.ts"
+import { Numbers, RequestFailed, type ServerOptions, makeRemote } from "./remote.ts"
 
 export interface OpenAiOptions extends OpenAiServer, ServerOptions {}
 

@@ -1,8 +1,13 @@
 import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -10,9 +15,236 @@ import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import type { Turns } from "../runtime/Turn.ts"
+import { counter, labelling } from "../runtime/metrics.ts"
+import { again, isBusy } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
-import { harmless, isRefusal, makeRequests, type RequestFailed, type RequestsOptions, type Told } from "./requests.ts"
-import type { Prefixes } from "./prefixes.ts"
+import type { Prefixes } from "./Configured.ts"
+
+/** A failed request. `retryable`: the same request may succeed later. */
+export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
+  reason: Schema.String,
+  retryable: Schema.Boolean,
+  /** HTTP status; undefined without a response. */
+  status: Schema.optional(Schema.Number),
+  /** The server's Retry-After, in milliseconds. */
+  waitMs: Schema.optional(Schema.Number),
+  /** It timed out, or has more texts than the current batch size: fewer texts may succeed. */
+  tooMany: Schema.optional(Schema.Boolean)
+}) {}
+
+/** Vectors as a server sends them, and its token count of the texts. */
+interface Embedded {
+  readonly vectors: ReadonlyArray<ReadonlyArray<number>>
+  readonly tokens?: number | undefined
+}
+
+/** Called with the index of a text that was truncated or refused. */
+type Told = (at: number, what: string) => Effect.Effect<void>
+
+/** Statuses with which servers refuse the texts themselves. */
+const refusals: ReadonlySet<number | undefined> = new Set([400, 413, 422])
+const isRefusal = ({ status }: RequestFailed): boolean => refusals.has(status)
+
+const tooLong =
+  /exceeds? (?:the )?(?:maximum )?context length|input length|too (?:long|large)|maximum.{0,20}(?:length|tokens)|context (?:length|size|window)/i
+
+/** Passages can wait; a query cannot, and keyword search can answer instead. */
+const attempts = { patient: { busy: 6, other: 3 }, urgent: { busy: 1, other: 1 } }
+type Patience = keyof typeof attempts
+
+/** Longest Retry-After that passages wait, in milliseconds. */
+const longestWait = 120_000
+/** How often a text that is too long is halved. */
+const halvings = 6
+/** Requests of a size that must succeed in time before a larger size is tried. */
+const enough = 8
+/** After this time, a size that timed out may be tried again, in milliseconds. */
+const forgotten = 300_000
+
+interface RequestsOptions {
+  readonly backend: string
+  readonly model: string
+  /** Texts in one request, at most. */
+  readonly batchSize: number
+  readonly turns: Turns
+  readonly timeoutMs: number
+  readonly queryMs: number
+  /** A vector for each text, in their order, each of finite numbers. */
+  readonly embed: (texts: ReadonlyArray<string>) => Effect.Effect<Embedded, RequestFailed>
+  /** Embeds a text that is too long, truncated by the server. */
+  readonly embedCut?: ((text: string) => Effect.Effect<Embedded, RequestFailed>) | undefined
+}
+
+type Vectors = ReadonlyArray<ReadonlyArray<number> | undefined>
+
+/** A text that every server accepts. */
+const harmless = "width"
+
+/**
+ * Requests to a server, with retries no sooner than its Retry-After, during which nobody asks it. Batches shrink on
+ * timeouts and grow again; a refused text does not fail the others.
+ */
+const makeRequests = (options: RequestsOptions) => {
+  const { backend, batchSize, embedCut, model, queryMs, timeoutMs, turns } = options
+  const measured = measuring(backend, model)
+  let most = batchSize
+  let inTime = 0
+  /** The smallest size that timed out, and when. */
+  let failed = { size: Infinity, at: 0 }
+  let pausedUntil = 0
+
+  const pause = (urgency: Patience) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const wait = pausedUntil - now
+      if (wait <= 0) return Effect.void
+      if (urgency === "patient" || wait <= queryMs) return Effect.sleep(Duration.millis(wait))
+      const reason = `it asks for a pause of ${Math.ceil(wait / 1000)} s (Retry-After)`
+      return Effect.fail(new RequestFailed({ reason, retryable: false, status: 429 }))
+    })
+
+  /** Pauses all requests for the server's Retry-After. */
+  const heed = ({ waitMs }: RequestFailed) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      if (waitMs !== undefined) pausedUntil = Math.max(pausedUntil, now + Math.min(waitMs, longestWait))
+    })
+
+  const shrink = (size: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const less = Math.max(1, size >> 3)
+      inTime = 0
+      failed = { size: Math.min(size, failed.size), at: now }
+      if (less >= most) return Effect.void
+      most = less
+      return Effect.logWarning(
+        `${backend} ${model} did not answer ${size} texts within ${timeoutMs} ms; sending ${less} at once until it is faster (embedding.batch_size)`
+      )
+    })
+
+  /** Grows the batch size again after a while, but not to a size that failed recently. */
+  const grow = (size: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      if (size < most || most === batchSize || ++inTime < enough) return
+      if (now - failed.at > forgotten) failed = { size: Infinity, at: now }
+      inTime = 0
+      if (most * 2 < failed.size) most = Math.min(batchSize, most * 2)
+    })
+
+  const send = (texts: ReadonlyArray<string>, urgency: Patience, embed = options.embed) =>
+    Effect.zipRight(
+      pause(urgency),
+      turns[urgency](
+        Effect.suspend(() =>
+          texts.length > most
+            ? Effect.fail(new RequestFailed({ reason: "too many texts at once", retryable: false, tooMany: true }))
+            : measured(embed(texts)).pipe(
+                Effect.timeoutFail({
+                  duration: Duration.millis(timeoutMs),
+                  onTimeout: () =>
+                    new RequestFailed({ reason: `no answer within ${timeoutMs} ms`, retryable: false, tooMany: true })
+                }),
+                Effect.tapError((error) => (error.tooMany === true ? shrink(texts.length) : heed(error)))
+              )
+        )
+      )
+    ).pipe(
+      Effect.filterOrFail(
+        ({ vectors }) => vectors.length === texts.length,
+        ({ vectors }) =>
+          new RequestFailed({ reason: `gave ${vectors.length} vectors for ${texts.length} texts`, retryable: false })
+      ),
+      again({
+        times: (error) => attempts[urgency][isBusy(error) ? "busy" : "other"],
+        firstMs: 200,
+        longestMs: urgency === "patient" ? longestWait : queryMs
+      }),
+      Effect.tap(() => grow(texts.length)),
+      Effect.map(({ vectors }) => vectors)
+    )
+
+  /** Embeds the beginning of a text that is too long. */
+  const shortened = (text: string, left: number): Effect.Effect<Vectors, RequestFailed> =>
+    embedCut !== undefined
+      ? send([text], "patient", () => embedCut(text))
+      : Effect.catchIf(
+          send([text.slice(0, text.length >> 1).replace(/[\ud800-\udbff]$/, "")], "patient"),
+          (error) => left > 1 && isRefusal(error) && tooLong.test(error.reason),
+          () => shortened(text.slice(0, text.length >> 1), left - 1)
+        )
+
+  const halved = (texts: ReadonlyArray<string>, from: number, told: Told) => {
+    const middle = texts.length >> 1
+    return Effect.zipWith(
+      passages(texts.slice(0, middle), from, told),
+      passages(texts.slice(middle), from + middle, told),
+      (first, second): Vectors => [...first, ...second]
+    )
+  }
+
+  const refused = (at: number, told: Told, { reason }: RequestFailed) =>
+    Effect.as(told(at, `${model} refuses it, so only keyword search finds it: ${reason}`), [undefined])
+
+  const alone = (text: string, at: number, told: Told, error: RequestFailed): Effect.Effect<Vectors, RequestFailed> =>
+    tooLong.test(error.reason)
+      ? shortened(text, halvings).pipe(
+          Effect.zipLeft(Metric.increment(truncated)),
+          Effect.zipLeft(told(at, `too long for ${model}: only its beginning is searched by meaning`)),
+          Effect.catchIf(isRefusal, (error) => refused(at, told, error))
+        )
+      : refused(at, told, error)
+
+  /** Whether the server accepts anything at all; if so, a refusal is due to the texts. */
+  const isTaken = Effect.isSuccess(send([harmless], "patient"))
+
+  const passages = (texts: ReadonlyArray<string>, from: number, told: Told): Effect.Effect<Vectors, RequestFailed> =>
+    Effect.catchAll(send(texts, "patient"), (error): Effect.Effect<Vectors, RequestFailed> => {
+      if (error.tooMany === true && texts.length > 1) return halved(texts, from, told)
+      if (!isRefusal(error)) return Effect.fail(error)
+      if (texts.length > 1) {
+        return tooLong.test(error.reason)
+          ? halved(texts, from, told)
+          : Effect.if(isTaken, { onTrue: () => halved(texts, from, told), onFalse: () => Effect.fail(error) })
+      }
+      return tooLong.test(error.reason)
+        ? alone(texts[0]!, from, told, error)
+        : Effect.if(isTaken, { onTrue: () => alone(texts[0]!, from, told, error), onFalse: () => Effect.fail(error) })
+    })
+
+  return {
+    /** Fails as a whole. */
+    urgent: (texts: ReadonlyArray<string>) => send(texts, "urgent"),
+    /** Undefined for a text that the server refuses. `from` is the index of the first. */
+    passages
+  }
+}
+
+const seconds = MetricBoundaries.fromIterable([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300])
+
+/** Texts truncated to a model's window since the process started. */
+export const truncated = counter(
+  "clew_embedding_truncated_total",
+  "Texts that were longer than the embedding model's window and were truncated"
+)
+const tokens = counter("clew_embedding_tokens_total", "Tokens of embedded texts, as counted by the server")
+const requests = counter("clew_embedding_requests_total", "Requests to the embedding server, by outcome")
+const durations = Metric.histogram("clew_embedding_request_duration_seconds", seconds, "Time of a request for vectors")
+
+/** Counts and times the requests to a server; models come from the configuration and from collections. */
+const measuring = (backend: string, model: string) => {
+  const labelled = labelling(backend, model)
+  const timed = labelled(durations)
+  const counted = labelled(tokens)
+  return <A extends { readonly tokens?: number | undefined }, E, R>(request: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(Clock.currentTimeMillis, (began) =>
+      Effect.onExit(request, (exit) =>
+        Effect.gen(function* () {
+          const outcome = Exit.isSuccess(exit) ? "answered" : Exit.isInterrupted(exit) ? "left" : "failed"
+          yield* Metric.increment(Metric.tagged(labelled(requests), "outcome", outcome))
+          yield* Metric.update(timed, ((yield* Clock.currentTimeMillis) - began) / 1000)
+          yield* Metric.incrementBy(counted, Exit.isSuccess(exit) ? (exit.value.tokens ?? 0) : 0)
+        })
+      )
+    )
+}
 
 /**
  * A vector as a server sends it. Declared as a whole, since checking each number by a schema takes longer than parsing
@@ -38,7 +270,7 @@ export interface ServerOptions {
   readonly dimensions?: number | undefined
 }
 
-export interface RemoteOptions extends ServerOptions {
+interface RemoteOptions extends ServerOptions {
   readonly backend: string
   /** The digest of the model's weights, if the server reports it. */
   readonly digest?: Effect.Effect<string | undefined> | undefined

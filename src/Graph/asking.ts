@@ -7,16 +7,13 @@ import type { UnaskedPassage } from "../model/Graph.ts"
 import type { GraphStore } from "../Store.ts"
 import { answerSchema, promptFor, toSaid } from "../entities/said.ts"
 
-/** Passages checked per step. */
 const page = 100
-/** Concurrent requests to the server. */
 const atOnce = 4
 
 /** The plan before any question is asked. */
 export interface AskingPlan {
   /** The model, under whose name answers are stored. */
   readonly model: string
-  /** Passages of the collection. */
   readonly passages: number
   /** Most calls needed: passages with the same words share one. */
   readonly calls: number

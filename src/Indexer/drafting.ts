@@ -1,10 +1,10 @@
-import type { DocumentId, Format, Metadata } from "../model/Document.ts"
+import { createHash } from "node:crypto"
+import { judgingFormat, stretches } from "../chunking/format.ts"
+import { DocumentId, type Format, type Metadata } from "../model/Document.ts"
 import type { Draft } from "../model/Draft.ts"
-import { isWellFormed } from "../model/kinds.ts"
 import type { Mark } from "../model/Locator.ts"
+import { isWellFormed } from "../model/kinds.ts"
 import type { Steps } from "../runtime/EventLoop.ts"
-import { judgingFormat } from "../chunking/format.ts"
-import { derivingId, fingerprinting } from "./identity.ts"
 
 /** The input of a draft. */
 export interface Input {
@@ -38,3 +38,47 @@ export function* drafting(input: Input, settings: string): Steps<Draft> {
     fingerprint: yield* fingerprinting([settings, format, title ?? "", input.metadata], content)
   }
 }
+
+/** The SHA-256 of a text in pieces, one piece per step. */
+function* sha256(pieces: Iterable<string>): Generator<undefined, string> {
+  const hash = createHash("sha256")
+  for (const piece of pieces) {
+    hash.update(piece)
+    yield
+  }
+  return hash.digest("hex")
+}
+
+function* naming(kind: "content" | "source", text: string): Generator<string> {
+  yield `${kind}:`
+  yield* stretches(text)
+}
+
+/** The id of a document without one: 128 bits of the hash of its source, else of its content; in steps. */
+export function* derivingId(input: {
+  readonly source?: string | undefined
+  readonly content: string
+}): Generator<undefined, DocumentId> {
+  const { content, source } = input
+  const hash = yield* sha256(source === undefined ? naming("content", content) : naming("source", source))
+  return DocumentId.make(hash.slice(0, 32))
+}
+
+/** JSON with every object's keys in order, so that equal values hash alike. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    inner !== null && typeof inner === "object" && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner
+  )
+
+/** The JSON of a list that ends with a text. */
+function* listed(parts: ReadonlyArray<unknown>, content: string): Generator<string> {
+  yield `${canonical(parts).slice(0, -1)},"`
+  for (const piece of stretches(content)) yield JSON.stringify(piece).slice(1, -1)
+  yield '"]'
+}
+
+/** A hash of everything that passages are made from, the content last; in steps. */
+export const fingerprinting = (parts: ReadonlyArray<unknown>, content: string): Generator<undefined, string> =>
+  sha256(listed(parts, content))

@@ -2,11 +2,15 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { Llm, LlmIdentity } from "../Llm.ts"
-import * as Models from "../vendors/OllamaModels.ts"
+import * as Models from "../vendors/Ollama.ts"
 import * as Extractive from "./Extractive.ts"
 import * as Ollama from "./Ollama.ts"
+
+/** How long a question waits for the check of the choice. */
+const patience = Duration.millis(250)
 
 /** The current choice, and why the model does not answer. */
 interface Choice {
@@ -16,14 +20,14 @@ interface Choice {
 }
 
 /**
- * Ollama if it answers and has the model, else extractive. The first question waits for the choice; later ones use it
- * while it is checked again in the background, so that an Ollama that starts, stops or gets its model is noticed. A
- * slow one keeps answering. A request that names a model always uses Ollama.
+ * Ollama if it answers and has the model, else extractive. The first question waits for the choice; later ones check it
+ * again, so that an Ollama that starts, stops, gets its model or loses it is noticed. If that takes long, it goes on in
+ * the background, and a slow Ollama keeps answering. A request that names a model always uses Ollama.
  */
 export const make = (
   options: Ollama.OllamaOptions,
-  /** A choice this old is checked again in the background of a question. */
-  recheck: Duration.DurationInput = "10 seconds"
+  /** A choice this old is checked again. */
+  recheck: Duration.DurationInput = "1 second"
 ): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -58,13 +62,14 @@ export const make = (
       }
       if (!isLooking && (yield* Clock.currentTimeMillis) - choice.at >= Duration.toMillis(recheck)) {
         isLooking = true
-        yield* Effect.forkIn(
+        const looking = yield* Effect.forkIn(
           Effect.ensuring(
             look,
             Effect.sync(() => (isLooking = false))
           ),
           scope
         )
+        yield* Effect.timeoutOption(Fiber.join(looking), patience)
       }
       return choice
     })

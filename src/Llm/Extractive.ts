@@ -1,16 +1,16 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, type LlmIdentity, LlmUnavailable, noUsage } from "../Llm.ts"
-import { extract, type Quote } from "../citations/extractive.ts"
+import { extract } from "../citations/extractive.ts"
+import type { Quote } from "../model/SearchResult.ts"
 
-const preface = "No language model wrote this; these sentences of the passages come nearest to an answer:"
-const nothing = "No language model is at hand, and nothing in these documents answers this in so many words."
+const nothing = "Nothing in these documents answers this in so many words."
 
 /** A quote with its passage's number; after code, the mark is on a separate line. */
 const quoted = ({ isVerbatim, n, text }: Quote): string => {
   // Numbers in brackets, even in code, would be taken for a passage's number.
   const shown = text.replace(/[[【](\d[\d\s,;–-]{0,40})[\]】]/g, "($1)")
-  return text.includes("\n") ? `\n\n${shown}\n[${n}]` : `\n\n${isVerbatim ? `“${shown}”` : shown} [${n}]`
+  return text.includes("\n") ? `${shown}\n[${n}]` : `${isVerbatim ? `“${shown}”` : shown} [${n}]`
 }
 
 const llm: LlmIdentity = { backend: "extractive" }
@@ -22,7 +22,7 @@ const llm: LlmIdentity = { backend: "extractive" }
 export const service: typeof Llm.Service = {
   identity: () => Effect.succeed(llm),
   window: () => Effect.succeed(undefined),
-  answer: ({ hits, model, query }) =>
+  answer: ({ hits, model, query, quotes = extract(query, hits) }) =>
     Effect.succeed({
       llm,
       isCut: Effect.succeed(false),
@@ -32,8 +32,9 @@ export const service: typeof Llm.Service = {
           const reason = `llm.backend is extractive, which has no model ${model}; set it to ollama or openai, or name no model`
           return Stream.fail(new LlmUnavailable({ reason }))
         }
-        const quotes = extract(query, hits)
-        return quotes.length === 0 ? Stream.succeed(nothing) : Stream.fromIterable([preface, ...quotes.map(quoted)])
+        return quotes.length === 0
+          ? Stream.succeed(nothing)
+          : Stream.fromIterable(quotes.map((quote, at) => `${at === 0 ? "" : "\n\n"}${quoted(quote)}`))
       })
     })
 }

@@ -1,14 +1,73 @@
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable, type Usage } from "../Llm.ts"
-import { type Client, client, OllamaError, type OllamaServer, toKeepAlive, toOllamaError } from "../vendors/Ollama.ts"
-import { makeCalibration } from "./calibration.ts"
-import { generation, whileBusy } from "./generation.ts"
-import { messagesOf } from "./messages.ts"
-import { makeWindows } from "./ollamaWindow.ts"
-import type { ModelOptions } from "./options.ts"
-import { windowOf } from "./window.ts"
+import {
+  type OllamaServer,
+  type Client,
+  client,
+  OllamaError,
+  toKeepAlive,
+  toOllamaError,
+  type Windows,
+  windowsOf
+} from "../vendors/Ollama.ts"
+import { type ModelOptions, generation, reasonOf, whileBusy, messagesOf } from "./generation.ts"
+import { usualWindow, makeCalibration, windowOf } from "./window.ts"
+
+/** A model's window, and the `num_ctx` to send for it: undefined if Ollama uses it anyway. */
+export interface Wanted {
+  readonly contextTokens: number
+  readonly numCtx?: number | undefined
+}
+
+/** Requesting another window than the loaded one makes Ollama reload the model, which takes seconds. */
+const wantedOf = (configured: number | undefined, { loaded, longest = Infinity, own }: Windows): Wanted => {
+  if (configured !== undefined) {
+    const contextTokens = Math.min(configured, longest)
+    return contextTokens === own ? { contextTokens } : { contextTokens, numCtx: contextTokens }
+  }
+  if (own !== undefined) return { contextTokens: Math.min(own, longest) }
+  if (loaded !== undefined && loaded > usualWindow) return { contextTokens: loaded, numCtx: loaded }
+  return { contextTokens: Math.min(usualWindow, longest) }
+}
+
+/** How long a reported window is cached, in milliseconds. */
+const believed = 60_000
+
+export interface OllamaWindows {
+  /** The current window; asks Ollama, for at most a second, unless cached. */
+  readonly of: (model: string) => Effect.Effect<Wanted>
+  /** The same from the cache. */
+  readonly known: (model: string) => Wanted
+  /** The server gave this model a smaller window than assumed: send `num_ctx` from now on. */
+  readonly insist: (model: string) => void
+}
+
+const makeWindows = (options: ModelOptions & OllamaServer): OllamaWindows => {
+  const reported = new Map<string, { readonly windows: Windows; readonly at: number }>()
+  const insisted = new Set<string>()
+  const known = (model: string): Wanted => {
+    const wanted = wantedOf(options.contextTokens, reported.get(model)?.windows ?? {})
+    return insisted.has(model) ? { ...wanted, numCtx: wanted.contextTokens } : wanted
+  }
+  return {
+    known,
+    insist: (model) => void insisted.add(model),
+    of: Effect.fnUntraced(function* (model: string) {
+      const now = yield* Clock.currentTimeMillis
+      const before = reported.get(model)
+      if (before === undefined || now - before.at > believed) {
+        const windows = yield* windowsOf(options, model)
+        // Fall back to an older report. A caller may name any model, so only a few are remembered.
+        if (reported.size > 32) reported.clear()
+        reported.set(model, { windows: { ...before?.windows, ...windows }, at: now })
+      }
+      return known(model)
+    })
+  }
+}
 
 export interface OllamaOptions extends ModelOptions, OllamaServer {
   /** How long the model stays loaded, in Ollama's notation; a number is seconds. */
@@ -19,7 +78,8 @@ export interface OllamaOptions extends ModelOptions, OllamaServer {
 
 const silent = ({ timeoutMs, url }: ModelOptions, model: string) =>
   new OllamaError({
-    reason: `Ollama at ${url} sent nothing for ${timeoutMs} ms; ${model} may be too large for this machine, or llm.timeout_ms too short`
+    reason: `Ollama at ${url} sent nothing for ${timeoutMs} ms; ${model} may be too large for this machine, or llm.timeout_ms too short`,
+    silent: true
   })
 
 /**
@@ -106,7 +166,7 @@ export const make = (options: OllamaOptions): typeof Llm.Service => {
           isCut: done_reason === "length",
           ...(done === true ? { usage: usageOf(prompt_eval_count, eval_count) } : {})
         })),
-        Stream.mapError(({ reason }) => new LlmUnavailable({ reason }))
+        Stream.mapError((error) => new LlmUnavailable({ reason: reasonOf(error), silent: error.silent }))
       )
       return generation({ llm: identity(model), configured: options.model, maxTokens, contextTokens }, parts)
     }

@@ -9,12 +9,44 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Llm, LlmUnavailable, type Question } from "../Llm.ts"
 import { endpoint, type OpenAiError, type OpenAiServer, post } from "../vendors/OpenAi.ts"
-import { makeCalibration } from "./calibration.ts"
-import { type Differences, differing, noDifferences } from "./fields.ts"
-import { generation, type Part, whileBusy } from "./generation.ts"
-import { messagesOf, withoutSystem } from "./messages.ts"
-import type { ModelOptions } from "./options.ts"
-import { usualWindow, windowOf } from "./window.ts"
+import {
+  generation,
+  type Part,
+  reasonOf,
+  whileBusy,
+  messagesOf,
+  withoutSystem,
+  type ModelOptions
+} from "./generation.ts"
+import { makeCalibration, usualWindow, windowOf } from "./window.ts"
+
+/** Fields of a request on which servers differ, by what this one has refused. */
+export interface Differences {
+  /** Use `max_completion_tokens`, since newer models refuse `max_tokens`. */
+  readonly newLimit: boolean
+  readonly noUsage: boolean
+  readonly noTemperature: boolean
+  /** Its template has no system role. */
+  readonly noSystem: boolean
+}
+
+const noDifferences: Differences = { newLimit: false, noUsage: false, noTemperature: false, noSystem: false }
+
+/**
+ * What to change after a refusal that names a field; undefined if already changed, or if it names none. A request's own
+ * temperature is never dropped: the caller gets the error.
+ */
+export const differing = (known: Differences, reason: string, isTemperatureAsked: boolean): Differences | undefined => {
+  if (!known.newLimit && reason.includes("max_completion_tokens")) return { ...known, newLimit: true }
+  if (!known.noUsage && reason.includes("stream_options")) return { ...known, noUsage: true }
+  if (!known.noTemperature && !isTemperatureAsked && reason.includes("temperature")) {
+    return { ...known, noTemperature: true }
+  }
+  if (!known.noSystem && /system.{0,20}(?:role|message|prompt)|roles? must alternate/i.test(reason)) {
+    return { ...known, noSystem: true }
+  }
+  return undefined
+}
 
 /** One event of the stream: a fragment, or the server's own error. */
 const Fragment = Schema.parseJson(
@@ -86,7 +118,10 @@ export const make = (
     const differences = new Map<string, Differences>()
     const identity = (model = options.model) => ({ backend: "openai" as const, model })
     const silence = () =>
-      unavailable(`${url} sent nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`)
+      new LlmUnavailable({
+        reason: `${url} sent nothing for ${timeoutMs} ms; the model may be too large, or llm.timeout_ms too short`,
+        silent: true
+      })
 
     /**
      * Fails if a page or a complete answer comes instead of a stream; without a content type, the stream is accepted.
@@ -103,15 +138,15 @@ export const make = (
     }
 
     /** The events up to the end of the answer, and the token counts; a stream without an end was cut short. */
-    const said = (response: HttpClientResponse.HttpClientResponse) =>
-      Effect.map(Deferred.make<void>(), (whole) => {
+    const eventsOf = (response: HttpClientResponse.HttpClientResponse) =>
+      Effect.map(Deferred.make<void>(), (complete) => {
         let ended = false
         const broken = Stream.suspend(() =>
           ended ? Stream.empty : Stream.fail(unavailable(`${url} ended the stream before the answer was complete`))
         )
         const ends = Effect.suspend(() => {
           ended = true
-          return Deferred.succeed(whole, undefined)
+          return Deferred.succeed(complete, undefined)
         })
         return response.stream.pipe(
           Stream.mapError(() => unavailable(`${url} failed in the middle of the answer`)),
@@ -123,7 +158,7 @@ export const make = (
           Stream.tap((part) => (part.ends ? ends : Effect.void)),
           Stream.takeUntil(({ isLast, usage }) => isLast || (ended && usage !== undefined)),
           // A server may send no counts and keep the connection open.
-          Stream.interruptWhen(Effect.zipRight(Deferred.await(whole), Effect.sleep("1 second"))),
+          Stream.interruptWhen(Effect.zipRight(Deferred.await(complete), Effect.sleep("1 second"))),
           Stream.concat(broken)
         )
       })
@@ -176,9 +211,11 @@ export const make = (
         const { model = options.model } = question
         const asked = ask(question, model).pipe(
           whileBusy(timeoutMs),
-          Effect.mapError(({ reason }) => unavailable(tooLong.test(reason) ? `${reason}; ${shorter}` : reason))
+          Effect.mapError((error) =>
+            unavailable(tooLong.test(error.reason) ? `${error.reason}; ${shorter}` : reasonOf(error))
+          )
         )
-        const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), said)).pipe(
+        const parts = Stream.unwrapScoped(Effect.flatMap(Effect.flatMap(asked, streamed), eventsOf)).pipe(
           // A thinking model sends fragments without text: that is not silence.
           Stream.timeoutFail(silence, Duration.millis(timeoutMs)),
           Stream.tap(({ usage }) =>

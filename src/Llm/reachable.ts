@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
 import type { Check } from "../model/Check.ts"
-import { choose } from "../vendors/OllamaModels.ts"
+import { choose } from "../vendors/Ollama.ts"
 import { endpoint } from "../vendors/OpenAi.ts"
 
 const name = "model"
@@ -18,10 +18,11 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
   const ollama = choose({ url, headers }, model)
   switch (backend) {
     case "extractive":
-      return Effect.succeed(ok("answers quote passages, which needs no model"))
+      return Effect.succeed(ok("answers quote the passages found; no language model is needed"))
     case "auto":
       return Effect.match(ollama, {
-        onFailure: ({ reason }) => ok(`answers quote passages; for written ones: ${reason}`),
+        onFailure: ({ reason }) =>
+          ok(`answers quote the passages found, since no language model can be used: ${reason}`),
         onSuccess: () => ok(`${model} of Ollama writes answers`)
       })
     case "ollama":

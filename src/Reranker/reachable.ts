@@ -6,7 +6,10 @@ import type { Reranker } from "../Reranker.ts"
 const name = "reranker"
 
 /** Has a configured reranker rank one text; the check says what to do if it does not. */
-export const reachable = ({ url }: RerankConfig["Type"], { rerank }: typeof Reranker.Service): Effect.Effect<Check> =>
+export const reachable = (
+  { backend, model, url }: RerankConfig["Type"],
+  { rerank }: typeof Reranker.Service
+): Effect.Effect<Check> =>
   Effect.match(rerank("ready?", ["ready"]), {
     onFailure: ({ reason }): Check => ({
       name,
@@ -14,5 +17,5 @@ export const reachable = ({ url }: RerankConfig["Type"], { rerank }: typeof Rera
       detail: reason,
       next: 'until then results stay in the order of the search; rerank.backend = "none" does without it'
     }),
-    onSuccess: (): Check => ({ name, status: "ok", detail: `${url} ranks passages` })
+    onSuccess: (): Check => ({ name, status: "ok", detail: `${backend === "onnx" ? model : url} ranks passages` })
   })

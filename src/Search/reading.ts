@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import { type Filter, isEmptyFilter, type Scalar } from "../model/Filter.ts"
-import type { Demands, ReadAs } from "../model/ReadAs.ts"
+import type { Demands, ReadAs } from "../model/SearchResult.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../citations/remarks.ts"
@@ -23,7 +23,7 @@ export interface Reading {
 type Field = QueryPart & { readonly kind: "field" }
 
 /** All of a query as words. */
-export const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
+const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
 
 /** Fields that every document has. */
 const ownFields: ReadonlySet<string> = new Set(["title", "path", "source", "doc_id"])

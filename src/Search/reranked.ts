@@ -10,7 +10,7 @@ export interface Reranked {
 }
 
 /**
- * The best hits by what the reranker makes of them, which becomes their score; the others follow, none with a higher
+ * The best hits, as many as it had time for, by what the reranker makes of them, which becomes their score; the others follow, none with a higher
  * score than the last of those. Equal ones stay in their order.
  */
 export const reranked = (
@@ -23,6 +23,7 @@ export const reranked = (
   return reranker.rerank(query, texts).pipe(
     Effect.map((scores) => {
       const ordered = best
+        .slice(0, scores.length)
         .map((hit, at): Hit => {
           const score = scores[at]!
           const rerank = { rank: at + 1, score: hit.score }
@@ -30,8 +31,14 @@ export const reranked = (
         })
         .sort((a, b) => b.score - a.score)
       const least = ordered.at(-1)?.score ?? 0
-      const rest = hits.slice(reranker.top).map((hit) => ({ ...hit, score: Math.min(hit.score, least) }))
-      return { hits: [...ordered, ...rest] }
+      const rest = hits.slice(scores.length).map((hit) => ({ ...hit, score: Math.min(hit.score, least) }))
+      return {
+        hits: [...ordered, ...rest],
+        missing:
+          scores.length < best.length
+            ? `reranker read the best ${scores.length} of ${best.length} passages within ${reranker.budgetMs} ms (rerank.budget_ms)`
+            : undefined
+      }
     }),
     Effect.catchAll(({ reason }) => Effect.succeed({ hits, missing: `reranker unavailable: ${reason}` }))
   )

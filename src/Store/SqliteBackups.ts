@@ -3,24 +3,22 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import { type Backup, BackupRefused, Backups } from "../upkeep/Backups.ts"
 import { nextTurnOrEnd } from "../runtime/EventLoop.ts"
 import { endedBySignals } from "../runtime/signals.ts"
-import type { StoreUnavailable } from "../Store.ts"
-import { vectors } from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
-import { guarded, telling } from "./examine/finding.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
-import type { SqliteClient } from "./sqlite/client.ts"
-import * as collections from "./sqlite/collections.ts"
+import * as collections from "./sql/collections.ts"
 import { client, open } from "./sqlite/connect.ts"
 import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
-import { alone, inUse, move, partial, trying } from "./sqlite/file/exchange.ts"
-import { applicationId, inspect } from "./sqlite/file/inspect.ts"
+import { alone, inUse, move, partial } from "./sqlite/file/exchange.ts"
+import { isPresent } from "./sql/sweep.ts"
+import * as RawFile from "./sqlite/file/place.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
-import { besides, isSamePlace, kindOf, statOf } from "./sqlite/file/place.ts"
-import * as RawFile from "./sqlite/file/RawFile.ts"
-import { isPresent } from "./sqlite/sweep.ts"
+import { applicationId, inspect, trying } from "./sqlite/file/inspect.ts"
+import type { SqliteClient } from "./sqlite/client.ts"
+import { guarded, telling } from "./examine/structure.ts"
+import { vectors } from "./examine/derived.ts"
+import { type Backup, BackupRefused, Backups, type StoreUnavailable } from "../Store.ts"
 
 const refuse = (reason: string) => Effect.fail(new BackupRefused({ reason }))
 
@@ -50,7 +48,6 @@ const copyOfIndex = (filename: string, target: string) =>
     )
   )
 
-/** Only reads, whatever the schema version. */
 const copyOfBackup = (filename: string, target: string) =>
   Effect.scoped(
     inspect(filename, "readonly").pipe(
@@ -100,7 +97,6 @@ const vectorlessIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   return undefined
 })
 
-/** The contents of a whole backup; refuses damage. */
 const contentsOf = (sql: SqlClient.SqlClient, filename: string) =>
   Effect.map(
     sql.unsafe<Omit<Backup, "bytes">>(
@@ -129,8 +125,8 @@ const seal = (filename: string, ...checks: ReadonlyArray<typeof brokenIn>) =>
 const isOurs = (filename: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const stat = statOf(filename)
-      if (stat === undefined || kindOf(stat) !== undefined) return false
+      const stat = RawFile.statOf(filename)
+      if (stat === undefined || RawFile.kindOf(stat) !== undefined) return false
       const raw = yield* Effect.acquireRelease(
         trying(filename, () => RawFile.acquire(filename, stat)),
         (raw) => Effect.sync(() => RawFile.release(raw))
@@ -139,14 +135,13 @@ const isOurs = (filename: string) =>
     })
   )
 
-/** The name of the nth older backup. */
 const olderName = (target: string, n: number): string => (n === 0 ? target : `${target}.${n}`)
 
 /** Older backups of a name, without a gap, up to the last that is kept. */
 const olderOf = (target: string, keep: number) =>
   Effect.gen(function* () {
     let count = 0
-    while (count < keep && (yield* trying(target, () => statOf(olderName(target, count)))) !== undefined) {
+    while (count < keep && (yield* trying(target, () => RawFile.statOf(olderName(target, count)))) !== undefined) {
       const name = olderName(target, count)
       if (!(yield* isOurs(name))) {
         return yield* refuse(`${name} already exists and is not a Clew backup; name another file, or move it away`)
@@ -182,14 +177,14 @@ const damagedIndex = (filename: string, target: string, reason: string) =>
 const backup = (filename: string, target: string, keep: number) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const there = yield* trying(target, () => statOf(target))
-      const own = yield* trying(filename, () => statOf(filename))
-      if (there !== undefined && own !== undefined && isSamePlace(there, own)) {
+      const there = yield* trying(target, () => RawFile.statOf(target))
+      const own = yield* trying(filename, () => RawFile.statOf(filename))
+      if (there !== undefined && own !== undefined && RawFile.isSamePlace(there, own)) {
         return yield* refuse(`${target} is the index itself; name another file`)
       }
       const older = yield* olderOf(target, keep)
       // A backup is one file; an index in use has a WAL beside it.
-      if (yield* trying(target, () => statOf(`${target}-wal`) !== undefined)) {
+      if (yield* trying(target, () => RawFile.statOf(`${target}-wal`) !== undefined)) {
         return yield* refuse(`${target} is an index in use, or was not closed; name another file`)
       }
       const made = yield* partial(target)
@@ -229,9 +224,9 @@ const check = (source: string) =>
 /** A file that may be a backup, by what it is and how it begins. */
 const givenBackup = (source: string) =>
   Effect.gen(function* () {
-    const given = yield* trying(source, () => statOf(source))
+    const given = yield* trying(source, () => RawFile.statOf(source))
     if (given === undefined) return yield* refuse(`There is no backup at ${source}`)
-    const kind = given.size === 0n && given.isFile() ? "empty" : kindOf(given)
+    const kind = given.size === 0n && given.isFile() ? "empty" : RawFile.kindOf(given)
     if (kind !== undefined || !(yield* isOurs(source))) {
       return yield* refuse(
         `${source} is ${kind ?? "not a Clew backup"}; name a file that \`clew backup\` made. Nothing was changed`
@@ -247,7 +242,7 @@ const givenBackup = (source: string) =>
  */
 const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
-    const stat = yield* trying(filename, () => statOf(filename))
+    const stat = yield* trying(filename, () => RawFile.statOf(filename))
     if (stat === undefined || stat.size === 0n) return
     if (!(yield* isOurs(filename))) {
       return yield* refuse(
@@ -269,9 +264,9 @@ const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUna
 const restore = (filename: string, source: string) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const own = yield* trying(filename, () => statOf(filename))
-      const there = yield* trying(source, () => statOf(source))
-      if (own !== undefined && there !== undefined && isSamePlace(own, there)) {
+      const own = yield* trying(filename, () => RawFile.statOf(filename))
+      const there = yield* trying(source, () => RawFile.statOf(source))
+      if (own !== undefined && there !== undefined && RawFile.isSamePlace(own, there)) {
         return yield* refuse(`${source} is the index itself; name a backup`)
       }
       yield* givenBackup(source)
@@ -288,7 +283,7 @@ const restore = (filename: string, source: string) =>
       yield* holdOld(filename)
       yield* trying(filename, () => {
         move(made, filename)
-        for (const file of besides(filename)) fs.rmSync(file, { force: true })
+        for (const file of RawFile.besides(filename)) fs.rmSync(file, { force: true })
       })
       return backup
     })

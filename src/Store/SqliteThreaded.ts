@@ -1,12 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ports, type Stores, StoreUnavailable, type Whole, whole } from "../Store.ts"
-import * as Sqlite from "./Sqlite.ts"
+import { StoreUnavailable, type Stores, type Whole, ports, whole } from "../Store.ts"
 import { BlockCache } from "../codes/BlockCache.ts"
-import { type Method, reads, writes } from "./threads/messages.ts"
+import { isEmptyFilter } from "../model/Filter.ts"
+import type { FindRequest } from "../model/Stored.ts"
 import { spanning } from "../runtime/tracing.ts"
+import * as Sqlite from "./Sqlite.ts"
 import * as Pool from "./threads/Pool.ts"
 import * as Thread from "./threads/Thread.ts"
+import { type Method, reads, writes } from "./threads/messages.ts"
 
 /** `shared` goes to every thread as it is, for example memory that all of them see. */
 type Options = Sqlite.DatabaseOptions & { readonly shared?: unknown }
@@ -48,10 +50,10 @@ const sharing = (options: Options, cache: BlockCache | undefined) =>
     (admitted) => Thread.start({ ...options, mode: "readonly", cache: admitted })
   )
 
-const reading = (options: Options, size: number, cache: BlockCache | undefined) =>
+const reading = (options: Options, size: number, eager: boolean, cache: BlockCache | undefined) =>
   Pool.make({
     size,
-    eager: true,
+    eager,
     attempts: 2,
     start: sharing(options, cache),
     broken: (reason) =>
@@ -66,7 +68,32 @@ export const layer = (options: Options): Layer.Layer<Stores, StoreUnavailable> =
     })
   ).pipe(Layer.provide(Sqlite.layer(options)))
 
-/** Writes in one thread and reads in `readers` threads; the caller's thread only looks up collections and counts. */
+/** To search fewer passages takes less than to hand the request to a thread, and the answer back. */
+const few = 20_000
+/** Characters of a question that is searched in a millisecond. */
+const short = 500
+
+/** Whether a search certainly takes only a few milliseconds. */
+const isSmall = ({ demands, explain, filter, keyword = "", passages }: FindRequest): boolean =>
+  passages <= few && keyword.length <= short && demands === undefined && explain !== true && isEmptyFilter(filter)
+
+/** A small search on the caller's thread, unless another one is under way: several at once take turns in the threads. */
+const nearby = (own: Whole["find"], pooled: Whole["find"]): Whole["find"] => {
+  let running = 0
+  return (request) =>
+    Effect.suspend(() => {
+      const find = running++ === 0 && isSmall(request) ? own : pooled
+      return Effect.ensuring(
+        find(request),
+        Effect.sync(() => running--)
+      )
+    })
+}
+
+/**
+ * Writes in one thread and reads in `readers` threads; the caller's thread only looks up collections and counts, and
+ * does a small search while there is no other.
+ */
 export const layerPooled = ({
   readers,
   ...options
@@ -77,7 +104,11 @@ export const layerPooled = ({
       const own = { ...options, cache: cache?.admit() }
       return Layer.scopedContext(
         Effect.gen(function* () {
-          return ports({ ...(yield* whole), ...inPool(yield* reading(options, readers, cache), reads) })
+          const near = yield* whole
+          const known = yield* Effect.orElseSucceed(near.collections, () => [])
+          const isLarge = known.reduce((sum, { passages }) => sum + passages, 0) > few
+          const pooled = { ...near, ...inPool(yield* reading(options, readers, isLarge, cache), reads) }
+          return ports({ ...pooled, find: nearby(near.find, pooled.find) })
         })
       ).pipe(Layer.provide(options.mode === "readonly" ? Sqlite.layer(own) : layer(own)))
     })

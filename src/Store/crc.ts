@@ -22,7 +22,6 @@ const native = (zlib as { readonly crc32?: (data: Uint8Array, before?: number) =
 /** CRC-32 of bytes, optionally continuing from the checksum of the bytes before them. */
 export const crc32: (data: Uint8Array, before?: number) => number = native ?? crc32ByTable
 
-/** Space for few names, and its bytes by the number of names. */
 const scratch = new Float64Array(2)
 const namesOf = Array.from({ length: 3 }, (_, count) => new Uint8Array(scratch.buffer, 0, 8 * count))
 

@@ -1,7 +1,6 @@
 import Sqlite from "better-sqlite3"
-import { isPresent, leaving } from "./sqlite/sweep.ts"
+import { isPresent, leaving } from "./sql/sweep.ts"
 
-/** Documents whose sources are read. */
 const looked = 60
 
 /**

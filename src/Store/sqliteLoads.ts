@@ -1,14 +1,9 @@
 import * as Effect from "effect/Effect"
-import type { Check } from "../model/Check.ts"
-import { messageOf } from "./examine/finding.ts"
+import { type Check, fail, ok } from "../model/Check.ts"
 import { connect, memory } from "./sqlite/connect.ts"
+import { messageOf } from "./examine/structure.ts"
 
-const broken = (error: unknown): Check => ({
-  name: "SQLite",
-  status: "fail",
-  detail: `SQLite does not load: ${messageOf(error)}`,
-  next: "reinstall Clew with the Node that runs it: another Node version or machine needs another build"
-})
+const broken = (error: unknown): Check => fail("SQLite", messageOf(error), "search, index and serve need it")
 
 /** Whether SQLite and its extension load, and their versions, tested on a database in memory. */
 export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(
@@ -18,11 +13,7 @@ export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(
     )
   )
 ).pipe(
-  Effect.map(([row]): Check => ({
-    name: "SQLite",
-    status: "ok",
-    detail: `SQLite ${row!.sqlite}, sqlite-vec ${row!.vec}`
-  })),
+  Effect.map(([row]): Check => ok("SQLite", `SQLite ${row!.sqlite}, sqlite-vec ${row!.vec}`)),
   Effect.catchAll((error) => Effect.succeed(broken(error))),
   Effect.catchAllDefect((defect) => Effect.succeed(broken(defect)))
 )

@@ -5,6 +5,7 @@ import { AskGroup, CitationsEvent, ErrorEvent, SourceEvent } from "./Ask.ts"
 import { CollectionsGroup } from "./Collections.ts"
 import { DocumentsGroup } from "./Documents.ts"
 import { ChatChunk, ChatGroup } from "./Chat.ts"
+import { ofGuards } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { GraphGroup } from "./Graph.ts"
 import { toOpenApi30 } from "./openapi30.ts"
@@ -16,14 +17,14 @@ import { SystemGroup } from "./System.ts"
 
 /** The HTTP contract: routes, validation, the OpenAPI document and the typed client all come from it. */
 export class Api extends HttpApi.make("clew")
-  .add(SearchGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(AskGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(ChatGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(DocumentsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(CollectionsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(GraphGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(JudgementsGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
-  .add(SocketGroup.addError(failures.Forbidden).addError(failures.TooManyRequests))
+  .add(SearchGroup.addError(ofGuards))
+  .add(AskGroup.addError(ofGuards))
+  .add(ChatGroup.addError(ofGuards))
+  .add(DocumentsGroup.addError(ofGuards))
+  .add(CollectionsGroup.addError(ofGuards))
+  .add(GraphGroup.addError(ofGuards))
+  .add(JudgementsGroup.addError(ofGuards))
+  .add(SocketGroup.addError(ofGuards))
   .add(SystemGroup)
   .addError(failures.InternalError)
   .annotate(HttpApi.AdditionalSchemas, [

@@ -4,15 +4,13 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
+import { flag, int, list, number, text, within } from "../model/fields.ts"
 import { ViaStep } from "../model/Graph.ts"
-import { mustBeWithin, mustHaveLength } from "../model/kinds.ts"
+import { mustHaveLength } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
-import { provenance } from "../model/Provenance.ts"
 import { SearchRequest } from "../model/Query.ts"
-import { Verdict } from "../model/Verdict.ts"
-import * as failures from "./failures.ts"
-import { Authorization } from "./Middleware.ts"
-import { strict } from "./strict.ts"
+import { freshness, provenance, Verdict } from "../model/SearchResult.ts"
+import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 
 export const ModelName = Schema.NonEmptyString.pipe(
   Schema.maxLength(200),
@@ -23,29 +21,24 @@ export const ModelName = Schema.NonEmptyString.pipe(
   })
 )
 
-export const Temperature = Schema.Finite.pipe(
-  Schema.between(limits.temperature.min, limits.temperature.max),
-  Schema.annotations({
-    identifier: "Temperature",
-    description: "Randomness of the answer; 0 gives nearly the same answer each time; default llm.temperature (0.2)",
-    message: mustBeWithin("temperature", limits.temperature, "number")
-  })
+export const Temperature = within(
+  "temperature",
+  "Temperature",
+  Schema.Finite,
+  limits.temperature,
+  "Randomness of the answer; 0 gives nearly the same answer each time; default llm.temperature (0.2)"
 )
 
 export const AskRequest = Schema.Struct({
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
-    Schema.Boolean.annotations({
-      description: "Fuse search by words and by meaning; if false, search by meaning only; default true"
-    }),
+    flag("Fuse search by words and by meaning; if false, search by meaning only; default true"),
     { default: () => true }
   ),
   model: Schema.optional(ModelName),
   temperature: Schema.optional(Temperature),
   verify: Schema.optionalWith(
-    Schema.Boolean.annotations({
-      description: "Check every [n] of the answer; a citations event before done has a verdict on each; default false"
-    }),
+    flag("Check every [n] of the answer; a citations event before done has a verdict on each; default false"),
     { default: () => false }
   )
 }).annotations({
@@ -59,18 +52,13 @@ export type AskRequest = typeof AskRequest.Type
 
 /** Data of a `source` event. */
 export const SourceEvent = Schema.Struct({
-  index: Schema.Int.annotations({ description: "The number by which the answer cites it, from 1" }),
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
-  score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
-  text: Schema.String.annotations({ description: "The passage" }),
-  collection: Schema.optional(
-    Schema.String.annotations({ description: "The collection it was found in, unless `default`" })
-  ),
-  via: Schema.optional(
-    Schema.Array(ViaStep).annotations({
-      description: "The path by which the knowledge graph led to it; absent if the ranking found it"
-    })
-  )
+  index: int("The number by which the answer cites it, from 1"),
+  source: text("The document's source, or its doc_id if it has none"),
+  score: number("Relevance, higher is better"),
+  text: text("The passage"),
+  ...freshness,
+  collection: Schema.optional(text("The collection it was found in, unless `default`")),
+  via: Schema.optional(list(ViaStep, "The path by which the knowledge graph led to it; absent if the ranking found it"))
 }).annotations({
   identifier: "SourceEvent",
   description: "Data of a source event: a passage that the answer is made from"
@@ -81,14 +69,12 @@ export type SourceEvent = typeof SourceEvent.Type
 export const CitationsEvent = Schema.Struct({
   citations: Schema.Array(
     Schema.Struct({
-      index: Schema.Int.annotations({ description: "The passage's number, as in [1]" }),
-      start: Schema.Int.annotations({ description: "UTF-16 offset of the mark in the answer" }),
-      end: Schema.Int.annotations({ description: "UTF-16 offset after the mark" }),
-      sentence: Schema.String.annotations({ description: "The sentence with the mark" }),
-      exists: Schema.Boolean.annotations({ description: "Whether the answer was given a passage with this number" }),
-      support: Schema.Finite.annotations({
-        description: "How far passage and sentence are about the same, by words and vectors, 0 to 1"
-      }),
+      index: int("The passage's number, as in [1]"),
+      start: int("UTF-16 offset of the mark in the answer"),
+      end: int("UTF-16 offset after the mark"),
+      sentence: text("The sentence with the mark"),
+      exists: flag("Whether the answer was given a passage with this number"),
+      support: number("How far passage and sentence are about the same, by words and vectors, 0 to 1"),
       verdict: Verdict.annotations({
         description:
           "mentioned: a statement of the passage has all of the sentence, nearly word for word; not_found: the passage does not say it; contradicted: the passage says otherwise; unclear: words and meaning do not decide"
@@ -96,26 +82,20 @@ export const CitationsEvent = Schema.Struct({
     }).annotations({ identifier: "CitationVerdict", description: "What the cited passage has of a sentence" })
   ).annotations({ description: "Every mark of the answer, in order" }),
   ...Struct.omit(provenance, "weak"),
-  omitted: Schema.optional(
-    Schema.Int.annotations({ description: "Passages that did not fit into the model's window" })
-  ),
+  omitted: Schema.optional(int("Passages that did not fit into the model's window")),
   llm: Schema.Struct({
     backend: Schema.Literal("ollama", "openai", "extractive"),
     model: Schema.optional(Schema.String),
-    why: Schema.optional(
-      Schema.String.annotations({ description: "Why no model answered, although auto would prefer one" })
-    )
+    why: Schema.optional(text("Why no model answered, although auto would prefer one"))
   }).annotations({ description: "What answered" }),
-  cut: Schema.Boolean.annotations({ description: "Whether the answer was cut at llm.max_tokens" }),
-  prompt_cut: Schema.optional(
-    Schema.Boolean.annotations({ description: "True if the model's server cut the prompt to its window" })
-  )
+  cut: flag("Whether the answer was cut at llm.max_tokens"),
+  prompt_cut: Schema.optional(flag("True if the model's server cut the prompt to its window"))
 }).annotations({ identifier: "CitationsEvent", description: "Data of a citations event: the result of the check" })
 export type CitationsEvent = typeof CitationsEvent.Type
 
 /** Data of an `error` event. */
 export const ErrorEvent = Schema.Struct({
-  message: Schema.String.annotations({ description: "What went wrong, and what to do" })
+  message: text("What went wrong, and what to do")
 }).annotations({ identifier: "ErrorEvent", description: "Data of an error event, which ends the stream" })
 export type ErrorEvent = typeof ErrorEvent.Type
 
@@ -145,21 +125,13 @@ export class AskGroup extends HttpApiGroup.make("ask")
       .setPayload(AskRequest)
       .addSuccess(Events)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Ask",
-          description:
-            "Answers a question from the index, streamed: the passages found, then the answer, which cites them by number.",
-          transform: (operation) => ({ ...operation, responses: withHeaders(operation["responses"]) })
-        })
+        about(
+          "Ask",
+          "Answers a question from the index, streamed: the passages found, then the answer, which cites them by number.",
+          { transform: (operation) => ({ ...operation, responses: withHeaders(operation["responses"]) }) }
+        )
       )
   )
-  .addError(failures.InvalidRequest)
-  .addError(failures.MalformedBody)
-  .addError(failures.CollectionNotFound)
-  .addError(failures.EmbedderMismatch)
-  .addError(failures.PayloadTooLarge)
-  .addError(failures.UnsupportedMediaType)
-  .addError(failures.EmbedderUnavailable)
-  .addError(failures.StoreUnavailable)
+  .addError(ofSearches)
   .middlewareEndpoints(Authorization)
   .annotateContext(OpenApi.annotations({ title: "Ask", description: "Answers from the index." })) {}

@@ -2,17 +2,19 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { flag, int, list, number, text } from "../model/fields.ts"
 import { SearchRequest } from "../model/Query.ts"
+import { freshness } from "../model/SearchResult.ts"
 import { Temperature } from "./Ask.ts"
+import { about, ofSearches, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization } from "./Middleware.ts"
 
 /** The model's name for clients. */
 export const ownModel = "clew"
 
 const TextPart = Schema.Struct({
   type: Schema.Literal("text").annotations({ description: "Only text is accepted" }),
-  text: Schema.String.annotations({ description: "The text" })
+  text: text("The text")
 }).annotations({ identifier: "ChatTextPart", description: "A part of a message" })
 
 export const ChatMessage = Schema.Struct({
@@ -56,9 +58,9 @@ export const ChatRequest = Schema.Struct({
   streamOptions: Schema.optional(
     Schema.NullOr(
       Schema.Struct({
-        includeUsage: Schema.optional(
-          Schema.Boolean.annotations({ description: "Add a last chunk with the token counts of the model's server" })
-        ).pipe(Schema.fromKey("include_usage"))
+        includeUsage: Schema.optional(flag("Add a last chunk with the token counts of the model's server")).pipe(
+          Schema.fromKey("include_usage")
+        )
       }).annotations({ description: "Further chunks of a stream" })
     )
   ).pipe(Schema.fromKey("stream_options")),
@@ -78,18 +80,17 @@ export type ChatRequest = typeof ChatRequest.Type
 /** A passage behind the answer. */
 export const ChatAnnotation = Schema.Struct({
   type: Schema.Literal("file_citation").annotations({ description: "Always file_citation" }),
-  index: Schema.Int.annotations({ description: "The number by which the answer cites it, as in [1]" }),
-  file_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-  filename: Schema.String.annotations({ description: "The same as source" }),
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
-  collection: Schema.String.annotations({ description: "The collection it was found in" }),
-  start_line: Schema.Int.annotations({ description: "First line, from 1" }),
-  end_line: Schema.Int.annotations({ description: "Last line, from 1" }),
-  locator: Schema.optional(
-    Schema.String.annotations({ description: "Where the passage begins in a file that is not text: #page=3" })
-  ),
-  score: Schema.Finite.annotations({ description: "Relevance, higher is better" }),
-  text: Schema.String.annotations({ description: "The passage, exactly as in the original" })
+  index: int("The number by which the answer cites it, as in [1]"),
+  file_id: text("The document's id in its collection"),
+  filename: text("The same as source"),
+  source: text("The document's source, or its doc_id if it has none"),
+  collection: text("The collection it was found in"),
+  start_line: int("First line, from 1"),
+  end_line: int("Last line, from 1"),
+  locator: Schema.optional(text("Where the passage begins in a file that is not text: #page=3")),
+  score: number("Relevance, higher is better"),
+  text: text("The passage, exactly as in the original"),
+  ...freshness
 }).annotations({ identifier: "ChatAnnotation", description: "A passage behind the answer" })
 export type ChatAnnotation = typeof ChatAnnotation.Type
 
@@ -99,15 +100,15 @@ const FinishReason = Schema.Literal("stop", "length").annotations({
 
 /** Token counts of the model's server. */
 const Usage = Schema.Struct({
-  prompt_tokens: Schema.Int.annotations({ description: "Tokens of the prompt" }),
-  completion_tokens: Schema.Int.annotations({ description: "Tokens of the answer" }),
-  total_tokens: Schema.Int.annotations({ description: "Both" })
+  prompt_tokens: int("Tokens of the prompt"),
+  completion_tokens: int("Tokens of the answer"),
+  total_tokens: int("Both")
 }).annotations({ identifier: "ChatUsage", description: "Token counts of the model's server" })
 
 const completion = {
-  id: Schema.String.annotations({ description: "Identifies the answer" }),
-  created: Schema.Int.annotations({ description: "When the answer began, in seconds since 1970" }),
-  model: Schema.String.annotations({ description: "The name of the model that answers, or clew if none does" })
+  id: text("Identifies the answer"),
+  created: int("When the answer began, in seconds since 1970"),
+  model: text("The name of the model that answers, or clew if none does")
 }
 
 export const ChatCompletion = Schema.Struct({
@@ -118,9 +119,9 @@ export const ChatCompletion = Schema.Struct({
       index: Schema.Literal(0).annotations({ description: "Always 0" }),
       message: Schema.Struct({
         role: Schema.Literal("assistant").annotations({ description: "Always assistant" }),
-        content: Schema.String.annotations({ description: "The answer, which cites passages as [1]" }),
+        content: text("The answer, which cites passages as [1]"),
         refusal: Schema.Null.annotations({ description: "Always null" }),
-        annotations: Schema.Array(ChatAnnotation).annotations({ description: "The passages, in the order of index" })
+        annotations: list(ChatAnnotation, "The passages, in the order of index")
       }).annotations({ description: "The answer" }),
       logprobs: Schema.Null.annotations({ description: "Always null" }),
       finish_reason: FinishReason
@@ -138,10 +139,8 @@ export const ChatChunk = Schema.Struct({
       index: Schema.Literal(0).annotations({ description: "Always 0" }),
       delta: Schema.Struct({
         role: Schema.optional(Schema.Literal("assistant").annotations({ description: "In the first chunk" })),
-        content: Schema.optional(Schema.String.annotations({ description: "A fragment of the answer" })),
-        annotations: Schema.optional(
-          Schema.Array(ChatAnnotation).annotations({ description: "In the first chunk: the passages" })
-        )
+        content: Schema.optional(text("A fragment of the answer")),
+        annotations: Schema.optional(list(ChatAnnotation, "In the first chunk: the passages"))
       }).annotations({ description: "What this chunk adds" }),
       logprobs: Schema.Null.annotations({ description: "Always null" }),
       finish_reason: Schema.NullOr(FinishReason).annotations({ description: "In the last chunk" })
@@ -151,16 +150,16 @@ export const ChatChunk = Schema.Struct({
 }).annotations({ identifier: "ChatChunk", description: "Data of an event of a streamed answer; the last is [DONE]" })
 export type ChatChunk = typeof ChatChunk.Type
 
+export const ChatModel = Schema.Struct({
+  id: text("The name for requests"),
+  object: Schema.Literal("model").annotations({ description: "Always model" }),
+  created: int("Always 0"),
+  owned_by: text("clew, or the backend of the model")
+}).annotations({ identifier: "ChatModel", description: "A name for requests" })
+
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list").annotations({ description: "Always list" }),
-  data: Schema.Array(
-    Schema.Struct({
-      id: Schema.String.annotations({ description: "The name for requests" }),
-      object: Schema.Literal("model").annotations({ description: "Always model" }),
-      created: Schema.Int.annotations({ description: "Always 0" }),
-      owned_by: Schema.String.annotations({ description: "clew, or the backend of the model" })
-    }).annotations({ identifier: "ChatModel", description: "A name for requests" })
-  ).annotations({ description: "clew, and the configured model if there is one" })
+  data: Schema.Array(ChatModel).annotations({ description: "clew, and the configured model if there is one" })
 }).annotations({ identifier: "ModelList", description: "Names for requests" })
 export type ModelList = typeof ModelList.Type
 
@@ -175,40 +174,40 @@ export class ChatGroup extends HttpApiGroup.make("chat")
     HttpApiEndpoint.post("chat", "/v1/chat/completions")
       .setPayload(ChatRequest)
       .addSuccess(ChatCompletion)
-      .addError(failures.InvalidRequest)
-      .addError(failures.MalformedBody)
-      .addError(failures.CollectionNotFound)
+      .addError(ofSearches)
       .addError(failures.ModelNotFound)
-      .addError(failures.EmbedderMismatch)
-      .addError(failures.PayloadTooLarge)
-      .addError(failures.UnsupportedMediaType)
-      .addError(failures.EmbedderUnavailable)
-      .addError(failures.StoreUnavailable)
       .addError(failures.LlmUnavailable)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Chat",
-          description:
-            "Answers the last question of a conversation from the index, in the form of OpenAI's chat completions. Errors have OpenAI's form.",
-          transform: (operation) => ({
-            ...operation,
-            responses: {
-              ...operation["responses"],
-              200: {
-                ...operation["responses"][200],
-                content: { ...operation["responses"][200].content, ...streamed }
+        about(
+          "Chat",
+          "Answers the last question of a conversation from the index, in the form of OpenAI's chat completions. Errors have OpenAI's form.",
+          {
+            transform: (operation) => ({
+              ...operation,
+              responses: {
+                ...operation["responses"],
+                200: {
+                  ...operation["responses"][200],
+                  content: { ...operation["responses"][200].content, ...streamed }
+                }
               }
-            }
-          })
-        })
+            })
+          }
+        )
       )
   )
   .add(
     HttpApiEndpoint.get("models", "/v1/models")
       .addSuccess(ModelList)
-      .annotateContext(
-        OpenApi.annotations({ summary: "Models", description: "The names that a chat request may use for its model." })
-      )
+      .annotateContext(about("Models", "The names that a chat request may use for its model."))
+  )
+  .add(
+    HttpApiEndpoint.get("model", "/v1/models/:model")
+      .setPath(Schema.Struct({ model: text("A name that GET /v1/models lists") }))
+      .addSuccess(ChatModel)
+      .addError(failures.InvalidRequest)
+      .addError(failures.ModelNotFound)
+      .annotateContext(about("Model", "Whether a chat request may use this name for its model."))
   )
   .middlewareEndpoints(Authorization)
   .annotateContext(OpenApi.annotations({ title: "Chat", description: "For clients of OpenAI's API." })) {}

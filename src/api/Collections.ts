@@ -4,11 +4,11 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
+import { list } from "../model/fields.ts"
 import { CollectionInfo } from "../model/Stats.ts"
 import { DeleteResponse } from "./Documents.ts"
+import { about, ofBodies, strict, Authorization, StatsAuthorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization, StatsAuthorization, Writing } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
 const Created = Schema.Struct(CollectionInfo.fields).annotations({
   ...HttpApiSchema.annotations({ status: 201 }),
@@ -17,7 +17,7 @@ const Created = Schema.Struct(CollectionInfo.fields).annotations({
 })
 
 export const CollectionsResponse = Schema.Struct({
-  collections: Schema.Array(CollectionInfo).annotations({ description: "By name" })
+  collections: list(CollectionInfo, "By name")
 }).annotations({ identifier: "CollectionsResponse", description: "All collections" })
 
 export const CreateCollection = Schema.Struct({ name: CollectionName }).annotations({
@@ -35,30 +35,19 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
     HttpApiEndpoint.get("listCollections", "/collections")
       .addSuccess(CollectionsResponse)
       .middleware(StatsAuthorization)
-      .annotateContext(
-        OpenApi.annotations({
-          summary: "List collections",
-          description: "Every collection with its size and its embedder."
-        })
-      )
+      .annotateContext(about("List collections", "Every collection with its size and its embedder."))
   )
   .add(
     HttpApiEndpoint.post("createCollection", "/collections")
       .setPayload(CreateCollection)
       .addSuccess(Created)
-      .addError(failures.InvalidRequest)
-      .addError(failures.MalformedBody)
+      .addError(ofBodies)
       .addError(failures.CollectionExists)
-      .addError(failures.PayloadTooLarge)
-      .addError(failures.UnsupportedMediaType)
       .addError(failures.EmbedderUnavailable)
       .middleware(Writing)
       .middleware(Authorization)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Create a collection",
-          description: "Creates an empty collection with the configured embedder, which it keeps."
-        })
+        about("Create a collection", "Creates an empty collection with the configured embedder, which it keeps.")
       )
   )
   .add(
@@ -70,11 +59,10 @@ export class CollectionsGroup extends HttpApiGroup.make("collections")
       .middleware(Writing)
       .middleware(Authorization)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Drop a collection",
-          description:
-            "Deletes a collection with all its documents. The default collection cannot be dropped, only emptied."
-        })
+        about(
+          "Drop a collection",
+          "Deletes a collection with all its documents. The default collection cannot be dropped, only emptied."
+        )
       )
   )
   .addError(failures.StoreUnavailable)

@@ -5,13 +5,12 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
+import { int, list, text } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
-import { kindOf, shown } from "../model/kinds.ts"
-import { Hint } from "../model/Provenance.ts"
-import { place } from "../model/SearchResult.ts"
+import { kindOf } from "../model/kinds.ts"
+import { Hint, place } from "../model/SearchResult.ts"
+import { about, ofBodies, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization, Writing } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
 export const IndexRequest = Schema.Struct({
   documents: Schema.NonEmptyArray(DocumentInput).annotations({
@@ -37,21 +36,19 @@ export const IndexRequest = Schema.Struct({
 })
 export type IndexRequest = typeof IndexRequest.Type
 
-const count = (description: string) => Schema.Int.annotations({ description })
-
 export const IndexResponse = Schema.Struct({
-  indexed: count("New or changed documents"),
-  unchanged: count("Unchanged documents"),
-  chunks: count("Passages of the new or changed documents"),
+  indexed: int("New or changed documents"),
+  unchanged: int("Unchanged documents"),
+  chunks: int("Passages of the new or changed documents"),
   documents: Schema.Array(
     Schema.Struct({
-      doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-      source: Schema.optional(Schema.String.annotations({ description: "The document's source, if it has one" })),
+      doc_id: text("The document's id in its collection"),
+      source: Schema.optional(text("The document's source, if it has one")),
       status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What happened to it" }),
-      chunks: count("Its passages")
+      chunks: int("Its passages")
     }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
   ).annotations({ description: "What happened to each document, in the request's order" }),
-  index_time_ms: count("The duration of indexing")
+  index_time_ms: int("The duration of indexing")
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
 
@@ -80,8 +77,8 @@ export const toIndexResponse = (outcomes: ReadonlyArray<Outcome>, ms: number): I
 }
 
 export const DeleteResponse = Schema.Struct({
-  deleted_documents: count("Documents deleted"),
-  deleted_chunks: count("Their passages"),
+  deleted_documents: int("Documents deleted"),
+  deleted_chunks: int("Their passages"),
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "DeleteResponse", description: "What was deleted" })
 export type DeleteResponse = typeof DeleteResponse.Type
@@ -106,25 +103,13 @@ export const DeleteBody = Schema.Struct({
 
 export const DeleteParams = Schema.Struct(bySource).annotations(strict)
 
-const Limit = Schema.NumberFromString.pipe(
-  Schema.int(),
-  Schema.between(1, 1000),
-  Schema.annotations({
-    jsonSchema: { type: "integer", minimum: 1, maximum: 1000, description: "Documents per page; default 100" },
-    message: ({ actual }) => ({
-      message: `limit must be an integer from 1 to 1000, got ${shown(actual)}`,
-      override: true
-    })
-  })
-)
-
 export const ListParams = Schema.Struct({
   filter: Schema.optional(
     Schema.parseJson(Filter).annotations({
       jsonSchema: { type: "string", description: "A filter as in POST /query, as JSON" }
     })
   ),
-  limit: Schema.optional(Limit),
+  limit: Schema.optional(wholeNumber("limit", 1, 1000, "Documents per page; default 100")),
   cursor: Schema.optional(
     Schema.String.pipe(Schema.maxLength(8000)).annotations({ description: "next_cursor of the previous page" })
   ),
@@ -134,15 +119,13 @@ export const ListParams = Schema.Struct({
 export const ListResponse = Schema.Struct({
   documents: Schema.Array(
     Schema.Struct({
-      doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-      source: Schema.optional(Schema.String.annotations({ description: "The document's source, if it has one" })),
-      title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
-      chunks: count("Its passages")
+      doc_id: text("The document's id in its collection"),
+      source: Schema.optional(text("The document's source, if it has one")),
+      title: Schema.optional(text("The document's title, if it has one")),
+      chunks: int("Its passages")
     }).annotations({ identifier: "ListedDocument", description: "A document without its text" })
   ).annotations({ description: "By source, else doc_id" }),
-  next_cursor: Schema.optional(
-    Schema.String.annotations({ description: "Present if there is another page: its cursor, an opaque string" })
-  ),
+  next_cursor: Schema.optional(text("Present if there is another page: its cursor, an opaque string")),
   hint: Schema.optional(Hint)
 }).annotations({ identifier: "ListResponse", description: "A page of documents" })
 export type ListResponse = typeof ListResponse.Type
@@ -167,13 +150,13 @@ export const PassageSpan = Schema.Struct(place).annotations({
 })
 
 export const DocumentResponse = Schema.Struct({
-  doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-  content: Schema.String.annotations({ description: "The document's text, as it was indexed" }),
+  doc_id: text("The document's id in its collection"),
+  content: text("The document's text, as it was indexed"),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
     description: "The document's metadata, source and title among them"
   }),
-  passages: Schema.Array(PassageSpan).annotations({ description: "Its passages, in order" }),
-  indexed_at: count("When it was indexed, in milliseconds since 1970")
+  passages: list(PassageSpan, "Its passages, in order"),
+  indexed_at: int("When it was indexed, in milliseconds since 1970")
 }).annotations({ identifier: "DocumentResponse", description: "A document with its passages' positions" })
 export type DocumentResponse = typeof DocumentResponse.Type
 
@@ -182,21 +165,17 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
     HttpApiEndpoint.post("index", "/index")
       .setPayload(IndexRequest)
       .addSuccess(IndexResponse)
-      .addError(failures.InvalidRequest)
-      .addError(failures.MalformedBody)
+      .addError(ofBodies)
       .addError(failures.DocumentConflict)
       .addError(failures.EmbedderMismatch)
-      .addError(failures.PayloadTooLarge)
-      .addError(failures.UnsupportedMediaType)
       .addError(failures.EmbedderUnavailable)
       .addError(failures.IndexingBusy)
       .middleware(Writing)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Index documents",
-          description:
-            "Adds documents, or replaces those with the same source or doc_id. Each document is replaced atomically: a search sees its old passages or its new ones. Unchanged text is not embedded again. A collection that does not exist is created, even if its name is a typo: GET /collections lists all."
-        })
+        about(
+          "Index documents",
+          "Adds documents, or replaces those with the same source or doc_id. Each document is replaced atomically: a search sees its old passages or its new ones. Unchanged text is not embedded again. A collection that does not exist is created, even if its name is a typo: GET /collections lists all."
+        )
       )
   )
   .add(
@@ -205,10 +184,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addSuccess(ListResponse)
       .addError(failures.InvalidRequest)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "List documents",
-          description: "The documents of a collection, page by page, all or those that a filter matches."
-        })
+        about("List documents", "The documents of a collection, page by page, all or those that a filter matches.")
       )
   )
   .add(
@@ -216,18 +192,16 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .setPayload(DeleteBody)
       .setUrlParams(DeleteParams)
       .addSuccess(DeleteResponse)
-      .addError(failures.InvalidRequest)
-      .addError(failures.MalformedBody)
-      .addError(failures.PayloadTooLarge)
-      .addError(failures.UnsupportedMediaType)
+      .addError(ofBodies)
       .middleware(Writing)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Delete documents by source or filter",
-          description:
-            "Deletes the documents of a source, named in the body or in the query string, or those that a filter in the body matches, a few hundred at a time. Deleting nothing is not an error.",
-          transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
-        })
+        about(
+          "Delete documents by source or filter",
+          "Deletes the documents of a source, named in the body or in the query string, or those that a filter in the body matches, a few hundred at a time. Deleting nothing is not an error.",
+          {
+            transform: (operation) => ({ ...operation, requestBody: { ...operation["requestBody"], required: false } })
+          }
+        )
       )
   )
   .add(
@@ -237,10 +211,10 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addError(failures.InvalidRequest)
       .addError(failures.DocumentNotFound)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Get a document",
-          description: "The document with its metadata and its passages' positions, so that a citation can be opened."
-        })
+        about(
+          "Get a document",
+          "The document with its metadata and its passages' positions, so that a citation can be opened."
+        )
       )
   )
   .add(
@@ -250,12 +224,7 @@ export class DocumentsGroup extends HttpApiGroup.make("documents")
       .addError(failures.InvalidRequest)
       .addError(failures.DocumentNotFound)
       .middleware(Writing)
-      .annotateContext(
-        OpenApi.annotations({
-          summary: "Delete a document",
-          description: "Deletes one document with all its passages."
-        })
-      )
+      .annotateContext(about("Delete a document", "Deletes one document with all its passages."))
   )
   .addError(failures.CollectionNotFound)
   .addError(failures.StoreUnavailable)

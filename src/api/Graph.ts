@@ -4,28 +4,13 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
-import { shown } from "../model/kinds.ts"
 import { GraphEntities, GraphEntity, GraphPath, Relation } from "../model/Graph.ts"
+import { about, strict, wholeNumber, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
 const EntityName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
   description: "A name, a title, a symbol; case, accents and punctuation are ignored"
 })
-
-const wholeNumber = (name: string, min: number, max: number, description: string) =>
-  Schema.NumberFromString.pipe(
-    Schema.int(),
-    Schema.between(min, max),
-    Schema.annotations({
-      jsonSchema: { type: "integer", minimum: min, maximum: max, description },
-      message: ({ actual }) => ({
-        message: `${name} must be an integer from ${min} to ${max}, got ${shown(actual)}`,
-        override: true
-      })
-    })
-  )
 
 const ListParams = Schema.Struct({
   collection: Schema.optional(CollectionName),
@@ -65,12 +50,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
     HttpApiEndpoint.get("listEntities", "/graph/entities")
       .setUrlParams(ListParams)
       .addSuccess(GraphEntities)
-      .annotateContext(
-        OpenApi.annotations({
-          summary: "List entities",
-          description: "The names that join at least two documents, page by page, by PageRank."
-        })
-      )
+      .annotateContext(about("List entities", "The names that join at least two documents, page by page, by PageRank."))
   )
   .add(
     HttpApiEndpoint.get("getEntity")`/graph/entities/${HttpApiSchema.param("name", EntityName)}`
@@ -78,10 +58,7 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .addSuccess(GraphEntity)
       .addError(failures.EntityNotFound)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Get an entity",
-          description: "What the knowledge graph knows about a name: where it occurs, and its neighbours."
-        })
+        about("Get an entity", "What the knowledge graph knows about a name: where it occurs, and its neighbours.")
       )
   )
   .add(
@@ -90,10 +67,10 @@ export class GraphGroup extends HttpApiGroup.make("graph")
       .addSuccess(GraphPath)
       .addError(failures.EntityNotFound)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Find a path between two entities",
-          description: "A shortest path of at most six passages, each with its text; no steps if there is none."
-        })
+        about(
+          "Find a path between two entities",
+          "A shortest path of at most six passages, each with its text; no steps if there is none."
+        )
       )
   )
   .addError(failures.InvalidRequest)

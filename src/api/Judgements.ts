@@ -2,18 +2,18 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { int, list } from "../model/fields.ts"
 import { Judgement } from "../model/Judgement.ts"
+import { about, strict, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization, Writing } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
-const most = 1000
+const maxJudgements = 1000
 
 export const JudgementsRequest = Schema.Struct({
   judgements: Schema.Array(Judgement)
     .pipe(
       Schema.minItems(1, { message: () => "judgements must be a list of at least one judgement, got none" }),
-      Schema.maxItems(most, { message: () => `judgements must be at most ${most}` })
+      Schema.maxItems(maxJudgements, { message: () => `judgements must be at most ${maxJudgements}` })
     )
     .annotations({ description: "A later judgement of the same place for the same question replaces an earlier one" })
 }).annotations({
@@ -29,11 +29,11 @@ export const JudgementsRequest = Schema.Struct({
 })
 
 export const JudgementsResponse = Schema.Struct({
-  saved: Schema.Int.annotations({ description: "Judgements added to the file" })
+  saved: int("Judgements added to the file")
 }).annotations({ identifier: "JudgementsResponse", description: "What was saved" })
 
 export const JudgementsList = Schema.Struct({
-  judgements: Schema.Array(Judgement).annotations({ description: "The latest judgement of each place" })
+  judgements: list(Judgement, "The latest judgement of each place")
 }).annotations({ identifier: "JudgementsList", description: "The judgements of a question" })
 
 export class JudgementsGroup extends HttpApiGroup.make("judgements")
@@ -46,20 +46,17 @@ export class JudgementsGroup extends HttpApiGroup.make("judgements")
       .addError(failures.UnsupportedMediaType)
       .middleware(Writing)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Judge results",
-          description:
-            "Adds judgements to the file store.judgements; clew benchmark --judgements measures searches by them."
-        })
+        about(
+          "Judge results",
+          "Adds judgements to the file store.judgements; clew benchmark --judgements measures searches by them."
+        )
       )
   )
   .add(
     HttpApiEndpoint.get("judged", "/judgements")
       .setUrlParams(Schema.Struct({ query: Judgement.from.fields.query }))
       .addSuccess(JudgementsList)
-      .annotateContext(
-        OpenApi.annotations({ summary: "List judgements", description: "The judgements of one question." })
-      )
+      .annotateContext(about("List judgements", "The judgements of one question."))
   )
   .addError(failures.InvalidRequest)
   .addError(failures.JudgementsUnusable)

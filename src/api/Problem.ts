@@ -1,38 +1,37 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import { int, list, text } from "../model/fields.ts"
 
 /** An invalid field; `path` such as `documents.0.content`, empty for the body itself. */
 export const FieldError = Schema.Struct({
-  path: Schema.String.annotations({ description: "The path of the field, such as documents.0.content" }),
-  message: Schema.String.annotations({ description: "What is wrong with it" })
+  path: text("The path of the field, such as documents.0.content"),
+  message: text("What is wrong with it")
 }).annotations({ identifier: "FieldError", description: "An invalid field" })
 export type FieldError = typeof FieldError.Type
 
 export const problemType = "application/problem+json"
 
 const about = {
-  type: Schema.String.annotations({ description: "Always about:blank: the status and _tag identify the error" }),
-  title: Schema.String.annotations({ description: "The status in words" }),
-  detail: Schema.String.annotations({ description: "What went wrong, and how to fix it if that is known" })
+  type: text("Always about:blank: the status and _tag identify the error"),
+  title: text("The status in words"),
+  detail: text("What went wrong, and how to fix it if that is known")
 }
 
 /** Every error on the wire, a problem object of RFC 9457 with the typed error's name. */
 export const ProblemBody = Schema.Struct({
   ...about,
-  status: Schema.Int.annotations({ description: "The HTTP status" }),
-  _tag: Schema.String.annotations({ description: "The error's name" }),
-  errors: Schema.optional(
-    Schema.Array(FieldError).annotations({ description: "The invalid fields, for an invalid request" })
-  )
+  status: int("The HTTP status"),
+  _tag: text("The error's name"),
+  errors: Schema.optional(list(FieldError, "The invalid fields, for an invalid request"))
 }).annotations({ identifier: "Problem", description: "A problem object of RFC 9457" })
 export type ProblemBody = typeof ProblemBody.Type
 
 /** An error in the form of OpenAI's API, for the routes under /v1. */
 export const OpenAiError = Schema.Struct({
   error: Schema.Struct({
-    message: Schema.String.annotations({ description: "What went wrong, and how to fix it if that is known" }),
-    type: Schema.String.annotations({ description: "The kind of error, such as invalid_request_error" }),
-    code: Schema.String.annotations({ description: "The error's name, such as model_not_found" }),
+    message: text("What went wrong, and how to fix it if that is known"),
+    type: text("The kind of error, such as invalid_request_error"),
+    code: text("The error's name, such as model_not_found"),
     param: Schema.NullOr(Schema.String).annotations({ description: "The first invalid field" })
   }).annotations({ description: "The error" })
 }).annotations({ identifier: "OpenAiError", description: "An error in the form of OpenAI's API" })

@@ -2,19 +2,17 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { flag } from "../model/fields.ts"
 import { Explain, MaxTokens, Offset, SearchRequest } from "../model/Query.ts"
 import { PromptResponse, SearchResponse } from "../model/SearchResult.ts"
+import { about, ofSearches, strict, Authorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { Authorization } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
 /** Over HTTP and WebSocket a search is hybrid only if the caller says so. */
 const fields = {
   ...SearchRequest.fields,
   hybrid: Schema.optionalWith(
-    Schema.Boolean.annotations({
-      description: "Fuse search by words and by meaning; if false, search by meaning only; default false"
-    }),
+    flag("Fuse search by words and by meaning; if false, search by meaning only; default false"),
     { default: () => false }
   )
 }
@@ -53,10 +51,7 @@ export class SearchGroup extends HttpApiGroup.make("search")
       .setPayload(QueryRequest)
       .addSuccess(SearchResponse)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Search",
-          description: "Finds the passages that answer best, each with its score and its position in the document."
-        })
+        about("Search", "Finds the passages that answer best, each with its score and its position in the document.")
       )
   )
   .add(
@@ -65,19 +60,12 @@ export class SearchGroup extends HttpApiGroup.make("search")
       .addSuccess(PromptResponse)
       .addError(failures.BudgetTooSmall)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Search and build a prompt",
-          description: "Builds a prompt for a language model from the passages found, numbered for citation."
-        })
+        about(
+          "Search and build a prompt",
+          "Builds a prompt for a language model from the passages found, numbered for citation."
+        )
       )
   )
-  .addError(failures.InvalidRequest)
-  .addError(failures.MalformedBody)
-  .addError(failures.CollectionNotFound)
-  .addError(failures.EmbedderMismatch)
-  .addError(failures.PayloadTooLarge)
-  .addError(failures.UnsupportedMediaType)
-  .addError(failures.EmbedderUnavailable)
-  .addError(failures.StoreUnavailable)
+  .addError(ofSearches)
   .middlewareEndpoints(Authorization)
   .annotateContext(OpenApi.annotations({ title: "Search", description: "Find passages, and prompts made of them." })) {}

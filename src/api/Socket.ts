@@ -3,13 +3,12 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { provenance } from "../model/Provenance.ts"
-import { SearchResult } from "../model/SearchResult.ts"
+import { int, text } from "../model/fields.ts"
+import { provenance, SearchResult, SearchExplanation } from "../model/SearchResult.ts"
+import { about, strict } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 import { ProblemBody } from "./Problem.ts"
-import { SearchExplanation } from "../model/Explain.ts"
 import { PromptRequest, QueryRequest } from "./Search.ts"
-import { strict } from "./strict.ts"
 
 /** A client's identifier of a message, which relates answers to it. */
 export const MessageId = Schema.Union(Schema.String.pipe(Schema.maxLength(200)), Schema.Finite).annotations({
@@ -45,20 +44,16 @@ const answer = <const T extends string, F extends Schema.Struct.Fields>(type: T,
   Schema.Struct({ type: Schema.Literal(type), ...id, ...fields }).annotations({ description })
 
 export const ServerMessage = Schema.Union(
-  answer("result", { index: Schema.Int.annotations({ description: "From 1" }), result: SearchResult }, "One result"),
-  answer(
-    "prompt",
-    { text: Schema.String.annotations({ description: "The next part of the prompt" }) },
-    "A part of a prompt"
-  ),
+  answer("result", { index: int("From 1"), result: SearchResult }, "One result"),
+  answer("prompt", { text: text("The next part of the prompt") }, "A part of a prompt"),
   answer(
     "done",
     {
-      count: Schema.Int.annotations({ description: "Results sent, or passages in the prompt" }),
-      query_time_ms: Schema.Int.annotations({ description: "The duration of the search" }),
+      count: int("Results sent, or passages in the prompt"),
+      query_time_ms: int("The duration of the search"),
       ...provenance,
       explain: Schema.optional(SearchExplanation),
-      omitted: Schema.optional(Schema.Int.annotations({ description: "Passages left out to fit max_tokens" }))
+      omitted: Schema.optional(int("Passages left out to fit max_tokens"))
     },
     "The end of an answer"
   ),
@@ -76,12 +71,11 @@ export class SocketGroup extends HttpApiGroup.make("socket")
       .addError(failures.UpgradeRequired)
       .addError(failures.TooManySockets)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Search over a WebSocket",
-          description:
-            "Upgrades to a WebSocket that carries JSON text messages: ClientMessage from the client, ServerMessage from the server. A browser, which cannot set a header, offers the subprotocol `bearer.<base64url of the key>`, and `clew` beside it.",
-          override: { security: [{ bearer: [] }] }
-        })
+        about(
+          "Search over a WebSocket",
+          "Upgrades to a WebSocket that carries JSON text messages: ClientMessage from the client, ServerMessage from the server. A browser, which cannot set a header, offers the subprotocol `bearer.<base64url of the key>`, and `clew` beside it.",
+          { override: { security: [{ bearer: [] }] } }
+        )
       )
   )
   .annotateContext(OpenApi.annotations({ title: "WebSocket", description: "Searches over one connection." })) {}

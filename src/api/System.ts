@@ -4,21 +4,21 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
+import { text } from "../model/fields.ts"
 import { Stats } from "../model/Stats.ts"
+import { about, strict, StatsAuthorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
-import { StatsAuthorization } from "./Middleware.ts"
-import { strict } from "./strict.ts"
 
 export const HealthResponse = Schema.Struct({
   status: Schema.Literal("ok").annotations({ description: "Always ok" }),
-  version: Schema.String.annotations({ description: "Clew's version" })
+  version: text("Clew's version")
 }).annotations({ identifier: "HealthResponse", description: "The process answers" })
 
 const Check = Schema.Union(
   Schema.Struct({ status: Schema.Literal("ok") }),
   Schema.Struct({
     status: Schema.Literal("failed"),
-    reason: Schema.String.annotations({ description: "What is wrong" })
+    reason: text("What is wrong")
   })
 ).annotations({ identifier: "Check", description: "The state of one part" })
 export type Check = typeof Check.Type
@@ -49,10 +49,10 @@ export class SystemGroup extends HttpApiGroup.make("system")
     HttpApiEndpoint.get("health", "/health")
       .addSuccess(HealthResponse)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Is the process alive?",
-          description: "Answers as long as the process runs; touches nothing. Never needs the key, never rate-limited."
-        })
+        about(
+          "Is the process alive?",
+          "Answers as long as the process runs; touches nothing. Never needs the key, never rate-limited."
+        )
       )
   )
   .add(
@@ -61,11 +61,10 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .addSuccess(NotReady)
       .addError(failures.Forbidden)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Can the server answer queries?",
-          description:
-            "Checks the index, the embedder, and a configured reranker, which need not answer. Never needs the key, never rate-limited."
-        })
+        about(
+          "Can the server answer queries?",
+          "Checks the index, the embedder, and a configured reranker, which need not answer. Never needs the key, never rate-limited."
+        )
       )
   )
   .add(
@@ -80,10 +79,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .addError(failures.TooManyRequests)
       .middleware(StatsAuthorization)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Index statistics",
-          description: "What the whole index or one collection holds. Open to everyone with public_stats."
-        })
+        about("Index statistics", "What the whole index or one collection holds. Open to everyone with public_stats.")
       )
   )
   .add(
@@ -93,10 +89,7 @@ export class SystemGroup extends HttpApiGroup.make("system")
       .addError(failures.TooManyRequests)
       .middleware(StatsAuthorization)
       .annotateContext(
-        OpenApi.annotations({
-          summary: "Prometheus metrics",
-          description: "Metrics in Prometheus text format. Open to everyone with public_stats."
-        })
+        about("Prometheus metrics", "Metrics in Prometheus text format. Open to everyone with public_stats.")
       )
   )
   .annotateContext(OpenApi.annotations({ title: "System", description: "The state of the server." })) {}

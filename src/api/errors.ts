@@ -1,179 +1,152 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import type { YieldableError } from "effect/Cause"
 import * as Schema from "effect/Schema"
+import { limits } from "../model/Limits.ts"
 import { FieldError } from "./Problem.ts"
 
-/** A field is missing, unknown or out of range. */
-export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()(
-  "InvalidRequest",
-  { errors: Schema.Array(FieldError) },
-  HttpApiSchema.annotations({ status: 400 })
-) {
-  override get message() {
-    return this.errors
-      .map(({ message, path }) => (message.startsWith(path) ? message : `${path}: ${message}`))
-      .join("; ")
+/** An error with its fields, of which it takes none if it has none. */
+type Fault<Tag extends string, A> = new (...fields: {} extends A ? [] : [fields: A]) => YieldableError & {
+  readonly _tag: Tag
+} & Readonly<A>
+
+/** An error of the HTTP interface: its name and status, and its message from its fields. */
+const fault = <const Tag extends string, Fields extends Schema.Struct.Fields>(
+  tag: Tag,
+  status: number,
+  fields: Fields,
+  messageOf: (fields: Schema.Struct.Type<Fields>) => string
+) => {
+  // A class cannot extend one whose fields depend on a type parameter.
+  const none: {} = fields
+  class Named extends Schema.TaggedError<YieldableError>()(tag as string, none, HttpApiSchema.annotations({ status })) {
+    override get message(): string {
+      return messageOf(this as unknown as Schema.Struct.Type<Fields>)
+    }
   }
+  return Named as unknown as Fault<Tag, Schema.Struct.Type<Fields>>
 }
 
-export class MalformedBody extends Schema.TaggedError<MalformedBody>()(
-  "MalformedBody",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 400 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+const because = { reason: Schema.String }
+const reasonOf = ({ reason }: { readonly reason: string }) => reason
+
+/** A field is missing, unknown or out of range. */
+export class InvalidRequest extends fault("InvalidRequest", 400, { errors: Schema.Array(FieldError) }, ({ errors }) =>
+  errors.map(({ message, path }) => (message.startsWith(path) ? message : `${path}: ${message}`)).join("; ")
+) {}
+
+/** One field is wrong. */
+export const badField = (path: string, message: string): InvalidRequest =>
+  new InvalidRequest({ errors: [{ path, message }] })
+
+export class MalformedBody extends fault("MalformedBody", 400, because, reasonOf) {}
 
 /** The request violates HTTP itself. */
-export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()(
-  "MalformedRequest",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 400 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
-
-export class ExpectationFailed extends Schema.TaggedError<ExpectationFailed>()(
-  "ExpectationFailed",
-  {},
-  HttpApiSchema.annotations({ status: 417 })
-) {
-  override get message() {
-    return "The only supported Expect is 100-continue"
-  }
-}
+export class MalformedRequest extends fault("MalformedRequest", 400, because, reasonOf) {}
 
 /** The bearer token is missing or wrong. */
-export class Unauthorized extends Schema.TaggedError<Unauthorized>()(
+export class Unauthorized extends fault(
   "Unauthorized",
+  401,
   {},
-  HttpApiSchema.annotations({ status: 401 })
+  () => "This needs the API key: send it as `Authorization: Bearer <key>`"
 ) {
   readonly headers = { "www-authenticate": "Bearer" }
-  override get message() {
-    return "This needs the API key: send it as `Authorization: Bearer <key>`"
-  }
 }
 
 /** The server was started read-only. */
-export class ReadOnly extends Schema.TaggedError<ReadOnly>()(
-  "ReadOnly",
-  {},
-  HttpApiSchema.annotations({ status: 403 })
-) {
-  override get message() {
-    return "This server is read-only"
-  }
-}
+export class ReadOnly extends fault("ReadOnly", 403, {}, () => "This server is read-only") {}
 
 /** The request's Host or Origin is not allowed. */
-export class Forbidden extends Schema.TaggedError<Forbidden>()(
-  "Forbidden",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 403 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+export class Forbidden extends fault("Forbidden", 403, because, reasonOf) {}
 
-export class RouteNotFound extends Schema.TaggedError<RouteNotFound>()(
+export class RouteNotFound extends fault(
   "RouteNotFound",
+  404,
   {},
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return "There is nothing at this address; GET /openapi.json lists all"
-  }
-}
+  () => "There is nothing at this address; GET /openapi.json lists all"
+) {}
 
-export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()(
+/** The request names a model that is not the configured one. */
+export class ModelNotFound extends fault(
+  "ModelNotFound",
+  404,
+  { model: Schema.String, known: Schema.Array(Schema.String) },
+  ({ known, model }) => `There is no model ${JSON.stringify(model)} here; available: ${known.join(", ")}`
+) {}
+
+export class MethodNotAllowed extends fault(
   "MethodNotAllowed",
+  405,
   { allowed: Schema.Array(Schema.String) },
-  HttpApiSchema.annotations({ status: 405 })
+  ({ allowed }) => `This address accepts ${allowed.join(", ")}`
 ) {
   get headers() {
     return { allow: this.allowed.join(", ") }
   }
-  override get message() {
-    return `This address accepts ${this.allowed.join(", ")}`
-  }
-}
-
-/** The request names a model that is not the configured one. */
-export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()(
-  "ModelNotFound",
-  { model: Schema.String, known: Schema.Array(Schema.String) },
-  HttpApiSchema.annotations({ status: 404 })
-) {
-  override get message() {
-    return `There is no model ${JSON.stringify(this.model)} here; available: ${this.known.join(", ")}`
-  }
 }
 
 /** The default collection always exists. */
-export class CollectionProtected extends Schema.TaggedError<CollectionProtected>()(
+export class CollectionProtected extends fault(
   "CollectionProtected",
+  409,
   {},
-  HttpApiSchema.annotations({ status: 409 })
-) {
-  override get message() {
-    return "The default collection cannot be dropped; delete its documents to empty it"
-  }
-}
+  () => "The default collection cannot be dropped; delete its documents to empty it"
+) {}
 
-export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()(
+export class PayloadTooLarge extends fault(
   "PayloadTooLarge",
+  413,
   { limit: Schema.Int },
-  HttpApiSchema.annotations({ status: 413 })
-) {
-  override get message() {
-    return `The body is over ${this.limit} bytes (server.max_body_bytes); send it in smaller parts`
-  }
-}
+  ({ limit }) => `The body is over ${limit} bytes (server.max_body_bytes); send it in smaller parts`
+) {}
 
-export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
-  "UnsupportedMediaType",
-  { reason: Schema.String },
-  HttpApiSchema.annotations({ status: 415 })
-) {
-  override get message() {
-    return this.reason
-  }
-}
+export class UnsupportedMediaType extends fault("UnsupportedMediaType", 415, because, reasonOf) {}
 
-export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
-  "UpgradeRequired",
+export class ExpectationFailed extends fault(
+  "ExpectationFailed",
+  417,
   {},
-  HttpApiSchema.annotations({ status: 426 })
-) {
+  () => "The only supported Expect is 100-continue"
+) {}
+
+export class UpgradeRequired extends fault("UpgradeRequired", 426, {}, () => "This address speaks WebSocket only") {
   readonly headers = { upgrade: "websocket", connection: "Upgrade" }
-  override get message() {
-    return "This address speaks WebSocket only"
-  }
 }
 
 /** A bug in Clew; the log has the cause under the same id. */
-export class InternalError extends Schema.TaggedError<InternalError>()(
+export class InternalError extends fault(
   "InternalError",
+  500,
   { id: Schema.String },
-  HttpApiSchema.annotations({ status: 500 })
-) {
-  override get message() {
-    return `Something went wrong in the server; see id ${this.id} in its log`
-  }
-}
+  ({ id }) => `Something went wrong in the server; see id ${id} in its log`
+) {}
 
-export class TooManySockets extends Schema.TaggedError<TooManySockets>()(
+export class TooManySockets extends fault(
   "TooManySockets",
+  503,
   { limit: Schema.Int },
-  HttpApiSchema.annotations({ status: 503 })
+  ({ limit }) => `${limit} WebSocket connections are already open (server.max_sockets)`
 ) {
   readonly headers = { "retry-after": "5" }
-  override get message() {
-    return `${this.limit} WebSocket connections are already open (server.max_sockets)`
+}
+
+/** A fault as a schema reports it. */
+export interface Issue {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly message: string
+}
+
+const cut = (text: string, longest: number): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
+
+/** The faults that a schema found, one line per path, without the alternative that a field could be absent. */
+export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
+  const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
+  const errors = new Map<string, FieldError>()
+  for (const { message, path } of telling.length > 0 ? telling : issues) {
+    // A key may be as long as the body.
+    const name = path.map((part) => cut(String(part), 60)).join(".")
+    if (errors.size === limits.errors) break
+    if (!errors.has(name)) errors.set(name, { path: name, message: cut(message, 300) })
   }
+  return new InvalidRequest({ errors: [...errors.values()] })
 }

@@ -17,9 +17,9 @@ export const retrying =
         const { headers, status } = response
         const isBusy = (status === 429 || status === 503) && !path.endsWith("/ready")
         if (!isBusy || left === 0) return response
-        const told = waitOf((name) => headers[name], yield* Clock.currentTimeMillis)
-        if (told !== undefined && told > mostPatience) return response
-        yield* Effect.sleep(Duration.millis(told ?? 250 * 2 ** (retries - left)))
+        const asked = waitOf((name) => headers[name], yield* Clock.currentTimeMillis)
+        if (asked !== undefined && asked > mostPatience) return response
+        yield* Effect.sleep(Duration.millis(asked ?? 250 * 2 ** (retries - left)))
         return yield* go(left - 1)
       })
     return go(retries)

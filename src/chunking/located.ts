@@ -1,5 +1,6 @@
 import { type Mark, markAt, marksUpTo } from "../model/Locator.ts"
 import type { Passage } from "../model/Passage.ts"
+import type { StoredDocument } from "../model/Stored.ts"
 
 /** Speech within a minute is cited by its beginning. */
 const minute = 60_000
@@ -86,3 +87,84 @@ export const located = (
         const endLine = mark?.line === undefined ? passage.endLine : (markAt(marks, passage.end - 1)?.line ?? startLine)
         return { ...passage, startLine, endLine: Math.max(startLine, endLine), locator: mark?.locator }
       })
+
+/** A document's text, with the line numbers that search results use: from 1, in the original file. */
+export interface Lines {
+  readonly first: number
+  readonly last: number
+  /** Offset of a line's first character; for a line after the last, the length of the text. */
+  readonly startOf: (line: number) => number
+  /** The line of an offset. */
+  readonly lineAt: (offset: number) => number
+  /** The same if it is known exactly; for extracted text, only at the starts of passages. */
+  readonly knownAt: (offset: number) => number | undefined
+}
+
+/**
+ * For text extracted from a page or a table: the lines of the original file, known per passage. If a passage has as many
+ * lines as it has there, as rows have, each of its lines is known.
+ */
+const originalLines = (content: string, passages: StoredDocument["passages"]): Lines => {
+  /** How many line ends of a passage are before an offset, if its lines are those of the file. */
+  const below = ({ end, endLine, start, startLine }: (typeof passages)[number], offset: number): number | undefined =>
+    newlines(content.slice(start, end)) === endLine - startLine ? newlines(content.slice(start, offset)) : undefined
+  const at = (offset: number) => passages.findLast(({ start }) => start <= offset) ?? passages[0]!
+  const last = Math.max(...passages.map(({ endLine }) => endLine))
+  return {
+    first: Math.min(...passages.map(({ startLine }) => startLine)),
+    last,
+    startOf: (line) => {
+      const passage = passages.find(({ endLine }) => endLine >= line)
+      if (passage === undefined) return content.length
+      let start = passage.start
+      if (below(passage, start) === undefined) return start
+      for (let left = line - passage.startLine; left > 0; left--) start = content.indexOf("\n", start) + 1
+      return start
+    },
+    lineAt: (offset) => Math.min(at(offset).endLine, at(offset).startLine + (below(at(offset), offset) ?? 0)),
+    knownAt: (offset) => {
+      const passage = at(offset)
+      const lines = offset >= passage.end ? undefined : below(passage, offset)
+      return lines === undefined
+        ? offset === passage.start
+          ? passage.startLine
+          : undefined
+        : passage.startLine + lines
+    }
+  }
+}
+
+/** If a document is one record on one line of its file, all its passages and all its text are on that line. */
+export const linesOf = ({ content, passages }: Pick<StoredDocument, "content" | "passages">): Lines => {
+  const starts = [{ start: 0 }]
+  for (let at = content.indexOf("\n"); at !== -1; at = content.indexOf("\n", at + 1)) starts.push({ start: at + 1 })
+  // A line feed at the very end ends the last line; it does not begin another.
+  if (starts.length > 1 && starts.at(-1)!.start === content.length) starts.pop()
+
+  const ordinal = (offset: number): number => marksUpTo(starts, offset)
+
+  const record = passages.find(
+    ({ end, endLine, start, startLine }) =>
+      startLine !== ordinal(start) || endLine !== ordinal(Math.max(start, end - 1))
+  )
+  if (record !== undefined) {
+    const line = record.startLine
+    if (passages.some(({ endLine, startLine }) => startLine !== line || endLine !== line)) {
+      return originalLines(content, passages)
+    }
+    return {
+      first: line,
+      last: line,
+      startOf: (asked) => (asked <= line ? 0 : content.length),
+      lineAt: () => line,
+      knownAt: () => line
+    }
+  }
+  return {
+    first: 1,
+    last: starts.length,
+    startOf: (line) => starts[line - 1]?.start ?? content.length,
+    lineAt: ordinal,
+    knownAt: ordinal
+  }
+}

@@ -1,6 +1,7 @@
-import { isSpace } from "../entries/space.ts"
+import { isSpace } from "../entries/scanning.ts"
+import { lazily } from "../model/lazily.ts"
 
-const segmenter = new Intl.Segmenter("en", { granularity: "sentence" })
+const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "sentence" }))
 
 /** Characters passed to the segmenter at once: its cost per character grows with the length of the string. */
 const windowLength = 2048
@@ -56,7 +57,7 @@ export const eachSentence = (text: string, from: number, to: number, visit: (end
     const windowEnd = Math.min(base + windowLength, to)
     const slice = text.slice(base, windowEnd)
     const flat = slice.replace(lineBreaks, " ")
-    const segments = segmenter.segment(flat)
+    const segments = segmenter().segment(flat)
     let at = 0
     let open = 0
     while (at < flat.length) {

@@ -1,6 +1,6 @@
-import type { Hit } from "../model/SearchResult.ts"
 import { eachSentence } from "../chunking/sentences.ts"
-import { functionWords } from "../terms/functionWords.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import { functionWords } from "../terms/languages.ts"
 import { queryTerms, terms } from "../terms/terms.ts"
 
 /** A `[n]` or 【n】 in an answer, and the sentence it belongs to; UTF-16 offsets in the answer, end exclusive. */
@@ -26,9 +26,7 @@ const ownMark = /(^|[^\p{L}\p{N}_\])[`])[[【](\d[\d\s,;–-]{0,40})[\]】](?!\(
 /** A text whose own reference marks cannot be mistaken for citations of passages: `[12]` gets round brackets. */
 export const withoutMarks = (text: string): string => text.replace(ownMark, "$1($2)")
 
-/**
- * The ends of an answer's sentences. Marks are blanked, so that one after a full stop belongs to the sentence it ends.
- */
+/** The ends of an answer's sentences; a mark after a full stop belongs to the sentence that it ends. */
 const sentenceEnds = (answer: string): ReadonlyArray<number> => {
   const blank = answer.replace(mark, ({ length }) => " ".repeat(length))
   const ends: Array<number> = []
@@ -83,13 +81,63 @@ export const citationMarks = (answer: string): ReadonlyArray<CitationMark> => {
   return marks
 }
 
-/**
- * The share of a sentence's content terms that occur in a passage, its title or its headings; 0 to 1, 0 without content
- * terms.
- */
+/** The share of a sentence's content terms in a passage, its title or headings; 0 without content terms. */
 export const lexicalSupport = (sentence: string, { document, passage }: Hit): number => {
   const wanted = contentTerms(sentence)
   if (wanted.length === 0) return 0
   const there = new Set(terms([document.title ?? "", ...passage.heading, passage.text].join("\n")))
   return wanted.filter((term) => there.has(term)).length / wanted.length
+}
+
+/** Consecutive passages of one document as one text, word for word. */
+export interface Stretch {
+  /** Their ranks, from 0, best first. */
+  readonly ranks: ReadonlyArray<number>
+  /** Joined into one passage, from the first one's start to the last one's end. */
+  readonly hit: Hit
+}
+
+/** The text between two passages, if their spans determine it: nothing, a blank, or line ends. */
+const between = (before: Hit["passage"], after: Hit["passage"]): string | undefined => {
+  const gap = after.start - before.end
+  const lines = after.startLine - before.endLine
+  if (gap === lines && gap >= 0 && gap <= 3) return "\n".repeat(gap)
+  return gap === 1 && lines === 0 ? " " : undefined
+}
+
+/** Joins two passages; undefined if the text between them is unknown, or they have different headings or pages. */
+const joined = (before: Hit, after: Hit): Hit | undefined => {
+  const [a, b] = [before.passage, after.passage]
+  if (a.locator !== undefined || b.locator !== undefined || a.heading.join("\n") !== b.heading.join("\n")) return
+  if (b.tableHeader !== undefined && b.tableHeader !== a.tableHeader && !a.text.includes("|")) return
+  if (b.end <= a.end) return
+  const text =
+    b.start < a.end
+      ? a.text.slice(b.start - a.start) === b.text.slice(0, a.end - b.start) && a.text + b.text.slice(a.end - b.start)
+      : between(a, b) !== undefined && a.text + between(a, b) + b.text
+  return text === false ? undefined : { ...before, passage: { ...a, text, end: b.end, endLine: b.endLine } }
+}
+
+/** The hits, with consecutive passages of a document joined, each at its best rank. */
+export const stretchesOf = (hits: ReadonlyArray<Hit>): ReadonlyArray<Stretch> => {
+  const byDocument = new Map<string, Array<Stretch>>()
+  for (const [rank, hit] of hits.entries()) {
+    const key = `${hit.collection}\n${hit.document.docId}`
+    const own = byDocument.get(key) ?? []
+    own.push({ ranks: [rank], hit })
+    byDocument.set(key, own)
+  }
+  const found: Array<Stretch> = []
+  for (const own of byDocument.values()) {
+    let open: Stretch | undefined
+    for (const next of own.toSorted((a, b) => a.hit.passage.start - b.hit.passage.start)) {
+      const both = open === undefined ? undefined : joined(open.hit, next.hit)
+      if (open !== undefined && both === undefined) found.push(open)
+      open = open === undefined || both === undefined ? next : { ranks: [...open.ranks, ...next.ranks], hit: both }
+    }
+    if (open !== undefined) found.push(open)
+  }
+  return found
+    .map(({ hit, ranks }) => ({ hit, ranks: ranks.toSorted((a, b) => a - b) }))
+    .toSorted((a, b) => a.ranks[0]! - b.ranks[0]!)
 }

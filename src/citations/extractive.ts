@@ -1,14 +1,6 @@
-import type { Hit } from "../model/SearchResult.ts"
+import type { Hit, Quote } from "../model/SearchResult.ts"
 import { type Statement, statementsOf } from "./statements.ts"
 import { splitQuery, terms } from "../terms/terms.ts"
-
-/** A statement of passage `n`, with n from 1. */
-export interface Quote {
-  readonly n: number
-  readonly text: string
-  /** False: a table's row, with its columns' names. */
-  readonly isVerbatim: boolean
-}
 
 interface Candidate extends Statement {
   readonly n: number
@@ -17,6 +9,8 @@ interface Candidate extends Statement {
   readonly context: ReadonlySet<string>
   /** How well it fits the kind of answer that the question asks for. */
   readonly fit: number
+  /** What its passage weighs. */
+  readonly weight: number
 }
 
 /** The weight of a term in the headings, relative to one in the statement. */
@@ -24,7 +18,9 @@ const ofHeading = 0.5
 /** The same for the first statement of a section. */
 const ofNearHeading = 0.7
 /** If the best statement has a smaller share of the question's terms, by weight, there is no answer. */
-const leastShare = 0.34
+const leastShare = 0.45
+/** The same for this share by the weight of its passage. */
+const leastWeight = 0.3
 
 const isDefinition =
   /^\s*(?:what(?:'s| is| are| was| were)|who(?:'s| is| are)|define|what (?:does|do) .{1,200} (?:do|mean)\b)(?!.*\b(?:default|port|size|limit|maximum|difference)\b)/i
@@ -32,75 +28,153 @@ const isValue =
   /\b(?:how (?:many|much|long|often|large|big|old|far)|default|which|when|maximum|minimum|limit|port|size)\b/i
 const isCount = /\bhow (?:many|much|long|often|large|big|old|far)\b|\b(?:maximum|minimum|limit|size)\b/i
 const isHowTo = /^\s*how (?:do|can|could|to|should|does one)\b/i
+/** Between what is defined and what is said of it. */
+const defines =
+  /\s(?:is|are|was|were|means?|refers? to|stands? for|describes?|represents?|lets?|allows?|provides?|consists? of|shows?|contains?)\s/
+/** A default with its value: "(default: 900)", "The default is `simple`", "defaults to 32". */
+const statesDefault = /\bdefaults?\b(?: value)?[^.;]{0,30}(?:\d|`|"|'|\b(?:true|false|none|on|off|yes|no|unset)\b)/i
 
 /** Words that say how the question is asked, not what it is about: they are rare in the answer. */
 const asking = new Set(
-  ["what happens meaning mean called used uses use using want need do does work works possible way difference"]
+  [
+    "what happens meaning mean called used uses use using want need do does work works possible way difference default",
+    "many much long often large big old far most allow allowed value set"
+  ]
     .flatMap((words) => words.split(" "))
     .flatMap((word) => terms(word))
 )
 const ofAsking = 0.3
 
+/** How much a statement says what the subject is: 0 if it does not, 1 if all that it defines is the subject. */
+const definesSubject = (
+  { heading, isFirst, kind, text }: Statement,
+  above: string,
+  subject: ReadonlySet<string>
+): number => {
+  const of = (named: ReadonlySet<string>): number =>
+    named.size === 0 ? 0 : [...named].filter((term) => subject.has(term)).length / named.size
+  const isAllIn = (...parts: ReadonlyArray<string>): boolean => {
+    const had = new Set(parts.flatMap((part) => terms(part)))
+    return [...subject].every((term) => had.has(term) || asking.has(term))
+  }
+  if (kind === "definition") {
+    const end = text.indexOf(": ")
+    const own = of(new Set(terms(text.slice(0, end))))
+    // An option has its name from what it is about, and does not define it.
+    return isFirst && isAllIn(text, above) ? own ** 2 * (/^\W?--?\w/.test(text) ? 0.3 : 1) : 0
+  }
+  const verb = defines.exec(text.slice(0, 120))
+  const head = verb === null ? "" : text.slice(text.lastIndexOf(", ", verb.index) + 1, verb.index)
+  const named = new Set(terms(head))
+  if (isAllIn(head) && of(named) >= 0.5) {
+    return of(named) * (/^\s(?:(?:is|are|was|were) (?:an?|the)|means?)\s/.test(text.slice(verb?.index ?? 0)) ? 1 : 0.7)
+  }
+  // The beginning of a section explains its heading without repeating it.
+  const headed = heading === "" ? above : heading
+  return isFirst && kind === "sentence" && isAllIn(headed) ? 0.8 * of(new Set(terms(headed))) : 0
+}
+
 /** How well a statement fits the kind of answer that a question asks for: a definition, a value, steps. */
 const fitting = (query: string, subject: ReadonlySet<string>) => {
-  const [defines, values, counts, steps] = [isDefinition, isValue, isCount, isHowTo].map((kind) => kind.test(query))
-  return ({ heading, isFirst, kind, text }: Statement, above: string): number => {
-    let fit = 1
-    if (defines) {
-      const head = kind === "definition" ? text.slice(0, text.indexOf(": ")) : text.split(/\s+/).slice(0, 8).join(" ")
-      const named = new Set(terms(head))
-      const isOfIt = [...subject].every((term) => named.has(term) || asking.has(term))
-      if (isOfIt && /\b(?:is|are|means|refers|lets|allows|stands for)\b/.test(text.slice(0, head.length + 40))) {
-        fit *= kind === "definition" ? 2.2 : 1.6
-      } else if (kind === "definition") {
-        // The more of the term's words the question has, the better.
-        const own = [...named].filter((term) => subject.has(term)).length
-        if (isFirst && own > 0) fit *= 1 + 1.2 * (own / named.size)
-      } else if (isFirst) {
-        // The beginning of a section explains its heading without repeating it.
-        const headed = new Set(terms(heading === "" ? above : heading))
-        const own = [...headed].filter((term) => subject.has(term)).length
-        if (own > 0 && own * 2 >= headed.size) fit *= 1.8
-      }
-    }
+  const [isDefined, values, counts, steps] = [isDefinition, isValue, isCount, isHowTo].map((kind) => kind.test(query))
+  const wantsDefault = /\bdefault/i.test(query)
+  return (statement: Statement, above: string): number => {
+    const { kind, text } = statement
+    let fit = isDefined ? 1 + 2 * definesSubject(statement, above, subject) : 1
     const hasNumber = /\d/.test(text)
     if (counts) fit *= hasNumber ? 1.5 : 0.7
     else if (values && (kind === "row" || hasNumber || text.includes("`"))) fit *= 1.25
-    if (values && /\bdefault/i.test(query) && /\bdefault/i.test(text)) fit *= 1.3
+    // A row is about what its first cell names.
+    if (values && kind === "row" && terms(text.slice(0, text.indexOf("; "))).some((term) => subject.has(term)))
+      fit *= 1.5
+    if (wantsDefault) fit *= statesDefault.test(text) ? 1.8 : /\bdefault/i.test(text) ? 1.3 : 1
     if (steps && (kind === "steps" || text.includes("`"))) fit *= 1.3
     return fit
   }
 }
 
-/**
- * Names in the question: words with a capital that is not the first of a sentence. A name without any statement gives
- * no answer.
- */
+/** Names in the question, without any of which there is no answer: words with a capital within a sentence. */
 const namesIn = (query: string): ReadonlyArray<string> =>
   [...query.matchAll(/[\p{L}\p{N}_-]+/gu)]
     .filter(({ 0: word, index }) => (/^\p{Lu}/u.test(word) && index > 0 ? word !== "I" : /^\p{L}+\p{Lu}/u.test(word)))
     .flatMap(({ 0: word }) => terms(word))
 
+/** Points to a sentence before it. */
+const pointsBack =
+  /^(?:this|these|those|that|such|it|its|they|them|their|he|she|but|however|otherwise|then|thus|therefore|hence|instead|so|and|or|also|in (?:this|that|which|such) |as a result|for (?:this|that) |note that (?:this|that|these|it|they) )\b/i
+/** A value or a scrap of code, without what it belongs to. */
+const isBare = (text: string): boolean => text.length < 60 && /^\W*(?:default|type|values?)\b\W*:/i.test(text)
+/** A heading without its id, `{#like-this}`. */
+const withoutId = (heading: string): string => {
+  const at = heading.lastIndexOf("{#")
+  return at > 0 && heading.trimEnd().endsWith("}") ? heading.slice(0, at).trimEnd() : heading
+}
+/** The longest sentence that is quoted with the one before it. */
+const longestPair = 400
+
+/**
+ * Statements that can be read by themselves: a sentence that points back follows the one before it, or its heading, and
+ * is left out if there is neither.
+ */
+const readable = (statements: ReadonlyArray<Statement>, nearest: string): ReadonlyArray<Statement> => {
+  let before: Statement | undefined
+  return statements.flatMap((statement): ReadonlyArray<Statement> => {
+    const { at, heading, isFirst, kind, text } = statement
+    const previous = before
+    before = statement
+    if (kind !== "sentence" && kind !== "steps") return [statement]
+    if (/^\W{0,4}see (?:also)?\b/i.test(text)) return []
+    const under = withoutId(heading === "" ? nearest : heading)
+    const headed = { ...statement, kind: "row" as const, text: `${under}: ${text}` }
+    if (isBare(text)) return under === "" ? [] : [headed]
+    if (!pointsBack.test(text)) return [statement]
+    const follows =
+      previous?.kind === "sentence" && previous.heading === heading && at - previous.at < previous.text.length + 40
+    if (follows && !pointsBack.test(previous.text) && previous.text.length + text.length <= longestPair) {
+      return [{ ...statement, at: previous.at, text: `${previous.text} ${text}` }]
+    }
+    return isFirst && heading !== "" ? [headed] : []
+  })
+}
+
+/** The best first: how much a passage weighs, by its rank and by how likely it is to answer. */
+const weightOf = (n: number, relevance: number | undefined): number =>
+  (relevance === undefined ? 1 : 0.3 + relevance) / (1 + (relevance === undefined ? 0.15 : 0.05) * (n - 1))
+
 /**
  * The best answers, at most `count`, in the order of the passages: sentences, rows with their columns' names, steps.
  * Each choice is the statement that adds most: the weight of the query's terms that no chosen one has, counting half in
  * its headings. Rarer terms weigh more, statements of the kind that the question asks for count more, and passages
- * further down count less. None if the best one has too little of the query.
+ * further down or of less relevance count less. None if the best one has too little of the query.
  */
 export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): ReadonlyArray<Quote> => {
   const wanted = new Set(splitQuery(query).content)
   const fit = fitting(query, wanted)
-  const candidates = hits.flatMap(({ document, passage }, index) => {
+  const passages = hits.map(({ document, passage, relevance }, index) => {
     const above = [document.title ?? "", ...passage.heading]
     const nearest = passage.heading.at(-1) ?? document.title ?? ""
-    return statementsOf(passage.text, passage.tableHeader).map((statement): Candidate => ({
-      ...statement,
-      n: index + 1,
-      terms: new Set(terms(statement.text)),
-      context: new Set(terms([...above, statement.heading].join("\n"))),
-      fit: fit(statement, nearest)
-    }))
+    const candidates = readable(statementsOf(passage.text, passage.tableHeader), nearest).map(
+      (statement): Candidate => ({
+        ...statement,
+        n: index + 1,
+        weight: weightOf(index + 1, relevance),
+        terms: new Set(terms(statement.text)),
+        context: new Set(terms([...above, statement.heading].join("\n"))),
+        fit: fit(statement, nearest)
+      })
+    )
+    return { candidates, has: new Set(terms([...above, passage.text].join("\n"))) }
   })
+  // The question is about its names: passages without them only share its other words.
+  const names = namesIn(query).filter((term) => wanted.has(term))
+  const naming = passages.filter(({ has }) => names.every((name) => has.has(name)))
+  // What all documents are about, few of their passages name.
+  const isCommon = (name: string) => passages.filter(({ has }) => has.has(name)).length > 0.45 * passages.length
+  const required = names.filter((name) => !isCommon(name))
+  const candidates = passages
+    .filter(({ has }) => required.every((name) => has.has(name)))
+    .flatMap((passage) => passage.candidates)
+  if (names.length > 0 && naming.length === 0) return []
   const has = (term: string) => (candidate: Candidate) => candidate.terms.has(term) || candidate.context.has(term)
   const weights = new Map<string, number>()
   for (const term of wanted) {
@@ -108,12 +182,12 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
     const weight = asking.has(term) ? ofAsking : 1
     if (holding > 0) weights.set(term, weight * Math.log(1 + candidates.length / holding))
   }
-  // The question is about its names: passages without them only share its other words.
-  if (namesIn(query).some((term) => wanted.has(term) && !weights.has(term))) return []
+  const missing = [...wanted].filter((term) => !weights.has(term) && !asking.has(term)).length
+  // Nothing defines what no passage names.
+  if (missing > 0 && isDefinition.test(query)) return []
   // A term in no statement counts as much as the rarest one.
   const all =
-    [...weights.values()].reduce((sum, weight) => sum + weight, 0) +
-    [...wanted].filter((term) => !weights.has(term) && !asking.has(term)).length * Math.max(0, ...weights.values())
+    [...weights.values()].reduce((sum, weight) => sum + weight, 0) + missing * Math.max(0, ...weights.values())
   const covered = new Map<string, number>()
   const share = (candidate: Candidate, discount: (term: string) => number): number => {
     let sum = 0
@@ -128,7 +202,7 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   // Repeated terms count less, not nothing: another statement may say it better, or say more.
   const gain = (candidate: Candidate): number =>
     [...weights.keys()].some((term) => candidate.terms.has(term)) || candidate.fit > 1
-      ? (candidate.fit * share(candidate, (term) => 0.4 ** (covered.get(term) ?? 0))) / (1 + 0.15 * (candidate.n - 1))
+      ? candidate.fit * candidate.weight * share(candidate, (term) => 0.4 ** (covered.get(term) ?? 0))
       : 0
   const chosen: Array<Candidate> = []
   const texts = new Set<string>()
@@ -142,7 +216,10 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
       if (value > most) [best, most] = [candidate, value]
     }
     if (best === undefined || most < first / 5) break
-    if (chosen.length === 0 && share(best, () => 1) < leastShare * all) break
+    if (chosen.length === 0) {
+      const part = share(best, () => 1) / all
+      if (part < leastShare || part * best.weight < leastWeight) break
+    }
     first ||= most
     chosen.push(best)
     texts.add(best.text)
@@ -153,4 +230,25 @@ export const extract = (query: string, hits: ReadonlyArray<Hit>, count = 3): Rea
   return chosen
     .sort((a, b) => a.n - b.n || a.at - b.at)
     .map(({ kind, n, text }) => ({ n, text, isVerbatim: kind === "sentence" || kind === "steps" }))
+}
+
+/**
+ * The hits behind an answer without a model, as many as `hits`, in their order, and its quotes, numbered by them. What
+ * answers best may be one of `further`, found after them; it takes the place of the last ones that say nothing.
+ */
+export const quoting = (
+  query: string,
+  hits: ReadonlyArray<Hit>,
+  further: ReadonlyArray<Hit>
+): { readonly hits: ReadonlyArray<Hit>; readonly quotes: ReadonlyArray<Quote> } => {
+  const all = [...hits, ...further]
+  const quotes = extract(query, all)
+  const quoted = new Set(quotes.map(({ n }) => n - 1))
+  if (quoted.size > hits.length) return { hits, quotes: extract(query, hits) }
+  let free = hits.length - quoted.size
+  const kept = [...all.keys()].filter((at) => quoted.has(at) || free-- > 0)
+  return {
+    hits: kept.map((at) => all[at]!),
+    quotes: quotes.map((quote) => ({ ...quote, n: kept.indexOf(quote.n - 1) + 1 }))
+  }
 }

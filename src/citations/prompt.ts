@@ -1,10 +1,70 @@
-import { fragment } from "../model/Locator.ts"
 import { defaultCollection } from "../model/Collection.ts"
-import type { Hit, Similar } from "../model/SearchResult.ts"
-import { headingPath } from "../model/SearchResult.ts"
-import { withoutMarks } from "./citations.ts"
-import { type Stretch, stretchesOf } from "./adjacent.ts"
-import { questionLine, shortSources, unpadded } from "./prompt/shown.ts"
+import { fragment } from "../model/Locator.ts"
+import { headingPath, type Hit, type Similar } from "../model/SearchResult.ts"
+import { type Stretch, stretchesOf, withoutMarks } from "./citations.ts"
+
+const cells = /(?<!\\)\|/
+const codeFence = /^\s{0,3}(`{3,}|~{3,})/
+
+const unpaddedRow = (row: string): string => {
+  const inner = row.trim().split(cells).slice(1)
+  const isClosed = inner.at(-1)?.trim() === ""
+  const words = (isClosed ? inner.slice(0, -1) : inner).map((cell) => {
+    const word = cell.trim()
+    return /^:?-{4,}:?$/.test(word) ? `${word.startsWith(":") ? ":" : ""}---${word.endsWith(":") ? ":" : ""}` : word
+  })
+  return words.length === 0 ? row : `| ${words.join(" | ")}${isClosed ? " |" : ""}`
+}
+
+/** A text without the blanks that align its tables' columns; code is unchanged. */
+export const unpadded = (text: string): string => {
+  if (!text.includes("|")) return text
+  let open: string | undefined
+  return text
+    .split("\n")
+    .map((line) => {
+      const mark = codeFence.exec(line)?.[1]
+      if (mark !== undefined) {
+        if (open === undefined) open = mark
+        else if (mark.startsWith(open)) open = undefined
+      }
+      return open === undefined && line.trimStart().startsWith("|") ? unpaddedRow(line) : line
+    })
+    .join("\n")
+}
+
+const isPath = (source: string): boolean => source.startsWith("/") || /^[a-z]:[\\/]/i.test(source)
+
+/** The hits' sources in short: for paths, only the part below their common folder. */
+const shortSources = (hits: ReadonlyArray<Hit>): ((source: string) => string) => {
+  const folders = [...new Set(hits.map(({ document }) => document.source).filter(isPath))].map((source) =>
+    source.split(/[\\/]/).slice(0, -1)
+  )
+  const [first = [], ...others] = folders
+  let common = first.length
+  for (const folder of others) {
+    let same = 0
+    while (same < common && folder[same] === first[same]) same++
+    common = same
+  }
+  // Only a root in common, or nothing: shortening saves nothing.
+  return (source) => (isPath(source) && common > 0 ? source.split(/[\\/]/).slice(common).join("/") : source)
+}
+
+/** Whether lines and indentation carry meaning, as in code. */
+const isCode = /```|^(?: {2,}|\t)\S|[{};=<>()[\]]$/m
+
+/** The question as a line; code in it keeps its lines, fenced. */
+export const questionLine = (query: string, fence: (text: string) => string): string => {
+  const lines = query.replace(/\r\n?|[\u2028\u2029\u0085]/g, "\n").replace(/[^\P{Cc}\n\t]/gu, " ")
+  if (!lines.trim().includes("\n") || !isCode.test(lines)) {
+    const words = lines.split("\n").map((line) => line.trim())
+    return `Question: ${words.filter((line) => line !== "").join(" ")}`
+  }
+  const whole = lines.replace(/^(?:[ \t]*\n)+/, "").trimEnd()
+  const marks = fence(whole)
+  return `Question:\n${marks}\n${whole}\n${marks}`
+}
 
 const instruction =
   "Answer the question from the numbered passages below alone, and cite each passage you use by its number, like [1]. " +
@@ -29,10 +89,7 @@ export const bounded = (text: string, most = 300): string => {
 /** Characters shown of a source; the doc_id identifies the whole document. */
 export const sourceCharacters = 500
 
-/**
- * `source:12-18`, `source:12` for a single line, or the place in the form of the file's own readers:
- * `paper.pdf#page=3`.
- */
+/** `source:12-18`, `source:12`, or the place in the form of the file's own readers: `paper.pdf#page=3`. */
 export const citation = ({ document, passage }: Similar, name = whole): string =>
   `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
 
@@ -42,7 +99,7 @@ const placeIn = ({ endLine, locator, startLine }: Hit["passage"]): string =>
   locator === undefined ? `:${startLine}${endLine > startLine ? `-${endLine}` : ""}` : bounded(fragment(locator))
 
 /** Title and headings of a passage, each once. */
-export const titleOf = ({ document, passage }: Hit): string =>
+const titleOf = ({ document, passage }: Hit): string =>
   bounded(
     [document.title ?? "", headingPath(passage.heading.filter((part) => part !== document.title))]
       .filter((part) => part !== "")
@@ -50,12 +107,13 @@ export const titleOf = ({ document, passage }: Hit): string =>
   )
 
 /**
- * A passage as the prompt shows it. First its number and score. Then, fenced because it comes from a document: the
+ * A passage as a model gets it that may search again. First its number, score, relevance and chunk_index, and whether
+ * its file has changed since it was indexed. Then, fenced because it comes from a document: the
  * source and lines, the title and headings, the column names if it begins within a table, the other places that say the
  * same, an empty line, and the text.
  */
 export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([header(number, hit.score)], hit, hit.passage.text, whole, alike(hit))
+  quotedUnder([fullHeader(number, hit)], hit, hit.passage.text, whole, alike(hit))
 
 /** Places of similar passages that are listed. */
 const toldPlaces = 3
@@ -67,7 +125,19 @@ export const alike = ({ similar = [] }: Hit, name: (place: Similar) => string = 
   return `+${similar.length} like this: ${places.join(", ")}${similar.length > toldPlaces ? ", …" : ""}`
 }
 
-const header = (number: number, score: number): string => `[${number}] (score: ${score.toFixed(4)})`
+const states = { changed: "file changed since it was indexed", gone: "file no longer exists" }
+
+/** What has become of a hit's file, after `before`; empty if it is as it was. */
+export const state = ({ stale }: Hit, before = ", "): string => (stale === undefined ? "" : `${before}${states[stale]}`)
+
+const header = (number: number, hit: Hit): string => `[${number}] (score: ${hit.score.toFixed(4)}${state(hit)})`
+
+/** With what `min_relevance` and `chunk_index` take; relevance is rounded down, so that as a limit it keeps the passage. */
+const fullHeader = (number: number, hit: Hit): string => {
+  const { passage, relevance, score } = hit
+  const told = relevance === undefined ? "" : `, relevance: ${(Math.floor(relevance * 100) / 100).toFixed(2)}`
+  return `[${number}] (score: ${score.toFixed(4)}${told}, chunk_index: ${passage.ordinal}${state(hit)})`
+}
 
 const quotedUnder = (
   headers: ReadonlyArray<string>,
@@ -112,13 +182,10 @@ export interface Budget {
   readonly countTokens: (text: string) => number
 }
 
-export interface PromptStyle {
-  /**
-   * Whether the answer's citations are parsed: the passages' own reference marks then get round brackets, since the
-   * model may copy one.
-   */
+interface PromptStyle {
+  /** Whether citations are parsed: the passages' own marks then get round brackets, since a model may copy one. */
   readonly isCited?: boolean | undefined
-  /** Shows complete sources, for readers that open files by these names. */
+  /** Shows complete sources, relevance and chunk_index, for readers that open files by these names or search again. */
   readonly fullSources?: boolean | undefined
 }
 
@@ -141,7 +208,7 @@ export const formatPrompt = (
     const known = written.get(key)
     if (known !== undefined) return known
     const text = unpadded(isCited ? withoutMarks(hit.passage.text) : hit.passage.text)
-    const headers = ranks.map((rank) => header(rank + 1, hits[rank]!.score))
+    const headers = ranks.map((rank) => (fullSources ? fullHeader : header)(rank + 1, hits[rank]!))
     const made = quotedUnder(headers, hit, text, name)
     written.set(key, made)
     return made

@@ -1,5 +1,4 @@
-import type { Found } from "../model/Provenance.ts"
-import type { ReadAs } from "../model/ReadAs.ts"
+import type { Found, Hit, ReadAs } from "../model/SearchResult.ts"
 
 /** The conditions on passages and documents, in short. */
 export const demandsOf = ({ fields = [], phrases = [], without = [] }: ReadAs): string =>
@@ -25,3 +24,16 @@ export const besides = ({ alsoSearched }: Pick<Found, "alsoSearched">): string |
 
 /** A sentence: only weak matches were found. */
 export const weakOnly = "weak matches only: none of these is likely to answer"
+
+/** A sentence about results whose files have changed since they were indexed, or are gone. */
+export const outdated = ({ hits }: { readonly hits: ReadonlyArray<Hit> }): string | undefined => {
+  const filesThat = (are: Hit["stale"]) =>
+    new Set(hits.flatMap(({ document, stale }) => (stale === are ? [document.file?.path] : []))).size
+  const files = (count: number) => (count === 1 ? "1 file" : `${count} files`)
+  const [changed, gone] = [filesThat("changed"), filesThat("gone")]
+  const said = [
+    ...(changed === 0 ? [] : [`${files(changed)} changed since being indexed`]),
+    ...(gone === 0 ? [] : [`${files(gone)} no longer ${gone === 1 ? "exists" : "exist"}`])
+  ]
+  return said.length === 0 ? undefined : said.join(", ")
+}

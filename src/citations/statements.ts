@@ -1,8 +1,6 @@
 import { eachSentence } from "../chunking/sentences.ts"
 
-/**
- * A statement of a passage: a sentence, a table's row with its column names, steps, or a list's explanation of a term.
- */
+/** A sentence, a table's row with its column names, steps, or a list's explanation of a term. */
 export interface Statement {
   readonly kind: "sentence" | "row" | "steps" | "definition"
   readonly text: string
@@ -152,6 +150,9 @@ export const statementsOf = (
       const names = [termOf(line.text)!]
       while (to < lines.length && kindOf(lines[to]!.text) === "term") names.push(termOf(lines[to++]!.text)!)
       const term = names.map(({ term }) => term).join(", ")
+      // What follows a term need not be indented, nor follow at once.
+      if (names.at(-1)!.rest === "" && lines[to]?.text.trim() === "" && kindOf(lines[to + 1]?.text ?? "") === "text")
+        to++
       const begin = to
       // A paragraph, with those that a `+` attaches to it.
       while (to < lines.length && ["text", "item", "blank"].includes(kindOf(lines[to]!.text))) {

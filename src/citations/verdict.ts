@@ -1,6 +1,7 @@
-import type { Verdict } from "../model/Verdict.ts"
+import { lazily } from "../model/lazily.ts"
+import type { Verdict } from "../model/SearchResult.ts"
 import { eachSentence } from "../chunking/sentences.ts"
-import { languageOf } from "../terms/language.ts"
+import { languageOf } from "../terms/languages.ts"
 import { terms } from "../terms/terms.ts"
 import { denies, relation } from "./verdict/stated.ts"
 import { content, isIdentifier, numberOf, tokensOf } from "./verdict/words.ts"
@@ -32,38 +33,40 @@ const nearest = (claim: ReadonlyArray<string>, text: string) => {
 }
 
 /** Words that each contradict or exclude the others in the same line. */
-const rivals = [
-  "enable disable",
-  "allow refuse forbid deny",
-  "increase decrease",
-  "always never",
-  "true false",
-  "minimum maximum",
-  "more less fewer",
-  "higher lower",
-  "first last",
-  "all none nobody",
-  "anyone nobody",
-  "read write execute",
-  "encrypt decrypt",
-  "synchronous asynchronous",
-  "required optional",
-  "add remove",
-  "start stop",
-  "open closed",
-  "success failure",
-  "input output",
-  "client server",
-  "millisecond second minute hour day week month year",
-  "byte kilobyte megabyte gigabyte",
-  "binary decimal hexadecimal octal",
-  "january february march april may june july august september october november december",
-  "monday tuesday wednesday thursday friday saturday sunday"
-].map((line) => new Set(terms(line)))
+const rivals = lazily(() =>
+  [
+    "enable disable",
+    "allow refuse forbid deny",
+    "increase decrease",
+    "always never",
+    "true false",
+    "minimum maximum",
+    "more less fewer",
+    "higher lower",
+    "first last",
+    "all none nobody",
+    "anyone nobody",
+    "read write execute",
+    "encrypt decrypt",
+    "synchronous asynchronous",
+    "required optional",
+    "add remove",
+    "start stop",
+    "open closed",
+    "success failure",
+    "input output",
+    "client server",
+    "millisecond second minute hour day week month year",
+    "byte kilobyte megabyte gigabyte",
+    "binary decimal hexadecimal octal",
+    "january february march april may june july august september october november december",
+    "monday tuesday wednesday thursday friday saturday sunday"
+  ].map((line) => new Set(terms(line)))
+)
 
 /** Whether the claim has a rival that the whole passage lacks, while the closest sentence has another. */
 const isRivalled = (claim: ReadonlySet<string>, source: ReadonlySet<string>, passage: ReadonlySet<string>): boolean =>
-  rivals.some(
+  rivals().some(
     (line) =>
       [...line].some((term) => claim.has(term) && !passage.has(term)) &&
       [...line].some((term) => source.has(term) && !claim.has(term))

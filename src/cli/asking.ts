@@ -1,13 +1,139 @@
+import * as Cli from "./command.ts"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { CollectionName } from "../model/Collection.ts"
+import * as path from "node:path"
+import { type Comparison, type Condition, Filter, type Operators, type Scalar } from "../model/Filter.ts"
+import { isObject } from "../model/kinds.ts"
+import type { Found } from "../model/SearchResult.ts"
+import { asRead, besides, outdated, shortfall, weakOnly } from "../citations/remarks.ts"
 import { limits } from "../model/Limits.ts"
-import { type Fusion, QueryText, type SearchRequest } from "../model/Query.ts"
-import { parseFilter } from "./filter.ts"
-import * as options from "./options.ts"
-import { Place } from "./place.ts"
-import { UsageError } from "./UsageError.ts"
+import { Fusion, QueryText, type SearchRequest } from "../model/Query.ts"
+import * as options from "./flags.ts"
+import { Place } from "./engine.ts"
+import { exitCode, stop, usage } from "./exit.ts"
+import { Terminal } from "./terminal.ts"
+
+const bounds = { ">=": "gte", "<=": "lte", ">": "gt", "<": "lt" } as const
+
+const shape = /^([^=<>!]+)(>=|<=|!=|=|>|<)(.*)$/s
+const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
+
+/** The values that a word may mean: a number or a boolean also matches as text, since metadata may hold either. */
+const meanings = (word: string): ReadonlyArray<Scalar> =>
+  decimal.test(word) ? [Number(word), word] : word === "true" || word === "false" ? [word === "true", word] : [word]
+
+/** A relative path also matches below the working directory, since files are stored with absolute paths. */
+const sources = (cwd: string, word: string): ReadonlyArray<string> =>
+  path.isAbsolute(word) ? [word] : [word, path.resolve(cwd, word)]
+
+const quotedValue = Schema.decodeUnknownOption(
+  Schema.parseJson(
+    Schema.Union(Schema.String, Schema.Array(Schema.Union(Schema.String, Schema.Finite, Schema.Boolean)))
+  )
+)
+const json = Schema.decodeUnknownOption(Schema.parseJson())
+
+const values = (cwd: string, key: string, text: string): Comparison => {
+  const quoted = /^["[]/.test(text) ? quotedValue(text) : Option.none()
+  if (Option.isSome(quoted)) return quoted.value
+  const words = text.split(",").map((word) => word.trim())
+  const any = words.flatMap((word): ReadonlyArray<Scalar> => (key === "source" ? sources(cwd, word) : meanings(word)))
+  return any.length === 1 ? (any[0] as Scalar) : any
+}
+
+const how =
+  "write KEY=VALUE, KEY=A,B for A or B, KEY!=VALUE, KEY>=VALUE (also <= > <), KEY exists, KEY not exists, " +
+  "several of these joined by ' or ', or a filter in JSON"
+
+interface Part {
+  readonly key: string
+  readonly condition: Condition
+}
+
+const partOf = (text: string, cwd: string): Part | undefined => {
+  const [, rawKey = "", operator = "", rest = ""] = shape.exec(text) ?? []
+  const key = rawKey.trim()
+  const value = rest.trim()
+  if (operator !== "") {
+    if (key === "" || value === "") return undefined
+    if (operator === "=") return { key, condition: values(cwd, key, value) }
+    if (operator === "!=") return { key, condition: { not: values(cwd, key, value) } }
+    const bound = decimal.test(value) ? Number(value) : value
+    return { key, condition: { [bounds[operator as keyof typeof bounds]]: bound } }
+  }
+  const words = text.trim().split(/\s+/)
+  if (words.pop() !== "exists") return undefined
+  const exists = words.at(-1) !== "not" || words.length === 1
+  if (!exists) words.pop()
+  return words.length === 0 ? undefined : { key: words.join(" "), condition: { exists } }
+}
+
+/** The alternatives joined by ` or `; a piece that is not a condition belongs to the value before it. */
+const alternatives = (text: string, cwd: string): ReadonlyArray<Part> | undefined => {
+  const texts: Array<string> = []
+  for (const piece of text.split(" or ")) {
+    if (texts.length === 0 || partOf(piece, cwd) !== undefined) texts.push(piece)
+    else texts.push(`${texts.pop()!} or ${piece}`)
+  }
+  const parts = texts.map((each) => partOf(each, cwd))
+  return parts.includes(undefined) ? undefined : (parts as ReadonlyArray<Part>)
+}
+
+/** Metadata may have a key of any name, so the object must have no prototype. */
+const filterOf = (entries: Iterable<readonly [string, Filter[string]]>): Filter => Object.fromEntries(entries) as Filter
+
+/**
+ * A filter from `--filter` values: `key=value`, `key=a,b` for any of, `key!=value`, `key>=value` and the like,
+ * `key exists`, several bounds of one key together, alternatives joined by ` or `, or a filter as JSON. A value quoted as JSON is taken literally: `year="2020"`, `tags=["a, b"]`.
+ */
+export const parseFilter = (texts: ReadonlyArray<string>, cwd: string): Either.Either<Filter, string> => {
+  const filter = new Map<string, Condition>()
+  const whole: Array<unknown> = []
+  for (const text of texts) {
+    const wrong = (message: string) => Either.left(`--filter ${JSON.stringify(text)}: ${message}`)
+    if (text.trim().startsWith("{")) {
+      const parsed = json(text)
+      if (Option.isNone(parsed) || !isObject(parsed.value)) return wrong("this is not a JSON object")
+      whole.push(parsed.value)
+      continue
+    }
+    const parts = alternatives(text, cwd)
+    if (parts === undefined) return wrong(how)
+    const [part] = parts
+    if (parts.length > 1) {
+      whole.push({ or: parts.map(({ condition, key }) => filterOf([[key, condition]])) })
+      continue
+    }
+    const { condition, key } = part!
+    const before = filter.get(key)
+    if (before === undefined) {
+      filter.set(key, condition)
+      continue
+    }
+    if (!isObject(condition)) return wrong(`${key} is already filtered; write ${key}=A,B for A or B`)
+    if (!isObject(before) || Object.keys(condition).some((name) => name in before)) {
+      return wrong(`${key} is already filtered`)
+    }
+    filter.set(key, { ...before, ...condition } as Operators)
+  }
+  const only = whole.length === 1 && filter.size === 0 ? whole[0] : undefined
+  const all = only ?? filterOf([...filter, ...(whole.length === 0 ? [] : [["and", whole as never] as const])])
+  return Either.mapLeft(Schema.decodeUnknownEither(Filter)(all), (error) => `--filter: ${error.message}`)
+}
+
+/** What people are told of a search beside its results, a sentence each. */
+const remarksOn = (found: Found & Parameters<typeof outdated>[0]): ReadonlyArray<string> => {
+  const old = outdated(found)
+  return [
+    shortfall(found),
+    besides(found),
+    asRead(found),
+    old === undefined ? undefined : `${old}; clew update --prune brings the index up to date`,
+    found.weak === true ? weakOnly : undefined
+  ].filter((said) => said !== undefined)
+}
 
 /** What `query`, `ask` and `prompt` share: a text, and where and how to search for it. */
 export const positional = {
@@ -18,40 +144,70 @@ export const positional = {
 } as const
 
 export const flags = {
-  topK: options.topK,
-  hybrid: options.hybrid,
-  alpha: options.alpha,
-  fusion: options.fusion,
-  graph: options.graph,
-  minRelevance: options.minRelevance,
+  topK: Cli.number("top-k", {
+    alias: "k",
+    value: "N",
+    summary: "Passages to show (default: search.top_k, which is 5)",
+    ...limits.topK,
+    whole: true
+  }),
+  hybrid: Cli.either("hybrid", {
+    summary: "Fuse search by words and by meaning (default)",
+    negation: "no-hybrid",
+    negated: "Search by meaning only"
+  }),
+  alpha: Cli.number("alpha", {
+    value: "WEIGHT",
+    summary: "Weight of meaning against words: 0 is only words, 1 only meaning",
+    ...limits.alpha
+  }),
+  fusion: Cli.choice("fusion", {
+    choices: Fusion.literals,
+    summary: "Fuse the ranks of both searches (rrf) or their scores (score)"
+  }),
+  graph: Cli.choice("graph", {
+    choices: ["true", "false", "auto"],
+    summary:
+      "Fill ranks from the sixth on with passages that the knowledge graph joins to the best (default: search.graph, which is auto)"
+  }),
+  minRelevance: Cli.number("min-relevance", {
+    value: "SHARE",
+    summary: "Leave out passages less likely than this to answer, 0 to 1",
+    ...limits.minRelevance
+  }),
   filter: options.filter,
   collection: options.searchedCollection
 } as const
 
-interface Given {
-  readonly topK: number | undefined
-  readonly hybrid: boolean | undefined
-  readonly alpha: number | undefined
-  readonly fusion: Fusion | undefined
-  readonly graph: "true" | "false" | "auto" | undefined
-  readonly minRelevance: number | undefined
-  readonly filter: ReadonlyArray<string>
-  readonly collection: CollectionName | undefined
-}
+type Given = { readonly [K in keyof typeof flags]: (typeof flags)[K] extends Cli.Flag<infer A> ? A : never }
 
 /** The search request of a command line, or what is wrong with it. */
-export const requestOf = Effect.fnUntraced(function* (command: string, given: Given, words: ReadonlyArray<string>) {
+export const requestOf = Effect.fnUntraced(function* (given: Partial<Given>, words: ReadonlyArray<string>) {
   const { cwd } = yield* Place
-  const wrong = (detail: string) => new UsageError({ detail, command })
   const query = words.join(" ")
   const { alpha, collection, fusion, hybrid, minRelevance, topK } = given
   if (hybrid === false && (alpha !== undefined || fusion !== undefined)) {
-    return yield* wrong("--alpha and --fusion apply to hybrid search: leave them out, or --no-hybrid")
+    return yield* usage("--alpha and --fusion apply to hybrid search: leave them out, or --no-hybrid")
   }
   yield* Effect.mapError(Schema.decode(QueryText)(query), () =>
-    wrong(query.trim() === "" ? "TEXT must not be empty" : `TEXT must be at most ${limits.queryCharacters} characters`)
+    usage(query.trim() === "" ? "TEXT must not be empty" : `TEXT must be at most ${limits.queryCharacters} characters`)
   )
-  const filter = yield* Either.mapLeft(parseFilter(given.filter, cwd), wrong)
+  const filter = yield* Either.mapLeft(parseFilter(given.filter ?? [], cwd), usage)
   const graph = given.graph === undefined || given.graph === "auto" ? given.graph : given.graph === "true"
   return { query, topK, hybrid, alpha, fusion, filter, graph, minRelevance, collection } satisfies SearchRequest
+})
+
+/** Says that nothing was found, and why that may be; ends with 3. */
+export const nothingFound = Effect.fnUntraced(function* (hint: string | undefined, what = "nothing found") {
+  const { globals } = yield* Place
+  const { note } = yield* Terminal
+  if (!globals.json) yield* note(`clew: ${what}${hint === undefined ? "" : `: ${hint}`}`)
+  return yield* stop(exitCode.nothingFound)
+})
+
+/** Tells people what is to be said of a search beside its results. */
+export const noteRemarks = Effect.fnUntraced(function* (found: Parameters<typeof remarksOn>[0]) {
+  const { globals } = yield* Place
+  const { note } = yield* Terminal
+  if (!globals.json) for (const remark of remarksOn(found)) yield* note(`clew: ${remark}`)
 })

@@ -1,13 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Backup, Backups } from "../upkeep/Backups.ts"
-import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
-import * as Flag from "./flag.ts"
-import { bytesText, count, printResult } from "./output.ts"
-import { Place, shown } from "./place.ts"
-import { UsageError } from "./UsageError.ts"
+import { type Backup, Backups, UpkeepStore } from "../Store.ts"
+import * as Cli from "./command.ts"
+import { Engine, Place, inIndex, shown } from "./engine.ts"
+import { usage } from "./exit.ts"
+import * as options from "./flags.ts"
+import { bytesText, confirmed, count, printResult } from "./output.ts"
 
 /** What `backup --json` and `restore --json` print. */
 export const BackupReport = Schema.Struct({
@@ -18,12 +18,12 @@ export const BackupReport = Schema.Struct({
   chunks: Schema.Int
 }).annotations({ identifier: "BackupReport" })
 
-export const reportOf = (file: string, { passages, ...backup }: Backup) => ({ file, ...backup, chunks: passages })
+const reportOf = (file: string, { passages, ...backup }: Backup) => ({ file, ...backup, chunks: passages })
 
-export const whatIsIn = ({ bytes, documents, passages }: Backup): string =>
+const whatIsIn = ({ bytes, documents, passages }: Backup): string =>
   `${count(documents, "document")}, ${count(passages, "passage")}, ${bytesText(bytes)}`
 
-export const backup = define(
+export const backup = Cli.define(
   {
     name: "backup",
     summary: "Copy the index to a file, even while it is in use",
@@ -35,8 +35,8 @@ export const backup = define(
       paths: true
     },
     flags: {
-      check: Flag.toggle("check", { summary: "Only check the backup FILE: pages, documents, vectors" }),
-      keep: Flag.number("keep", {
+      check: Cli.toggle("check", { summary: "Only check the backup FILE: pages, documents, vectors" }),
+      keep: Cli.number("keep", {
         value: "N",
         min: 1,
         max: 1000,
@@ -54,32 +54,90 @@ export const backup = define(
       "clew backup --check ~/backups/clew.db"
     ]
   },
-  ({ check, keep }, [name = ""]) =>
-    Effect.gen(function* () {
-      if (name === "-") {
-        return yield* new UsageError({
-          detail: "FILE must be a file: it gets its name when it is complete",
-          command: "clew backup"
-        })
-      }
-      const { cwd } = yield* Place
-      const file = path.resolve(cwd, name)
-      if (check && keep !== undefined) {
-        return yield* new UsageError({ detail: "--check makes no backup to keep", command: "clew backup" })
-      }
-      const { backups } = yield* Engine
-      const made = yield* Effect.provide(
-        Effect.flatMap(Backups, (it) => (check ? it.check(file) : it.backup(file, { keep }))),
-        backups
-      )
+  function* ({ check, keep }, [name = ""]) {
+    if (name === "-") {
+      return yield* usage("FILE must be a file: it gets its name when it is complete")
+    }
+    const { cwd } = yield* Place
+    const file = path.resolve(cwd, name)
+    if (check && keep !== undefined) {
+      return yield* usage("--check makes no backup to keep")
+    }
+    const { backups } = yield* Engine
+    const made = yield* Effect.provide(
+      Effect.flatMap(Backups, (it) => (check ? it.check(file) : it.backup(file, { keep }))),
+      backups
+    )
+    yield* printResult(
+      BackupReport,
+      reportOf(file, made),
+
+      check
+        ? `The backup ${shown(cwd, file)} is whole: ${whatIsIn(made)}`
+        : `Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`
+    )
+  }
+)
+
+export const restore = Cli.define(
+  {
+    name: "restore",
+    summary: "Replace the index with a backup",
+    positional: { name: "FILE", summary: "A backup, made by `clew backup`", min: 1, max: 1, paths: true },
+    flags: { yes: options.yes },
+    details: [
+      "Verifies the backup first; the index stays as it was until the backup replaces it. Stop `clew serve` and everything else that writes to the index first."
+    ],
+    examples: ["clew restore ~/backups/clew.db --yes"]
+  },
+  function* (flags, [name = ""]) {
+    const { cwd } = yield* Place
+    const file = path.resolve(cwd, name)
+    const engine = yield* Engine
+    const { store } = yield* engine.settings
+    if (fs.existsSync(store.path)) {
+      yield* confirmed(`Replace ${shown(cwd, store.path)} with ${shown(cwd, file)}?`, flags.yes)
+    }
+    const put = yield* Effect.provide(
+      Effect.flatMap(Backups, ({ restore }) => restore(file)),
+      engine.backups
+    )
+    yield* printResult(
+      BackupReport,
+      reportOf(store.path, put),
+      `Restored ${shown(cwd, store.path)} from ${shown(cwd, file)}: ${whatIsIn(put)}`
+    )
+  }
+)
+
+/** What `compact --json` prints. */
+const CompactReport = Schema.Struct({
+  bytes_before: Schema.Int,
+  bytes_after: Schema.Int,
+  complete: Schema.Boolean
+}).annotations({ identifier: "CompactReport" })
+
+const still =
+  "\nSome deleted words are still in the index's file: another program reads an older state, or the disk had no room to merge the keyword index; run this again then"
+
+export const compact = Cli.define(
+  {
+    name: "compact",
+    summary: "Make the index as small as possible, without a byte of deleted documents",
+    flags: {},
+    details: [
+      "Merges the keyword index, rebuilds the vectors' codes and rewrites the file. Others can search meanwhile; writers wait while the file is written."
+    ],
+    examples: ["clew compact", "clew delete secret.md --yes && clew compact"]
+  },
+  function* () {
+    yield* inIndex("shrink", function* () {
+      const { after, before, complete } = yield* (yield* UpkeepStore).compact()
       yield* printResult(
-        BackupReport,
-        reportOf(file, made),
-        Effect.succeed(
-          check
-            ? `The backup ${shown(cwd, file)} is whole: ${whatIsIn(made)}`
-            : `Backed up to ${shown(cwd, file)}: ${whatIsIn(made)}`
-        )
+        CompactReport,
+        { bytes_before: before, bytes_after: after, complete },
+        `Compacted the index: ${bytesText(before)} → ${bytesText(after)}${complete ? "" : still}`
       )
     })
+  }
 )

@@ -1,9 +1,126 @@
-import * as Args from "@effect/cli/Args"
-import * as Command from "@effect/cli/Command"
-import type * as Options from "@effect/cli/Options"
-import type * as Effect from "effect/Effect"
-import type { Flag, FlagInfo } from "./flag.ts"
-import { globalFlags } from "./options.ts"
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as Options from "@effect/cli/Options"
+import * as ValidationError from "@effect/cli/ValidationError"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as HashMap from "effect/HashMap"
+import type { YieldWrap } from "effect/Utils"
+import { stripVTControlCharacters } from "node:util"
+import { usage, type UsageError } from "./exit.ts"
+
+/** A flag as parsing, help and completions see it. */
+export interface FlagInfo {
+  /** Without its dashes. */
+  readonly name: string
+  /** One letter. */
+  readonly alias?: string | undefined
+  /** The name that switches it off, and what that does. */
+  readonly negation?: string | undefined
+  readonly negated?: string | undefined
+  /** The name of its value in help; a switch has none. */
+  readonly value?: string | undefined
+  readonly choices?: ReadonlyArray<string> | undefined
+  readonly repeatable?: boolean | undefined
+  readonly summary: string
+}
+
+/** A flag, defined once: parsing, help and completions follow from it. */
+export interface Flag<out A> extends FlagInfo {
+  readonly options: Options.Options<A>
+}
+
+type About = Pick<FlagInfo, "alias" | "summary">
+type Valued = About & { readonly value: string }
+
+/** A value from text, or what would have been allowed: "a whole number from 1 to 100". */
+export type Decode<A> = (text: string) => Either.Either<A, string>
+
+const decodeAs =
+  <A>(name: string, decode: Decode<A> = Either.right as Decode<A>) =>
+  (text: string) =>
+    Either.mapLeft(decode(text), (allowed) =>
+      ValidationError.invalidValue(HelpDoc.p(`--${name} must be ${allowed}, got ${JSON.stringify(text)}`))
+    )
+
+const flag = <A, B>(
+  info: FlagInfo,
+  options: Options.Options<A>,
+  then: (options: Options.Options<A>) => Options.Options<B>
+): Flag<B> => {
+  const described = Options.withDescription(options, info.summary)
+  return { ...info, options: then(info.alias === undefined ? described : Options.withAlias(described, info.alias)) }
+}
+
+const optional = Options.withDefault(undefined)
+
+/** Text as given, or decoded; undefined if absent. */
+export function text<A>(name: string, about: Valued & { readonly decode: Decode<A> }): Flag<A | undefined>
+export function text(name: string, about: Valued): Flag<string | undefined>
+export function text(name: string, { decode, ...about }: Valued & { readonly decode?: Decode<unknown> }) {
+  return flag({ ...about, name }, Options.text(name), (options) =>
+    optional(Options.mapEffect(options, decodeAs(name, decode)))
+  )
+}
+
+/** A path that need not exist; undefined if absent. */
+export const file = (name: string, about: Valued): Flag<string | undefined> =>
+  flag({ ...about, name }, Options.file(name, { exists: "either" }), optional)
+
+/** One of the choices; undefined if absent. */
+export const choice = <const C extends ReadonlyArray<string>>(
+  name: string,
+  about: About & { readonly choices: C }
+): Flag<C[number] | undefined> =>
+  flag({ ...about, name, value: name.replace(/^.*-/, "").toUpperCase() }, Options.choice(name, about.choices), optional)
+
+/** A number in decimal notation. */
+const decimal = /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
+
+/** A number within bounds, both included. */
+export const number = (
+  name: string,
+  about: Valued & { readonly min: number; readonly max: number; readonly whole?: boolean }
+): Flag<number | undefined> => {
+  const { max, min, whole = false } = about
+  return text(name, {
+    ...about,
+    decode: (given) => {
+      const value = decimal.test(given.trim()) ? Number(given) : Number.NaN
+      return value >= min && value <= max && (!whole || Number.isInteger(value))
+        ? Either.right(value)
+        : Either.left(`a ${whole ? "whole " : ""}number from ${min} to ${max}`)
+    }
+  })
+}
+
+/** False unless given. */
+export const toggle = (name: string, about: About): Flag<boolean> =>
+  flag({ ...about, name }, Options.boolean(name), (options) => options)
+
+/** True, false by its negation, or undefined if neither was given. */
+export const either = (
+  name: string,
+  about: About & { readonly negation: string; readonly negated: string }
+): Flag<boolean | undefined> =>
+  flag({ ...about, name }, Options.boolean(name), (on) =>
+    Options.all({ on, off: Options.withDescription(Options.boolean(about.negation), about.negated) }).pipe(
+      Options.map(({ off, on }) => (on ? true : off ? false : undefined))
+    )
+  )
+
+/** A repeatable flag: its values in order, as given or decoded. */
+export function repeated<A>(name: string, about: Valued & { readonly decode: Decode<A> }): Flag<ReadonlyArray<A>>
+export function repeated(name: string, about: Valued): Flag<ReadonlyArray<string>>
+export function repeated(
+  name: string,
+  { decode, ...about }: Valued & { readonly decode?: Decode<unknown> }
+): Flag<ReadonlyArray<unknown>> {
+  return flag({ ...about, name, repeatable: true }, Options.text(name), (options) =>
+    Options.mapEffect(Options.repeated(options), (texts) => Either.all(texts.map(decodeAs(name, decode))))
+  )
+}
 
 /** A command's arguments other than flags: all of one kind. */
 export interface Positional {
@@ -15,71 +132,78 @@ export interface Positional {
   readonly paths?: boolean
 }
 
-/** A command, defined once: what parsing, help and completions need to know. */
-export interface Spec {
+/** The flags typed, under a name with dashes, each with its values. */
+export type Given = HashMap.HashMap<string, ReadonlyArray<string>>
+
+/** A command, defined once: parsing, help and completions follow from it. */
+export interface Command<out E, out R> {
   readonly name: string
   /** One line. */
   readonly summary: string
   /** Paragraphs under the help's list of flags. */
   readonly details?: ReadonlyArray<string>
   readonly positional?: Positional | undefined
-  readonly flags: ReadonlyArray<FlagInfo>
+  readonly flags: ReadonlyArray<Flag<unknown>>
   readonly examples?: ReadonlyArray<string>
-  readonly subcommands: ReadonlyArray<Spec>
+  /** It runs until it is stopped, so that a signal is its regular end. */
+  readonly untilStopped?: boolean
+  readonly subcommands: ReadonlyArray<Command<E, R>>
+  /** Runs its handler with the flags decoded. */
+  readonly run: (given: Given, positional: ReadonlyArray<string>) => Effect.Effect<void, E | UsageError, R>
 }
+export type AnyCommand = Command<unknown, unknown>
 
 /** Flags by the names that a command's handler uses. */
 type Flags = Readonly<Record<string, Flag<unknown>>>
 type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
-export interface Defined<E, R> {
-  readonly spec: Spec
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly command: Command.Command<any, R, E, any>
-}
-
-const optionsOf = (flags: Flags): Record<string, Options.Options<unknown>> =>
-  Object.fromEntries(Object.entries(flags).map(([key, flag]) => [key, flag.options]))
-
-const argumentsOf = (positional: Positional | undefined): Args.Args<ReadonlyArray<string>> => {
-  if (positional === undefined) return Args.map(Args.none, () => [])
-  const { max, min, name, paths, summary } = positional
-  const one = paths === true ? Args.path({ name, exists: "either" }) : Args.text({ name })
-  return Args.between(Args.withDescription(one, summary), min, max)
-}
-
-/** A command with its handler, which gets its flags and its other arguments. */
-export const define = <const F extends Flags, E, R>(
-  about: Omit<Spec, "flags" | "subcommands"> & { readonly flags: F },
-  run: (flags: Values<F>, positional: ReadonlyArray<string>) => Effect.Effect<void, E, R>
-): Defined<E, R> => ({
-  spec: { ...about, flags: Object.values(about.flags), subcommands: [] },
-  command: Command.make(
-    about.name,
-    {
-      own: optionsOf(about.flags),
-      // Already parsed before; listed here for the shells' completions.
-      global: optionsOf(globalFlags),
-      positional: argumentsOf(about.positional)
-    },
-    ({ own, positional }) => run(own as Values<F>, positional)
-  ).pipe(Command.withDescription(about.summary))
-})
-
 // oxlint-disable-next-line typescript/no-explicit-any
-type Child = Defined<any, any>
+type Step = YieldWrap<Effect.Effect<any, any, any>>
+/** What a generator's steps fail with, and need: `Effect.gen`'s own types. */
+type Failure<S> = [S] extends [never]
+  ? never
+  : [S] extends [YieldWrap<Effect.Effect<infer _A, infer E, infer _R>>]
+    ? E
+    : never
+type Needs<S> = [S] extends [never]
+  ? never
+  : [S] extends [YieldWrap<Effect.Effect<infer _A, infer _E, infer R>>]
+    ? R
+    : never
 
-/** A command with subcommands; its name alone runs the command itself. */
-export const group = <P extends Child, const Sub extends readonly [Child, ...Array<Child>]>(
-  parent: P,
-  children: Sub
-): Defined<Failure<P | Sub[number]>, Needs<P | Sub[number]>> => {
-  const [first, ...rest] = children
+const config = CliConfig.make({ isCaseSensitive: true })
+
+/** A command with its handler, which gets its flags, decoded by @effect/cli, and its other arguments. */
+export const define = <const F extends Flags, S extends Step = never>(
+  about: Omit<AnyCommand, "flags" | "subcommands" | "run"> & { readonly flags: F },
+  handler: (flags: Values<F>, positional: ReadonlyArray<string>) => Generator<S, void, never>
+): Command<Failure<S>, Needs<S> | FileSystem.FileSystem> => {
+  const entries = Object.entries(about.flags).map(([key, { options }]) => [key, options] as const)
+  // It takes a record only if there is something in it.
+  const options =
+    entries.length === 0 ? Options.map(Options.none, () => ({})) : Options.all(Object.fromEntries(entries))
   return {
-    spec: { ...parent.spec, subcommands: children.map(({ spec }) => spec) },
-    command: Command.withSubcommands(parent.command, [first.command, ...rest.map(({ command }) => command)])
+    ...about,
+    flags: Object.values(about.flags),
+    subcommands: [],
+    run: (given, positional) =>
+      Options.parse(options, given, config).pipe(
+        Effect.mapError(({ error }) => usage(stripVTControlCharacters(HelpDoc.toAnsiText(error)).trim())),
+        // The record has the options of these flags under their keys.
+        Effect.flatMap((flags): Effect.Effect<void, Failure<S>, Needs<S>> =>
+          Effect.gen(() => handler(flags as Values<F>, positional))
+        )
+      )
   }
 }
 
-type Failure<D> = D extends Defined<infer E, infer _> ? E : never
-type Needs<D> = D extends Defined<infer _, infer R> ? R : never
+// oxlint-disable-next-line typescript/no-explicit-any
+type Child = Command<any, any>
+type FailureOf<C> = C extends Command<infer E, infer _> ? E : never
+type NeedsOf<C> = C extends Command<infer _, infer R> ? R : never
+
+/** A command with subcommands; its name alone runs the command itself. */
+export const group = <P extends Child, const C extends ReadonlyArray<Child>>(
+  parent: P,
+  subcommands: C
+): Command<FailureOf<P | C[number]>, NeedsOf<P | C[number]>> => ({ ...parent, subcommands })

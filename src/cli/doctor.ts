@@ -2,23 +2,98 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
 import * as os from "node:os"
-import { Doctor } from "../upkeep/Doctor.ts"
-import { Check } from "../model/Check.ts"
+import * as path from "node:path"
 import { StoreUnavailable } from "../Store.ts"
-import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
+import { Check, fail, ok, warn } from "../model/Check.ts"
+import { Doctor } from "../upkeep/Doctor.ts"
+import { type StoreConfig, indexName, isInPostgres } from "../Config.ts"
+import * as Cli from "./command.ts"
+import { Engine, Place } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
-import * as Flag from "./flag.ts"
-import { count, printResult } from "./output.ts"
-import { entries } from "./mcp/entries.ts"
-import { are } from "./indexText.ts"
-import { neighbours } from "./neighbours.ts"
-import { Place } from "./place.ts"
-import { node, stale, surroundings } from "./surroundings.ts"
+import { are } from "./indexing.ts"
+import { entries } from "./mcp/clients.ts"
+import { bytesText, count, printResult } from "./output.ts"
 import { progressLine, shareText } from "./progress.ts"
-import { Terminal } from "./terminal.ts"
+import { Terminal, harmless } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
+
+/** The result of a call; undefined if it throws. */
+const attempt = <A>(use: () => A): A | undefined => {
+  try {
+    return use()
+  } catch {
+    return undefined
+  }
+}
+
+/** The Node that runs this; the launcher refuses an older one. */
+const node = (): Check => ok("Node", `Node ${process.versions.node}`)
+
+const access = (file: string): Check => {
+  const stat = attempt(() => fs.statSync(file))
+  const can = (mode: number) => attempt(() => fs.accessSync(file, mode) ?? true) === true
+  if (stat === undefined) return fail("file", `there is no index at ${file}`, "make one with `clew index PATH`")
+  if (!stat.isFile()) return fail("file", `${file} is not a file`, "name the index with --db")
+  if (!can(fs.constants.R_OK)) {
+    return fail("file", `you may not read ${file}`, "change its permissions, or run as its owner")
+  }
+  if (!can(fs.constants.W_OK)) {
+    return warn("file", `${file} is read-only`, "search with --read-only, or change its permissions")
+  }
+  const isOpen = (stat.mode & 0o077) !== 0
+  return isOpen
+    ? warn("file", `other users may read ${file}`, `chmod 600 ${file}`)
+    : ok("file", `${file}, ${bytesText(stat.size)}`)
+}
+
+/** Less free space than this gives a warning. */
+const scarce = 512 * 1024 * 1024
+
+const space = (file: string): ReadonlyArray<Check> => {
+  const stat = attempt(() => fs.statfsSync(path.dirname(file)))
+  if (stat === undefined) return []
+  const free = stat.bavail * stat.bsize
+  const next = free < scarce ? "make room: `clew compact` frees the space of deleted documents" : undefined
+  const detail = `${bytesText(free)} free`
+  return [next === undefined ? ok("disk", detail) : warn("disk", detail, next)]
+}
+
+/** How many processes are checked. */
+const mostProcesses = 10_000
+
+/** The name of a process; for a script, its own name and first word, such as `clew serve`. */
+const processName = (pid: string): string => {
+  const [program = "", ...args] = (attempt(() => fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")) ?? "").split("\0")
+  const name = path.basename(program)
+  const [script = "", command = ""] = name === "node" ? args.filter((word) => !word.startsWith("-")) : []
+  return harmless(script === "" ? name : `${path.basename(script)} ${command}`.trim()) || "a process"
+}
+
+/** Other processes that have one of the files open, as far as Linux shows them to this user; none on other systems. */
+const holders = (files: ReadonlySet<string>): ReadonlyArray<string> =>
+  (attempt(() => fs.readdirSync("/proc")) ?? [])
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .slice(0, mostProcesses)
+    .flatMap((pid) => {
+      const open = attempt(() => fs.readdirSync(`/proc/${pid}/fd`)) ?? []
+      if (!open.some((fd) => files.has(attempt(() => fs.readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ""))) return []
+      return [`${processName(pid)} (${pid})`]
+    })
+
+/** Other processes that have the index open. */
+const neighbours = (file: string): ReadonlyArray<Check> => {
+  if (process.platform !== "linux") return []
+  const whole = attempt(() => fs.realpathSync(file)) ?? file
+  const found = holders(new Set([whole, `${whole}-wal`, `${whole}-shm`]))
+  const more = found.length > 5 ? ` and ${found.length - 5} more` : ""
+  const detail =
+    found.length === 0
+      ? "no other process of yours has the index open"
+      : `other processes have the index open: ${found.slice(0, 5).join(", ")}${more}`
+  return [ok("processes", detail)]
+}
 
 /** What `doctor --json` prints. */
 export const DoctorReport = Schema.Struct({
@@ -32,10 +107,11 @@ export const DoctorReport = Schema.Struct({
 }).annotations({ identifier: "DoctorReport" })
 
 const flags = {
-  deep: Flag.toggle("deep", { summary: "Embed every passage again and compare the vectors" }),
-  fix: Flag.toggle("fix", { summary: "Copy the index, then repair what can be rebuilt; deletes no document" })
+  deep: Cli.toggle("deep", { summary: "Embed every passage again and compare the vectors" }),
+  fix: Cli.toggle("fix", { summary: "Copy the index, then repair what can be rebuilt; deletes no document" })
 }
 
+/** Origins read at once. */
 const most = 1000
 
 /** Documents whose files are gone or have changed: the index is intact but no longer matches the files. */
@@ -52,39 +128,26 @@ const origins = Effect.gen(function* () {
     // The last file may be in more collections than fitted on this page.
     after = last.origin
     const before = seen.size
-    for (const { origin } of some) seen.add(origin)
+    for (const { modified, origin, size } of some) {
+      seen.add(origin)
+      if (!path.isAbsolute(origin)) continue
+      const stat = attempt(() => fs.statSync(origin, { bigint: true }))
+      if (stat === undefined) gone.add(origin)
+      else if (size === undefined || modified === undefined) continue
+      else if (Number(stat.size) !== size || String(stat.mtimeNs) !== modified) changed.add(origin)
+    }
     // A damaged index may give the same files again.
     if (seen.size === before) break
-    const found = stale(some)
-    for (const file of found.gone) gone.add(file)
-    for (const file of found.changed) changed.add(file)
   }
-  const checks: Array<Check> = []
-  if (gone.size > 0) {
-    checks.push({
-      name: "origins",
-      status: "warn",
-      detail: `${count(gone.size, "file")} of ${seen.size} ${are(gone.size)} gone, for example ${[...gone][0]}`,
-      next: "remove their documents with `clew index --prune FOLDER` or `clew delete`"
-    })
-  }
-  if (changed.size > 0) {
-    checks.push({
-      name: "origins",
-      status: "warn",
-      detail: `${count(changed.size, "file")} of ${seen.size} ${changed.size === 1 ? "has" : "have"} changed since they were indexed, for example ${[...changed][0]}`,
-      next: "run `clew index` again"
-    })
-  }
-  return checks.length > 0
-    ? checks
-    : [
-        {
-          name: "origins",
-          status: "ok",
-          detail: `${count(seen.size, "file")} unchanged since they were indexed`
-        } satisfies Check
-      ]
+  const lost = (files: ReadonlySet<string>, what: string, next: string) =>
+    files.size === 0
+      ? []
+      : [warn("origins", `${count(files.size, "file")} of ${seen.size} ${what}, for example ${[...files][0]}`, next)]
+  const checks = [
+    ...lost(gone, `${are(gone.size)} gone`, "remove their documents with `clew index --prune FOLDER` or `clew delete`"),
+    ...lost(changed, `${changed.size === 1 ? "has" : "have"} changed since they were indexed`, "run `clew index` again")
+  ]
+  return checks.length > 0 ? checks : [ok("origins", `${count(seen.size, "file")} unchanged since they were indexed`)]
 }).pipe(Effect.catchAll(() => Effect.succeed<ReadonlyArray<Check>>([])))
 
 interface Found {
@@ -96,60 +159,55 @@ interface Found {
 
 const nothing: Found = { database: undefined, checks: [], copy: undefined, fixed: [] }
 
-const misconfigured = ({ detail, where }: { readonly detail: string; readonly where: string }): Check => ({
-  name: "configuration",
-  status: "fail",
-  detail: `${where}: ${detail}`,
-  next: "correct it there; the index can be checked once the configuration is valid"
-})
+const misconfigured = ({ detail, where }: { readonly detail: string; readonly where: string }): Check =>
+  fail(
+    "configuration",
+    `${where}: ${detail}`,
+    "correct it there; the index can be checked once the configuration is valid"
+  )
 
 /** Checks of the index and its surroundings. */
 const look = Effect.fnUntraced(function* (
-  database: string,
+  store: typeof StoreConfig.Service,
   options: { readonly deep: boolean; readonly fix: boolean }
 ) {
+  const database = indexName(store)
+  const isFile = !isInPostgres(store)
   const engine = yield* Engine
-  const configuration: Check = {
-    name: "configuration",
-    status: "ok",
-    detail: Option.match(yield* engine.configFile, {
-      onNone: () => "no configuration file; using defaults",
-      onSome: (file) => `${file} is valid`
-    })
-  }
+  const configuration = Option.match(yield* engine.configFile, {
+    onNone: () => "no configuration file; using defaults",
+    onSome: (file) => `${file} is valid`
+  })
   const foundations = yield* engine.foundations
-  const around = surroundings(database)
-  const before = [configuration, ...foundations, ...around]
+  const before = [
+    ok("configuration", configuration),
+    ...foundations,
+    ...(isFile ? [access(database), ...space(database)] : [])
+  ]
   const stands = !before.some(({ name, status }) => (name === "file" || name === "SQLite") && status === "fail")
   if (!stands) return { ...nothing, database, checks: before } satisfies Found
-  const { checks, copy, fixed, of } = yield* Effect.gen(function* () {
+  const found = yield* Effect.gen(function* () {
     const { run } = yield* Doctor
     const line = yield* progressLine
     const told = (what: string, part?: { readonly done: number; readonly total: number }) =>
       line.show(() => `clew: checking ${what}${part === undefined ? "" : ` (${shareText(part.done, part.total)})`}`)
-    return yield* Effect.ensuring(
-      Effect.gen(function* () {
-        return { ...(yield* run({ ...options, told })), of: yield* origins }
-      }),
-      line.clear
-    )
+    const { checks, copy, fixed } = yield* Effect.ensuring(run({ ...options, told }), line.clear)
+    return { checks: [...checks, ...(yield* origins)], copy, fixed }
   }).pipe(
     Effect.provide(engine.doctor),
     Effect.catchIf(
       (error) => error instanceof StoreUnavailable,
-      ({ reason }) =>
-        Effect.succeed({
-          checks: [{ name: "file", status: "fail", detail: reason }] satisfies ReadonlyArray<Check>,
-          copy: undefined,
-          fixed: [],
-          of: []
-        })
+      ({ reason }) => Effect.succeed({ ...nothing, checks: [fail("file", reason)] })
     )
   )
-  return { database, checks: [...before, ...neighbours(database), ...checks, ...of], copy, fixed } satisfies Found
+  return {
+    ...found,
+    database,
+    checks: [...before, ...(isFile ? neighbours(database) : []), ...found.checks]
+  } satisfies Found
 })
 
-export const doctor = define(
+export const doctor = Cli.define(
   {
     name: "doctor",
     summary: "Check the index and its surroundings; --fix repairs",
@@ -160,39 +218,38 @@ export const doctor = define(
       "--fix copies the index, rebuilds postings, codes and missing vectors, and corrects counts and lists; the next clew index replaces damaged documents. If pages cannot be read, it salvages the rest into a new file."
     ]
   },
-  ({ deep, fix }) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { cwd, env } = yield* Place
-      const machine = { platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env }
-      const configured = yield* Effect.either(engine.settings)
-      const { database, checks, copy, fixed } = Either.isLeft(configured)
-        ? { ...nothing, checks: configured.left.problems.map(misconfigured) }
-        : yield* look(configured.right.store.path, { deep, fix })
-      const all: ReadonlyArray<Check> = [node(), ...checks, ...(yield* entries(machine))]
-      const failed = all.filter(({ status }) => status === "fail").length
-      const { out } = yield* Terminal
-      const colors = { ok: out.colors.green, warn: out.colors.yellow, fail: out.colors.red }
-      const text = [
-        ...all.flatMap(({ detail, name, next, status }) => [
-          `${colors[status](status.padEnd(4))} ${name}: ${detail}`,
-          ...(next === undefined ? [] : [`     ${next}`])
-        ]),
-        ...(copy === undefined ? [] : [`Copy of the index before: ${copy}`]),
-        ...fixed.map((what) => `Fixed: ${what}`),
-        failed === 0 ? "No check failed" : `${count(failed, "check")} failed`
-      ].join("\n")
-      yield* printResult(
-        DoctorReport,
-        {
-          ok: failed === 0,
-          ...(database === undefined ? {} : { database }),
-          checks: all,
-          fixed,
-          ...(copy === undefined ? {} : { copy })
-        },
-        Effect.succeed(wrapped(out, text))
-      )
-      if (failed > 0) yield* stop(exitCode.failed)
-    })
+  function* ({ deep, fix }) {
+    const engine = yield* Engine
+    const { cwd, env } = yield* Place
+    const machine = { platform: process.platform, home: env["HOME"] || os.homedir(), cwd, env }
+    const configured = yield* Effect.either(engine.settings)
+    const { database, checks, copy, fixed } = Either.isLeft(configured)
+      ? { ...nothing, checks: configured.left.problems.map(misconfigured) }
+      : yield* look(configured.right.store, { deep, fix })
+    const all: ReadonlyArray<Check> = [node(), ...checks, ...(yield* entries(machine))]
+    const failed = all.filter(({ status }) => status === "fail").length
+    const { out } = yield* Terminal
+    const colors = { ok: out.colors.green, warn: out.colors.yellow, fail: out.colors.red }
+    const text = [
+      ...all.flatMap(({ detail, name, next, status }) => [
+        `${colors[status](status.padEnd(4))} ${name}: ${detail}`,
+        ...(next === undefined ? [] : [`     ${next}`])
+      ]),
+      ...(copy === undefined ? [] : [`Copy of the index before: ${copy}`]),
+      ...fixed.map((what) => `Fixed: ${what}`),
+      failed === 0 ? "No check failed" : `${count(failed, "check")} failed`
+    ].join("\n")
+    yield* printResult(
+      DoctorReport,
+      {
+        ok: failed === 0,
+        database,
+        checks: all,
+        fixed,
+        copy
+      },
+      wrapped(out, text)
+    )
+    if (failed > 0) yield* stop(exitCode.failed)
+  }
 )

@@ -1,16 +1,22 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
+import { whyPassedOver } from "../files/Walker.ts"
+import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
 import { exitCode, stop } from "./exit.ts"
-import { Place, shown } from "./place.ts"
+import { Place, shown } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
 
 /** How many documents a message names if several match. */
 const named = 5
+
+const asId = Schema.decodeOption(DocumentId)
 
 const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
 
@@ -22,7 +28,8 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
   const names = [...new Set([path.resolve(cwd, source), source])]
   for (const { name } of collections) {
     for (const each of names) {
-      const id = DocumentId.make(each.trim().slice(0, 1000).trim() || "-")
+      // Not every name is an id; a source is looked up all the same.
+      const id = Option.getOrElse(asId(each.trim()), () => DocumentId.make("-"))
       // One by one: two names of one document in a batch would be a conflict.
       const [found = Option.none()] = yield* Effect.catchTag(
         store.lookup(name, [{ source: each, derivedId: id }]),
@@ -45,6 +52,40 @@ export const lookFor = Effect.fnUntraced(function* (source: string, collection: 
   return found.flat()
 })
 
+/** Why a file is not in the index, as far as recorded runs or the disk tell. */
+export const notIndexed = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
+  const { cwd } = yield* Place
+  const file = path.resolve(cwd, source)
+  for (const { name } of yield* (yield* Collections).among(collection)) {
+    const [known] = yield* (yield* Store).knownFiles(name, [file])
+    if (known !== undefined && known.outcome !== "indexed") {
+      return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
+    }
+    if (known !== undefined) return `read for collection ${name}, but it contains nothing to index`
+  }
+  // What cannot be looked at, such as a name that is too long, is not there either.
+  const found = yield* Effect.option(Effect.try(() => fs.statSync(file)))
+  if (Option.isNone(found)) return "there is no such document and no such file; clew list shows all documents"
+  if (found.value.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
+  return yield* unmet(file, collection)
+})
+
+/** Why no run has met a file that exists. */
+const unmet = Effect.fnUntraced(function* (file: string, collection: CollectionName | undefined) {
+  const { cwd } = yield* Place
+  const store = yield* Store
+  for (const { name } of yield* (yield* Collections).among(collection)) {
+    for (const { include, path: root } of yield* store.roots(name)) {
+      if (!isBelow(file, [root])) continue
+      const reason = yield* whyPassedOver(root, include)(file)
+      return reason === undefined
+        ? `it was missing or skipped when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
+        : `skipped below ${shown(cwd, root)}: ${reason}`
+    }
+  }
+  return `neither the file nor a folder above it was indexed: clew index ${shown(cwd, file)} indexes it`
+})
+
 /** The one document that matches; if there is none or more than one, says so and exits with 3. */
 export const theDocument = Effect.fnUntraced(function* (source: string, collection: CollectionName | undefined) {
   const found = yield* lookFor(source, collection)
@@ -54,7 +95,7 @@ export const theDocument = Effect.fnUntraced(function* (source: string, collecti
   const { note } = yield* Terminal
   yield* note(
     found.length === 0
-      ? `clew: no document ${JSON.stringify(source)}; clew list shows all`
+      ? `clew: ${source} is not indexed: ${yield* notIndexed(source, collection)}`
       : `clew: several documents end in ${JSON.stringify(source)}: ${found
           .slice(0, named)
           .map((each) => `${shown(cwd, each.source)} (${each.collection})`)

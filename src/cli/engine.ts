@@ -1,26 +1,56 @@
 import type { PlatformError } from "@effect/platform/Error"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type { OpenIndex } from "../OpenIndex.ts"
-import type { layer as configLayer, layerServer, ServerConfig } from "../Config.ts"
-import type { Doctor } from "../upkeep/Doctor.ts"
-import type { Check } from "../model/Check.ts"
+import type { YieldWrap } from "effect/Utils"
+import * as path from "node:path"
+import type { ServerConfig, layer as configLayer, layerServer } from "../Config.ts"
+import type { OpenIndex, Purpose } from "../OpenIndex.ts"
 import type { RateLimiter } from "../RateLimiter.ts"
-import type { Purpose } from "../model/Purpose.ts"
-import type { Backups } from "../upkeep/Backups.ts"
-import type { StoreUnavailable } from "../Store.ts"
+import type { Backups, StoreUnavailable } from "../Store.ts"
+import type { Check } from "../model/Check.ts"
+import type { Doctor } from "../upkeep/Doctor.ts"
+import type { Globals } from "./arguments.ts"
+import { harmless } from "./terminal.ts"
+
+/** Where and how the program was started. */
+export class Place extends Context.Tag("clew/cli/Place")<
+  Place,
+  {
+    readonly cwd: string
+    readonly env: Readonly<Record<string, string | undefined>>
+    readonly globals: Globals
+    /** The command as typed: `clew query`. */
+    readonly command: string
+  }
+>() {}
+
+/**
+ * A path relative to the working directory, unless that is longer; anything but an absolute path stays as it is, on one
+ * line.
+ */
+export const shown = (cwd: string, source: string): string => {
+  const relative = path.isAbsolute(source) ? path.relative(cwd, source) || "." : source
+  return harmless(relative.length < source.length || relative === "." ? relative : source).replaceAll("\n", " ")
+}
 
 /** Collections, and a sample of sources. */
-export interface Glance {
+interface Glance {
   readonly collections: ReadonlyArray<{ readonly name: string; readonly documents: number }>
   readonly sources: ReadonlyArray<string>
   /** Whether the graph joins documents. */
   readonly joined: boolean
 }
 
-export type Settings = Parameters<typeof configLayer>[0]["settings"]
+/** An index at another path, with an embedder as `--embedder` names it. */
+export interface Copy {
+  readonly path: string
+  readonly backend: string
+  readonly model: string | undefined
+}
+
+type Settings = Parameters<typeof configLayer>[0]["settings"]
 
 type ConfigError = Layer.Layer.Error<ReturnType<typeof layerServer>>
 
@@ -29,11 +59,16 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
     /**
-     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line.
+     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line. `copy`: another index, with this embedder in place of the configured one.
      */
     readonly open: (
       purpose: Purpose,
-      options?: { readonly pooled?: boolean; readonly exact?: boolean; readonly config?: string | undefined }
+      options?: {
+        readonly pooled?: boolean
+        readonly exact?: boolean
+        readonly config?: string | undefined
+        readonly copy?: Copy | undefined
+      }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>
     /** Backups of the index, without opening it as a store. */
     readonly backups: Layer.Layer<Backups, ConfigError>
@@ -57,3 +92,13 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
     readonly configFile: Effect.Effect<Option.Option<string>, ConfigError>
   }
 >() {}
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Step = YieldWrap<Effect.Effect<any, any, any>>
+
+/** Runs a generator's steps, as `Effect.gen` does, with the services of the open index. */
+export const inIndex = <S extends Step, A>(
+  purpose: Purpose,
+  steps: () => Generator<S, A, never>,
+  options?: Parameters<Engine["Type"]["open"]>[1]
+) => Effect.flatMap(Engine, ({ open }) => Effect.provide(Effect.gen(steps), open(purpose, options)))

@@ -13,10 +13,18 @@ export const exitCode = {
 } as const
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** The exit code after a signal, as a shell names it, unless a command sets another. */
-export const ending: { bySignal?: ExitCode } = {}
-
 /** Ends a command with an exit code; its messages are already printed. */
 export class Stop extends Data.TaggedError("Stop")<{ readonly code: ExitCode }> {}
 
 export const stop = (code: Exclude<ExitCode, 0>) => new Stop({ code })
+
+/** The command line is invalid; the message says why. */
+export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
+
+export const usage = (message: string) => new UsageError({ message })
+
+/** A file given to a command cannot be read or written, although the command line is valid. */
+export class FileUnusable extends Data.TaggedError("FileUnusable")<{ readonly message: string }> {}
+
+/** A client's configuration file was left as it is; the message says why, and what to do. */
+export class Unwritable extends Data.TaggedError("Unwritable")<{ readonly message: string }> {}

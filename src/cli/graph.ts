@@ -1,20 +1,142 @@
 import * as FileSystem from "@effect/platform/FileSystem"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { resolve } from "node:path"
 import { Graph } from "../Graph.ts"
-import { defaultCollection } from "../model/Collection.ts"
-import { GraphEntity, GraphPath, placeOf, Relation } from "../model/Graph.ts"
-import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
-import { define, group } from "./command.ts"
-import { Engine } from "./engine.ts"
-import { build } from "./graphBuild.ts"
-import * as Flag from "./flag.ts"
 import { oneLine } from "../citations/prompt.ts"
-import * as options from "./options.ts"
-import { count, printResult } from "./output.ts"
-import { Place, shown } from "./place.ts"
+import { largest, toDot, toGraphMl, toNodeLink } from "../entities/network.ts"
+import { linkageWanted } from "../entities/walk.ts"
+import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { GraphEntity, GraphPath, Relation, placeOf } from "../model/Graph.ts"
+import * as Cli from "./command.ts"
+import { Place, inIndex, shown } from "./engine.ts"
+import { usage } from "./exit.ts"
+import * as options from "./flags.ts"
+import { count, durationText, printResult } from "./output.ts"
 import { Terminal } from "./terminal.ts"
+
+const Asked = Schema.Struct({
+  model: Schema.String,
+  calls: Schema.Int.annotations({ description: "Number of passages that the model was asked about" }),
+  unusable: Schema.Int.annotations({ description: "Number of answers that could not be used" }),
+  entities: Schema.Int.annotations({ description: "Number of names that it found in them" }),
+  relations: Schema.Int.annotations({ description: "Number of relations between two names" })
+})
+
+/** What `graph build --json` prints. */
+export const GraphBuildReport = Schema.Struct({
+  collection: Schema.String,
+  added_chunks: Schema.Int.annotations({ description: "Number of passages that were not in the graph before" }),
+  chunks: Schema.Int,
+  linkage: Schema.Finite.annotations({ description: "Share of the documents that name or link another" }),
+  llm: Schema.optional(Asked.annotations({ description: "With --llm" })),
+  build_time_ms: Schema.Int
+}).annotations({ identifier: "GraphBuildReport" })
+
+/** The linkage, and its effect on searches. */
+export const linkageText = (linkage: number): string =>
+  `${Math.round(linkage * 100)} % of the documents name or link another: by default a search ` +
+  (linkage < linkageWanted
+    ? `does not use the graph (below ${linkageWanted * 100} %)`
+    : "uses the graph if the query names something in it")
+
+/** Asks the model about the passages that it has not read yet, after announcing how many calls that takes. */
+const ask = Effect.fnUntraced(function* (collection: CollectionName, quiet: boolean, named: string | undefined) {
+  const { asking } = yield* Graph
+  const { err, note, noteInPlace } = yield* Terminal
+  const plan = yield* asking.plan(collection, named)
+  if (!quiet) {
+    const known = plan.passages - plan.calls
+    yield* note(
+      `clew: ${plan.model} will be called at most ${count(plan.calls, "time")}, once per passage` +
+        (known === 0 ? "" : `; the answers for ${known} more are known`)
+    )
+  }
+  const nothing = { calls: 0, unusable: 0, entities: 0, relations: 0 }
+  const done = yield* Stream.runFoldEffect(asking.run(collection, plan, named), nothing, (sum, one) => {
+    const next = {
+      calls: sum.calls + 1,
+      unusable: sum.unusable + (one.usable ? 0 : 1),
+      entities: sum.entities + one.entities,
+      relations: sum.relations + one.relations
+    }
+    const line = `clew: asked ${next.calls} of ${plan.calls}: ${count(next.entities, "name")}, ${count(next.relations, "relation")}`
+    return Effect.as(quiet || !err.isTerminal ? Effect.void : noteInPlace(line), next)
+  })
+  return { model: plan.model, ...done } satisfies typeof Asked.Type
+})
+
+const askedText = ({ calls, entities, model, relations, unusable }: typeof Asked.Type): string =>
+  `\nAsked ${model} ${count(calls, "time")}: ${count(entities, "name")}, ${count(relations, "relation")}.` +
+  (unusable === 0 ? "" : ` ${count(unusable, "answer")} could not be used; the next run with --llm asks again.`)
+
+const model = Cli.text("model", {
+  alias: "m",
+  value: "NAME",
+  summary: "With --llm: model that reads the passages, instead of the configured one"
+})
+
+const build = Cli.define(
+  {
+    name: "build",
+    summary: "Add documents indexed without the graph, or relations that a language model reads",
+    flags: {
+      collection: options.collection,
+      llm: Cli.toggle("llm", {
+        summary: "Let the language model of [llm] read every passage for more names and relations"
+      }),
+      model,
+      quiet: options.quiet
+    },
+    examples: ["clew graph build", "clew graph build --llm -m gemma3"],
+    details: [
+      "Indexing adds documents to the graph; this command adds those indexed before there was a graph, or with graph.enabled = false. If it is interrupted, the next run resumes.",
+      "With --llm it first says how often it will call the model. It drops names and relations that the passage does not support. The model reads a passage once, and again when its words change."
+    ]
+  },
+  function* (flags) {
+    if (flags.model !== undefined && !flags.llm) {
+      return yield* usage("--model requires --llm")
+    }
+    if (flags.model === "") return yield* usage("--model must not be empty")
+    const { err, noteInPlace } = yield* Terminal
+    const collection = flags.collection ?? defaultCollection
+    yield* inIndex("change", function* () {
+      const graph = yield* Graph
+      const started = yield* Clock.currentTimeMillis
+      const isShown = !flags.quiet && err.isTerminal
+      const done = yield* Stream.runFoldEffect(graph.build(collection), { added: 0, seen: 0 }, (sum, step) =>
+        Effect.gen(function* () {
+          const next = { added: sum.added + step.added, seen: sum.seen + step.seen }
+          if (isShown) yield* noteInPlace(`clew: ${count(next.seen, "passage")} checked`)
+          return next
+        })
+      )
+      if (isShown) yield* noteInPlace("")
+      const llm = flags.llm ? yield* ask(collection, flags.quiet, flags.model) : undefined
+      if (isShown && llm !== undefined) yield* noteInPlace("")
+      const linkage = yield* graph.linkage(collection)
+      const took = (yield* Clock.currentTimeMillis) - started
+      yield* printResult(
+        GraphBuildReport,
+        {
+          collection,
+          added_chunks: done.added,
+          chunks: done.seen,
+          linkage,
+          ...(llm === undefined ? {} : { llm }),
+          build_time_ms: took
+        },
+
+        `Added ${count(done.added, "passage")} of ${count(done.seen, "passage")} in ${durationText(took)}. ` +
+          linkageText(linkage) +
+          (llm === undefined ? "" : askedText(llm))
+      )
+    })
+  }
+)
 
 /** What `graph top --json` prints. */
 export const GraphTopReport = Schema.Struct({
@@ -29,9 +151,9 @@ export const GraphTopReport = Schema.Struct({
 }).annotations({ identifier: "GraphTopReport" })
 
 const limit = (most: number, fallback: number) =>
-  Flag.number("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most, whole: true })
+  Cli.number("limit", { value: "N", summary: `How many (default ${fallback})`, min: 1, max: most, whole: true })
 
-const out = Flag.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
+const out = Cli.file("output", { value: "FILE", summary: "Write to this file instead of standard output" })
 
 const write = Effect.fnUntraced(function* (file: string | undefined, text: string) {
   const { note, print } = yield* Terminal
@@ -41,56 +163,54 @@ const write = Effect.fnUntraced(function* (file: string | undefined, text: strin
   yield* note(`clew: wrote ${file}`)
 })
 
-const query = define(
+const query = Cli.define(
   {
     name: "query",
     summary: "Show what the graph knows about a name",
     positional: { name: "ENTITY", summary: "A name, a title, a symbol", min: 1, max: Infinity },
     flags: {
       collection: options.collection,
-      hops: Flag.number("hops", {
+      hops: Cli.number("hops", {
         value: "N",
         summary: "Neighbours up to so many steps away (default 1)",
         min: 1,
         max: 3,
         whole: true
       }),
-      kind: Flag.choice("kind", { choices: Relation.literals, summary: "Only neighbours by this relation" }),
+      kind: Cli.choice("kind", { choices: Relation.literals, summary: "Only neighbours by this relation" }),
       limit: limit(200, 20)
     },
     examples: ["clew graph query Ada Lovelace", "clew graph query git-rebase --hops 2 --kind links"]
   },
-  (flags, words) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { cwd } = yield* Place
-      const { colors } = (yield* Terminal).out
-      yield* Effect.gen(function* () {
-        const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
-          ...(flags.hops === undefined ? {} : { hops: flags.hops }),
-          ...(flags.limit === undefined ? {} : { limit: flags.limit }),
-          kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
-        })
-        const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
-          colors.cyan(oneLine(`${shown(cwd, place.source)}${placeOf(place)}`))
-        const text = [
-          `${colors.bold(oneLine(found.name))}  in ${count(found.documents, "document")}`,
-          ...(found.description === undefined ? [] : [oneLine(found.description)]),
-          "",
-          ...found.mentions.map((mention) => `${mention.relation.padEnd(8)}  ${at(mention)}  ${oneLine(mention.name)}`),
-          ...(found.neighbours.length === 0 ? [] : ["", colors.bold("Neighbours")]),
-          ...found.neighbours.map(
-            ({ documents, hops, name, relation, says, ...place }) =>
-              `${relation.padEnd(8)}  ${oneLine(name)} (${count(documents, "document")}${hops > 1 ? `, ${hops} steps away` : ""})  ` +
-              `${at(place)}${says === undefined ? "" : `  ${colors.dim(oneLine(says))}`}`
-          )
-        ]
-        yield* printResult(GraphEntity, found, Effect.succeed(text.join("\n")))
-      }).pipe(Effect.provide(engine.open("read")))
+  function* (flags, words) {
+    const { cwd } = yield* Place
+    const { colors } = (yield* Terminal).out
+    yield* inIndex("read", function* () {
+      const found = yield* (yield* Graph).entity(flags.collection ?? defaultCollection, words.join(" "), {
+        ...(flags.hops === undefined ? {} : { hops: flags.hops }),
+        ...(flags.limit === undefined ? {} : { limit: flags.limit }),
+        kinds: flags.kind === undefined ? undefined : new Set([flags.kind])
+      })
+      const at = (place: Parameters<typeof placeOf>[0] & { readonly source: string }) =>
+        colors.cyan(oneLine(`${shown(cwd, place.source)}${placeOf(place)}`))
+      const text = [
+        `${colors.bold(oneLine(found.name))}  in ${count(found.documents, "document")}`,
+        ...(found.description === undefined ? [] : [oneLine(found.description)]),
+        "",
+        ...found.mentions.map((mention) => `${mention.relation.padEnd(8)}  ${at(mention)}  ${oneLine(mention.name)}`),
+        ...(found.neighbours.length === 0 ? [] : ["", colors.bold("Neighbours")]),
+        ...found.neighbours.map(
+          ({ documents, hops, name, relation, says, ...place }) =>
+            `${relation.padEnd(8)}  ${oneLine(name)} (${count(documents, "document")}${hops > 1 ? `, ${hops} steps away` : ""})  ` +
+            `${at(place)}${says === undefined ? "" : `  ${colors.dim(oneLine(says))}`}`
+        )
+      ]
+      yield* printResult(GraphEntity, found, text.join("\n"))
     })
+  }
 )
 
-const path = define(
+const path = Cli.define(
   {
     name: "path",
     summary: "Show a shortest path between two names",
@@ -98,73 +218,64 @@ const path = define(
     flags: { collection: options.collection },
     examples: ['clew graph path "Hello Love" Tennessee']
   },
-  (flags, [from = "", to = ""]) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { cwd } = yield* Place
-      const { colors } = (yield* Terminal).out
-      yield* Effect.gen(function* () {
-        const found = yield* (yield* Graph).path(flags.collection ?? defaultCollection, from, to)
-        const text = found.steps.map(
-          (step) =>
-            `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
-            `${colors.cyan(oneLine(`${shown(cwd, step.source)}${placeOf(step)}`))}` +
-            `${step.says === undefined ? "" : `  ${colors.dim(oneLine(step.says))}`}\n    ${oneLine(step.text.slice(0, 300))}`
-        )
-        yield* printResult(
-          GraphPath,
-          found,
-          Effect.succeed(text.length === 0 ? "No path of up to six steps" : text.join("\n"))
-        )
-      }).pipe(Effect.provide(engine.open("read")))
+  function* (flags, [from = "", to = ""]) {
+    const { cwd } = yield* Place
+    const { colors } = (yield* Terminal).out
+    yield* inIndex("read", function* () {
+      const found = yield* (yield* Graph).path(flags.collection ?? defaultCollection, from, to)
+      const text = found.steps.map(
+        (step) =>
+          `${colors.bold(oneLine(step.from))} → ${colors.bold(oneLine(step.to))}  ` +
+          `${colors.cyan(oneLine(`${shown(cwd, step.source)}${placeOf(step)}`))}` +
+          `${step.says === undefined ? "" : `  ${colors.dim(oneLine(step.says))}`}\n    ${oneLine(step.text.slice(0, 300))}`
+      )
+      yield* printResult(GraphPath, found, text.length === 0 ? "No path of up to six steps" : text.join("\n"))
     })
+  }
 )
 
-const top = define(
+const top = Cli.define(
   {
     name: "top",
     summary: "List the most central documents and names (PageRank)",
     flags: { collection: options.collection, limit: limit(1000, 20) }
   },
-  (flags) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { cwd } = yield* Place
-      yield* Effect.gen(function* () {
-        const { nodes } = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
-        const best = nodes.slice(0, flags.limit ?? 20)
-        yield* printResult(
-          GraphTopReport,
-          {
-            nodes: best.map(({ kind, label, rank, source }) => ({
-              name: label,
-              kind,
-              rank,
-              ...(source === undefined ? {} : { source })
-            }))
-          },
-          Effect.succeed(
-            best
-              .map(
-                ({ kind, label, rank, source }) =>
-                  `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${oneLine(shown(cwd, source))}`}`
-              )
-              .join("\n") || "The graph is empty"
+  function* (flags) {
+    const { cwd } = yield* Place
+    yield* inIndex("read", function* () {
+      const { nodes } = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
+      const best = nodes.slice(0, flags.limit ?? 20)
+      yield* printResult(
+        GraphTopReport,
+        {
+          nodes: best.map(({ kind, label, rank, source }) => ({
+            name: label,
+            kind,
+            rank,
+            ...(source === undefined ? {} : { source })
+          }))
+        },
+
+        best
+          .map(
+            ({ kind, label, rank, source }) =>
+              `${rank.toFixed(5)}  ${kind.padEnd(8)}  ${oneLine(label)}${source === undefined || source === label ? "" : `  ${oneLine(shown(cwd, source))}`}`
           )
-        )
-      }).pipe(Effect.provide(engine.open("read")))
+          .join("\n") || "The graph is empty"
+      )
     })
+  }
 )
 
 const formats = { graphml: toGraphMl, json: toNodeLink, dot: toDot } as const
 
-const exported = define(
+const exported = Cli.define(
   {
     name: "export",
     summary: "Write the graph for other programs",
     flags: {
       collection: options.collection,
-      format: Flag.choice("format", {
+      format: Cli.choice("format", {
         choices: ["graphml", "json", "dot"],
         summary: "GraphML (default; Gephi opens it), JSON (node-link) or DOT (Graphviz)"
       }),
@@ -172,17 +283,15 @@ const exported = define(
     },
     examples: ["clew graph export --output graph.graphml", "clew graph export --format json | jq .nodes"]
   },
-  (flags) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      yield* Effect.gen(function* () {
-        const network = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
-        yield* write(flags.output, formats[flags.format ?? "graphml"](network))
-      }).pipe(Effect.provide(engine.open("read")))
+  function* (flags) {
+    yield* inIndex("read", function* () {
+      const network = yield* (yield* Graph).whole(flags.collection ?? defaultCollection)
+      yield* write(flags.output, formats[flags.format ?? "graphml"](network))
     })
+  }
 )
 
-const show = define(
+const show = Cli.define(
   {
     name: "show",
     summary: "Write the graph as an HTML page for a browser",
@@ -190,24 +299,21 @@ const show = define(
     details: ["The page needs no network and no server. It shows the nodes with the highest PageRank."],
     examples: ["clew graph show --output graph.html"]
   },
-  (flags) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const collection = flags.collection ?? defaultCollection
-      yield* Effect.gen(function* () {
-        const graph = yield* Graph
-        const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
-        const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))
-        yield* write(flags.output, toPage(yield* graph.placed(network), `Clew: ${collection}`))
-      }).pipe(Effect.provide(engine.open("read")))
+  function* (flags) {
+    const collection = flags.collection ?? defaultCollection
+    yield* inIndex("read", function* () {
+      const graph = yield* Graph
+      const network = largest(yield* graph.whole(collection), flags.limit ?? 5000)
+      const { toPage } = yield* Effect.promise(() => import("../entities/page.ts"))
+      yield* write(flags.output, toPage(yield* graph.placed(network), `Clew: ${collection}`))
     })
+  }
 )
 
-export const graph = group(
-  define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, () =>
-    Effect.flatMap(Terminal, ({ print }) =>
-      print("Use clew graph build, query, path, top, export or show; --help says more")
-    )
-  ),
+export const graph = Cli.group(
+  Cli.define({ name: "graph", summary: "Build, query and show the knowledge graph", flags: {} }, function* () {
+    const { print } = yield* Terminal
+    yield* print("Use clew graph build, query, path, top, export or show; --help says more")
+  }),
   [build, query, path, top, exported, show]
 )

@@ -1,33 +1,23 @@
-import * as CliConfig from "@effect/cli/CliConfig"
-import * as Command from "@effect/cli/Command"
-import * as HelpDoc from "@effect/cli/HelpDoc"
-import * as ValidationError from "@effect/cli/ValidationError"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
-import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { stripVTControlCharacters } from "node:util"
 import { version } from "../version.ts"
-import { type Globals, guessGlobals, type Invocation, read, typed } from "./arguments.ts"
+import { read, typed } from "./arguments.ts"
 import { ask } from "./ask.ts"
-import { backup } from "./backup.ts"
+import { backup, compact, restore } from "./backup.ts"
 import { benchmark } from "./benchmark.ts"
 import { collections } from "./collections.ts"
 import { define, group } from "./command.ts"
-import { compact } from "./compact.ts"
-import { completions } from "./completions.ts"
+import { completions, help } from "./help.ts"
 import { deleteDocuments } from "./delete.ts"
 import { doctor } from "./doctor.ts"
-import { Engine } from "./engine.ts"
-import { exitCode, type ExitCode } from "./exit.ts"
-import { exportIndex } from "./export.ts"
+import { type Copy, Engine, Place } from "./engine.ts"
+import { exitCode, usage } from "./exit.ts"
+import { exportIndex, importIndex } from "./transfer.ts"
 import { graph } from "./graph.ts"
-import { help } from "./help.ts"
-import { importIndex } from "./import.ts"
-import { indexPaths } from "./indexPaths.ts"
+import { indexPaths } from "./indexing.ts"
 import { info } from "./info.ts"
 import { init } from "./init.ts"
 import { judge } from "./judge.ts"
@@ -35,22 +25,19 @@ import { list } from "./list.ts"
 import { logging } from "./logging.ts"
 import { mcp } from "./mcp.ts"
 import { printJson } from "./output.ts"
-import { Place } from "./place.ts"
 import { prompt } from "./prompt.ts"
 import { query } from "./query.ts"
 import { reindex } from "./reindex.ts"
 import { report } from "./report.ts"
-import { restore } from "./restore.ts"
 import { serve } from "./serve.ts"
 import { show } from "./show.ts"
-import * as Terminal from "./terminal.ts"
+import { Terminal } from "./terminal.ts"
 import { update } from "./update.ts"
-import { UsageError } from "./UsageError.ts"
 import { watch } from "./watch.ts"
 import { why } from "./why.ts"
 
-const { command, spec } = group(
-  define({ name: "clew", summary: "find the passage that answers, with its source", flags: {} }, () => Effect.void),
+const clew = group(
+  define({ name: "clew", summary: "find the passage that answers, with its source", flags: {} }, function* () {}),
   [
     indexPaths,
     update,
@@ -81,7 +68,7 @@ const { command, spec } = group(
 )
 
 /** What `--version --json` prints. */
-export const VersionReport = Schema.Struct({
+const VersionReport = Schema.Struct({
   name: Schema.String,
   version: Schema.String,
   node: Schema.String,
@@ -95,16 +82,23 @@ const engine = Layer.effect(
   Engine,
   Effect.gen(function* () {
     const { cwd, env, globals } = yield* Place
-    const terminal = yield* Terminal.Terminal
-    const configuredBy = (config: string | undefined) =>
+    const terminal = yield* Terminal
+    const configuredBy = (config: string | undefined, copy?: Copy) =>
       Effect.flatMap(app, ({ configure }) =>
         configure({
           cwd,
           env,
           config,
           flags: [
-            { name: "--db", key: "store.path", value: globals.db },
-            { name: "--log-level", key: "log.level", value: globals.logLevel }
+            { name: "--db", key: "store.path", value: copy?.path ?? globals.db },
+            { name: "--db", key: "store.backend", value: (copy?.path ?? globals.db) && "sqlite" },
+            { name: "--log-level", key: "log.level", value: globals.logLevel },
+            ...(copy === undefined
+              ? []
+              : ([
+                  { name: "--embedder", key: "embedding.backend", value: copy.backend },
+                  { name: "--embedder", key: "embedding.model", value: copy.model }
+                ] as const))
           ]
         })
       )
@@ -124,7 +118,7 @@ const engine = Layer.effect(
       ),
       foundations: Effect.flatMap(Effect.all([app, configured]), ([{ foundations }, loaded]) => foundations(loaded)),
       exists: Effect.flatMap(Effect.all([app, configured]), ([{ exists }, { settings }]) => exists(settings)),
-      glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store.path)),
+      glance: Effect.map(Effect.all([app, configured]), ([{ glance }, { settings }]) => glance(settings.store)),
       serving: (flags) =>
         Layer.unwrapEffect(
           Effect.gen(function* () {
@@ -133,11 +127,14 @@ const engine = Layer.effect(
             return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
           })
         ),
-      open: (purpose, { config, ...options } = {}) =>
+      open: (purpose, { config, copy, ...options } = {}) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {
             const { layerFor } = yield* app
-            const loaded = yield* config === undefined ? configured : configuredBy(config)
+            const found = yield* config === undefined && copy === undefined
+              ? configured
+              : configuredBy(config ?? globals.config, copy)
+            const loaded = copy === undefined ? found : { ...found, settings: ofItsOwn(found.settings) }
             return Layer.provideMerge(yield* layerFor(loaded, purpose, options), logging(loaded.settings.log, terminal))
           })
         )
@@ -145,68 +142,59 @@ const engine = Layer.effect(
   })
 )
 
-/** @effect/cli prints every error itself, in colours and with the whole help; Clew prints it once, briefly. */
-const quietly = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.consoleWith((console) => Effect.withConsole(effect, { ...console, error: () => Effect.void }))
+type Invoked = ReturnType<
+  typeof read<Effect.Effect.Error<ReturnType<typeof clew.run>>, Effect.Effect.Context<ReturnType<typeof clew.run>>>
+>
 
-const textOf = (error: ValidationError.ValidationError): string =>
-  stripVTControlCharacters(HelpDoc.toAnsiText(error.error)).trim() || "wrong usage"
+/** Without what the configuration says of its own embedder's vectors. */
+const ofItsOwn = <S extends { readonly embedding: object }>(settings: S): S => ({
+  ...settings,
+  embedding: { ...settings.embedding, dimensions: undefined, queryPrefix: undefined, passagePrefix: undefined }
+})
 
-const run = ({ path }: Invocation, argv: ReadonlyArray<string>) =>
-  Command.run(command, { name: spec.name, version })(["node", spec.name, ...argv]).pipe(
-    quietly,
-    Effect.mapError((error) =>
-      ValidationError.isValidationError(error) ? new UsageError({ detail: textOf(error), command: typed(path) }) : error
-    ),
-    Effect.provide(
-      Layer.mergeAll(
-        engine,
-        NodeFileSystem.layer,
-        NodePath.layer,
-        NodeTerminal.layer,
-        CliConfig.layer({ isCaseSensitive: true })
-      )
-    )
-  )
+/** A command's services, but for its terminal and its place. */
+const services = Layer.mergeAll(engine, NodeFileSystem.layer, NodePath.layer)
 
-const answer = Effect.fnUntraced(function* (invocation: Invocation) {
-  const { out, print } = yield* Terminal.Terminal
-  const { path, request } = invocation
+const answer = Effect.fnUntraced(function* ({ globals, path, request }: Invoked) {
+  const { out, print } = yield* Terminal
   switch (request._tag) {
     case "Help":
       return yield* print(help(path, version, out))
     case "Version":
-      return yield* invocation.globals.json
+      return yield* globals.json
         ? printJson(VersionReport, {
-            name: spec.name,
+            name: clew.name,
             version,
             node: process.versions.node,
             platform: `${process.platform}-${process.arch}`
           })
-        : print(`${spec.name} ${version}`)
+        : print(`${clew.name} ${version}`)
     case "Completions":
-      return yield* print(yield* completions(command, spec.name, request.shell))
+      return yield* print(yield* completions(clew, request.shell))
+    case "Wrong":
+      return yield* usage(request.detail)
     case "Run":
-      return yield* run(invocation, request.argv)
+      return yield* Effect.provide(path.at(-1)!.run(request.given, request.positional), services)
   }
 })
 
-export interface Start {
+interface Start {
   readonly argv: ReadonlyArray<string>
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** The whole program, up to its exit code. It reports failures itself; only interruption propagates. */
-export const main = ({ argv, cwd, env }: Start): Effect.Effect<ExitCode, never, Terminal.Terminal> => {
-  const invocation = read(spec, argv)
-  const globals: Globals = Either.match(invocation, {
-    onLeft: () => guessGlobals(argv),
-    onRight: ({ globals }) => globals
-  })
-  return Effect.gen(function* () {
-    const { outputGone } = yield* Terminal.Terminal
-    const answered = Effect.as(Effect.flatMap(invocation, answer), exitCode.done)
-    return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
-  }).pipe(Effect.provideService(Place, { cwd, env, globals }))
+export const main = ({ argv, cwd, env }: Start) => {
+  const invocation = read(clew, argv)
+  const { globals, path } = invocation
+  return {
+    program: Effect.gen(function* () {
+      const { outputGone } = yield* Terminal
+      const answered = Effect.as(answer(invocation), exitCode.done)
+      return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
+    }).pipe(Effect.provideService(Place, { cwd, env, globals, command: typed(path) })),
+    /** A signal is the regular end of this command. */
+    untilStopped: path.at(-1)?.untilStopped === true
+  }
 }

@@ -2,15 +2,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { packagedConfig } from "../packaged/config.ts"
-import { define } from "./command.ts"
-import * as Flag from "./flag.ts"
+import { packagedConfig } from "../packaged/model.ts"
+import * as Cli from "./command.ts"
+import { Place, shown } from "./engine.ts"
+import { FileUnusable } from "./exit.ts"
 import { printResult } from "./output.ts"
-import { Place, shown } from "./place.ts"
-import { FileUnusable } from "./FileUnusable.ts"
 
 /** What `init --json` prints. */
-export const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
+const InitReport = Schema.Struct({ file: Schema.String }).annotations({ identifier: "InitReport" })
 
 const head = `# Clew's configuration, read by every command in this folder. Each key is here with its default: remove the # and
 # change what you want. An address (embedding.url, llm.url, rerank.url, telemetry.otlp_endpoint) is allowed only in a
@@ -18,38 +17,33 @@ const head = `# Clew's configuration, read by every command in this folder. Each
 `
 
 /** The reference with every key commented out, under a head for whoever edits it. */
-export const commented = (reference: string): string => {
+const commented = (reference: string): string => {
   const body = reference.replace(/^(?:#.*\n)+/, "")
   return head + body.replace(/^(?![#[\s])(.+)$/gm, "# $1")
 }
 
-export const init = define(
+export const init = Cli.define(
   {
     name: "init",
     summary: "Write a clew.toml with every key, its default and what it does",
     positional: { name: "FILE", summary: "File to write (default: clew.toml)", min: 0, max: 1, paths: true },
-    flags: { force: Flag.toggle("force", { summary: "Overwrite an existing file" }) },
+    flags: { force: Cli.toggle("force", { summary: "Overwrite an existing file" }) },
     examples: ["clew init", "clew init ~/.config/clew/config.toml"]
   },
-  ({ force }, [given = "clew.toml"]) =>
-    Effect.gen(function* () {
-      const { cwd } = yield* Place
-      const file = path.resolve(cwd, given)
-      yield* Effect.try({
-        try: () =>
-          fs.writeFileSync(file, commented(fs.readFileSync(packagedConfig, "utf8")), { flag: force ? "w" : "wx" }),
-        catch: (error) =>
-          new FileUnusable({
-            message:
-              (error as NodeJS.ErrnoException).code === "EEXIST"
-                ? `${shown(cwd, file)} already exists; --force overwrites it`
-                : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
-          })
-      })
-      yield* printResult(
-        InitReport,
-        { file },
-        Effect.succeed(`Wrote ${shown(cwd, file)}; every key in it is commented out`)
-      )
+  function* ({ force }, [given = "clew.toml"]) {
+    const { cwd } = yield* Place
+    const file = path.resolve(cwd, given)
+    yield* Effect.try({
+      try: () =>
+        fs.writeFileSync(file, commented(fs.readFileSync(packagedConfig, "utf8")), { flag: force ? "w" : "wx" }),
+      catch: (error) =>
+        new FileUnusable({
+          message:
+            (error as NodeJS.ErrnoException).code === "EEXIST"
+              ? `${shown(cwd, file)} already exists; --force overwrites it`
+              : `cannot write ${shown(cwd, file)}: ${(error as Error).message}`
+        })
     })
+    yield* printResult(InitReport, { file }, `Wrote ${shown(cwd, file)}; every key in it is commented out`)
+  }
 )

@@ -1,30 +1,26 @@
+import { limits } from "../model/Limits.ts"
+import * as Cli from "./command.ts"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Judgements } from "../measuring/Judgements.ts"
+import { Judgements, isSource, type JudgedQuestion, questionsOf, withoutWay } from "../measuring/Judgements.ts"
 import { gradeOf, Judging, judgedModes, type Pooled } from "../measuring/Judging.ts"
 import { Judgement, mostGrade } from "../model/Judgement.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { Store } from "../Store.ts"
 import { QueryText } from "../model/Query.ts"
 import { headingPath } from "../model/SearchResult.ts"
-import { isSource, type JudgedQuestion, questionsOf, withoutWay } from "../measuring/judged.ts"
-import { parseFilter } from "./filter.ts"
+import { nothingFound, parseFilter } from "./asking.ts"
 import { filterHint } from "../filterHint.ts"
-import { define } from "./command.ts"
 import { lookFor } from "./document.ts"
-import { Engine } from "./engine.ts"
-import { exitCode, stop } from "./exit.ts"
+import { oneLine, titleOf } from "./query.ts"
+import { Engine, Place, shown } from "./engine.ts"
+import { exitCode, stop, usage } from "./exit.ts"
 import { unmatchedNote } from "./gate.ts"
-import { harmless } from "./harmless.ts"
-import * as options from "./options.ts"
+import { harmless, Terminal } from "./terminal.ts"
+import * as options from "./flags.ts"
 import { count, printJson } from "./output.ts"
-import { Place, shown } from "./place.ts"
-import { Terminal } from "./terminal.ts"
-import { UsageError } from "./UsageError.ts"
-
-const Rank = Schema.optional(Schema.Int)
 
 /** What `judge --json` prints. */
 export const JudgeReport = Schema.Struct({
@@ -41,13 +37,9 @@ export const JudgeReport = Schema.Struct({
           title: Schema.optional(Schema.String),
           heading: Schema.optional(Schema.String),
           text: Schema.String,
-          ranks: Schema.Struct({
-            configured: Rank,
-            keyword: Rank,
-            vector: Rank,
-            "hybrid rrf": Rank,
-            "hybrid score": Rank
-          }).annotations({ description: "Its rank in each mode that found it" }),
+          ranks: Schema.partial(Schema.Record({ key: Schema.Literal(...judgedModes), value: Schema.Int })).annotations({
+            description: "Its rank in each mode that found it"
+          }),
           grade: Schema.optional(Schema.Int.annotations({ description: "Its grade, if it was judged" }))
         })
       ).annotations({ description: `The best passages of ${judgedModes.length} modes together` })
@@ -112,18 +104,17 @@ const judgementOf = (cwd: string, query: string, { hit }: Pooled, grade: number)
 })
 
 /** The whole passage, without its ranks. */
-const rendered = Effect.fnUntraced(function* (query: string, { hit: { document, passage } }: Pooled, place: string) {
+const rendered = Effect.fnUntraced(function* (query: string, { hit }: Pooled, place: string) {
   const { cwd } = yield* Place
   const { colors } = (yield* Terminal).out
-  const title = [document.title, headingPath(passage.heading.filter((heading) => heading !== document.title))]
-    .filter((part) => part !== undefined && part !== "")
-    .join(" > ")
+  const { startLine, endLine, text } = hit.passage
+  const title = titleOf(hit)
   return [
     "",
-    `${colors.bold(harmless(query).replaceAll("\n", " "))}  ${colors.dim(place)}`,
-    colors.cyan(`${shown(cwd, document.source)}:${passage.startLine}-${passage.endLine}`),
-    ...(title === "" ? [] : [colors.bold(harmless(title).replaceAll("\n", " "))]),
-    harmless(passage.text)
+    `${colors.bold(oneLine(query))}  ${colors.dim(place)}`,
+    colors.cyan(`${shown(cwd, hit.document.source)}:${startLine}-${endLine}`),
+    ...(title === "" ? [] : [colors.bold(title)]),
+    harmless(text)
   ].join("\n")
 })
 
@@ -158,7 +149,7 @@ const ask = Effect.fnUntraced(function* (
   return { saved, ended: false }
 })
 
-export const judge = define(
+export const judge = Cli.define(
   {
     name: "judge",
     summary: "Judge search results for a question, to measure quality by",
@@ -169,12 +160,27 @@ export const judge = define(
       max: Infinity
     },
     flags: {
-      judgements: options.judgementFile,
-      topK: options.pooled,
+      judgements: Cli.file("judgements", {
+        value: "FILE",
+        summary: "File of judgements (default: store.judgements, or beside the index)"
+      }),
+      topK: Cli.number("top-k", {
+        alias: "k",
+        value: "N",
+        summary: "Passages to take from each mode, 1 to 100 (default: 10)",
+        ...limits.topK,
+        whole: true
+      }),
       collection: options.searchedCollection,
       filter: options.filter,
-      grade: options.grades,
-      from: options.fromDataset
+      grade: Cli.repeated("grade", {
+        value: "SOURCE=GRADE",
+        summary: "Save a grade without asking; also SOURCE:FROM-TO=GRADE for lines"
+      }),
+      from: Cli.text("from", {
+        value: "DIR",
+        summary: "Save the judgements of a dataset in BEIR layout"
+      })
     },
     examples: [
       "clew judge how are passages ranked",
@@ -186,115 +192,101 @@ export const judge = define(
       "With --json it prints the passages and asks nothing; --grade saves a grade without asking. docs/quality.md describes the file of judgements. Measure with it: clew benchmark --judgements FILE."
     ]
   },
-  (flags, words) =>
-    Effect.gen(function* () {
-      const { cwd, globals } = yield* Place
-      const { note } = yield* Terminal
-      const wrong = (detail: string) => new UsageError({ command: "clew judge", detail })
-      const asked = words.join(" ")
-      if (asked.trim() !== "" && !Schema.is(QueryText)(asked)) return yield* wrong("QUESTION is too long")
-      if (flags.from !== undefined && asked !== "") return yield* wrong("--from takes no QUESTION")
-      if (asked === "" && flags.grade.length > 0) return yield* wrong("--grade requires a QUESTION")
-      const given = yield* Effect.forEach(flags.grade, (text) => {
-        const judgement = parseGrade(asked, text)
-        return judgement === undefined
-          ? wrong(
-              `--grade is SOURCE=GRADE or SOURCE:FROM-TO=GRADE, a grade from 0 to ${mostGrade}, got ${JSON.stringify(text)}`
-            )
-          : Effect.succeed(judgement)
-      })
-      const filter = yield* Effect.mapError(parseFilter(flags.filter, cwd), wrong)
-      const engine = yield* Engine
-      yield* Effect.gen(function* () {
-        const judgements = yield* Judgements
-        const judging = yield* Judging
-        const file = flags.judgements === undefined ? judgements.usual : path.resolve(cwd, flags.judgements)
-        const graded = yield* Effect.forEach(given, (judgement) =>
-          Effect.flatMap(judgedSource(judgement.source, flags.collection), (source) =>
-            source === undefined
-              ? wrong(`--grade: no document ${JSON.stringify(judgement.source)} is in the index; clew list shows all`)
-              : Effect.succeed({ ...judgement, source })
+  function* (flags, words) {
+    const { cwd, globals } = yield* Place
+    const { note } = yield* Terminal
+    const asked = words.join(" ")
+    if (asked.trim() !== "" && !Schema.is(QueryText)(asked)) return yield* usage("QUESTION is too long")
+    if (flags.from !== undefined && asked !== "") return yield* usage("--from takes no QUESTION")
+    if (asked === "" && flags.grade.length > 0) return yield* usage("--grade requires a QUESTION")
+    const given = yield* Effect.forEach(flags.grade, (text) => {
+      const judgement = parseGrade(asked, text)
+      return judgement === undefined
+        ? usage(
+            `--grade is SOURCE=GRADE or SOURCE:FROM-TO=GRADE, a grade from 0 to ${mostGrade}, got ${JSON.stringify(text)}`
           )
-        )
-        const before = yield* judgements.readOrNone(file)
-        const stored = new Set(before.flatMap(({ judgements }) => judgements.map(identityOf)))
-        const adding =
-          flags.from === undefined
-            ? graded
-            : (yield* judgements.fromDataset(path.resolve(cwd, flags.from))).filter(
-                (one) => !stored.has(identityOf(one))
-              )
-        yield* judgements.append(file, adding)
-        if (flags.from !== undefined && !globals.json) {
-          yield* note(`clew: ${count(adding.length, "judgement")} saved to ${file}`)
-          const lost = yield* judging.unmatched(adding, flags.collection)
-          return lost.length === 0 ? undefined : yield* note(unmatchedNote(lost, adding.length))
-        }
-
-        const questions = asked === "" ? before.map(({ query }) => query) : [asked]
-        if (questions.length === 0 && flags.from === undefined)
-          return yield* wrong("QUESTION is missing: nothing was judged before")
-        const where = { most: flags.topK ?? 10, collection: flags.collection, filter }
-        const known = new Map(merged(before, graded).map((question) => [question.query, question]))
-
-        if (globals.json) {
-          const pools = yield* Effect.forEach(flags.from === undefined ? questions : [], (query) =>
-            Effect.map(judging.pool(query, where), (pool) => ({
-              query,
-              pool: pool.map((each) => toPool(known.get(query), each))
-            }))
-          )
-          yield* printJson(JudgeReport, { judgements: file, saved: adding.length, questions: pools })
-          if (pools.length > 0 && pools.every(({ pool }) => pool.length === 0)) yield* stop(exitCode.nothingFound)
-          return
-        }
-
-        if (given.length > 0) return yield* note(`clew: ${count(given.length, "judgement")} saved to ${file}`)
-        yield* note(`clew: ${help}`)
-        const next = yield* (yield* Terminal).keys
-        let saved = 0
-        let found = 0
-        for (const query of questions) {
-          const pool = yield* judging.pool(query, where)
-          found += pool.length
-          const fresh = pool.filter(({ hit }) => gradeOf(known.get(query), hit) === undefined)
-          const done = yield* ask(file, query, fresh, next)
-          saved += done.saved
-          if (done.ended) break
-        }
-        if (found === 0) {
-          const hint = yield* filterHint(filter, flags.collection === undefined ? undefined : [flags.collection])
-          yield* note(`clew: nothing found${hint === undefined ? "" : `: ${hint}`}`)
-          return yield* stop(exitCode.nothingFound)
-        }
-        yield* note(`clew: ${count(saved, "judgement")} saved to ${file}`)
-      }).pipe(Effect.scoped, Effect.provide(engine.open("read")))
+        : Effect.succeed(judgement)
     })
+    const filter = yield* Effect.mapError(parseFilter(flags.filter, cwd), usage)
+    const engine = yield* Engine
+    yield* Effect.gen(function* () {
+      const judgements = yield* Judgements
+      const judging = yield* Judging
+      const file = flags.judgements === undefined ? judgements.usual : path.resolve(cwd, flags.judgements)
+      const graded = yield* Effect.forEach(given, (judgement) =>
+        Effect.flatMap(judgedSource(judgement.source, flags.collection), (source) =>
+          source === undefined
+            ? usage(`--grade: no document ${JSON.stringify(judgement.source)} is in the index; clew list shows all`)
+            : Effect.succeed({ ...judgement, source })
+        )
+      )
+      const before = yield* judgements.readOrNone(file)
+      const stored = new Set(before.flatMap(({ judgements }) => judgements.map(identityOf)))
+      const adding =
+        flags.from === undefined
+          ? graded
+          : (yield* judgements.fromDataset(path.resolve(cwd, flags.from))).filter((one) => !stored.has(identityOf(one)))
+      yield* judgements.append(file, adding)
+      if (flags.from !== undefined && !globals.json) {
+        yield* note(`clew: ${count(adding.length, "judgement")} saved to ${file}`)
+        const lost = yield* judging.unmatched(adding, flags.collection)
+        return lost.length === 0 ? undefined : yield* note(unmatchedNote(lost, adding.length))
+      }
+
+      const questions = asked === "" ? before.map(({ query }) => query) : [asked]
+      if (questions.length === 0 && flags.from === undefined)
+        return yield* usage("QUESTION is missing: nothing was judged before")
+      const where = { most: flags.topK ?? 10, collection: flags.collection, filter }
+      const all = questionsOf([...before.flatMap(({ judgements }) => judgements), ...graded])
+      const known = new Map(all.map((question) => [question.query, question]))
+
+      if (globals.json) {
+        const pools = yield* Effect.forEach(flags.from === undefined ? questions : [], (query) =>
+          Effect.map(judging.pool(query, where), (pool) => ({
+            query,
+            pool: pool.map((each) => toPool(known.get(query), each))
+          }))
+        )
+        yield* printJson(JudgeReport, { judgements: file, saved: adding.length, questions: pools })
+        if (pools.length > 0 && pools.every(({ pool }) => pool.length === 0)) yield* stop(exitCode.nothingFound)
+        return
+      }
+
+      if (given.length > 0) return yield* note(`clew: ${count(given.length, "judgement")} saved to ${file}`)
+      yield* note(`clew: ${help}`)
+      const next = yield* (yield* Terminal).keys
+      let saved = 0
+      let found = 0
+      for (const query of questions) {
+        const pool = yield* judging.pool(query, where)
+        found += pool.length
+        const fresh = pool.filter(({ hit }) => gradeOf(known.get(query), hit) === undefined)
+        const done = yield* ask(file, query, fresh, next)
+        saved += done.saved
+        if (done.ended) break
+      }
+      if (found === 0) {
+        const hint = yield* filterHint(filter, flags.collection === undefined ? undefined : [flags.collection])
+        return yield* nothingFound(hint)
+      }
+      yield* note(`clew: ${count(saved, "judgement")} saved to ${file}`)
+    }).pipe(Effect.scoped, Effect.provide(engine.open("read")))
+  }
 )
 
 const identityOf = ({ end_line: end, grade, query, source, start_line: start }: Judgement): string =>
   JSON.stringify([query, source, start, end, grade])
 
-/** Judgements followed by newer ones. */
-const merged = (
-  before: ReadonlyArray<JudgedQuestion>,
-  given: ReadonlyArray<Judgement>
-): ReadonlyArray<JudgedQuestion> => questionsOf([...before.flatMap(({ judgements }) => judgements), ...given])
-
-const toPool = (
-  question: JudgedQuestion | undefined,
-  { hit, ranks }: Pooled
-): (typeof JudgeReport.Type)["questions"][number]["pool"][number] => {
-  const grade = gradeOf(question, hit)
+const toPool = (question: JudgedQuestion | undefined, { hit, ranks }: Pooled) => {
   const { document, passage } = hit
   return {
     source: document.source,
     start_line: passage.startLine,
     end_line: passage.endLine,
-    ...(document.title === undefined ? {} : { title: document.title }),
-    ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
+    title: document.title,
+    heading: passage.heading.length === 0 ? undefined : headingPath(passage.heading),
     text: passage.text,
     ranks,
-    ...(grade === undefined ? {} : { grade })
+    grade: gradeOf(question, hit)
   }
 }

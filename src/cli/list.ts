@@ -1,4 +1,3 @@
-import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as path from "node:path"
 import { Collections } from "../Collections.ts"
@@ -8,13 +7,11 @@ import type { DocumentId } from "../model/Document.ts"
 import type { ListedDocument } from "../model/Stored.ts"
 import { Store } from "../Store.ts"
 import { extension } from "../chunking/format.ts"
-import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
-import { exitCode, stop } from "./exit.ts"
-import * as Flag from "./flag.ts"
-import * as options from "./options.ts"
+import { nothingFound } from "./asking.ts"
+import { Place, shown, inIndex } from "./engine.ts"
+import * as Cli from "./command.ts"
+import * as options from "./flags.ts"
 import { count, numberText, printJson } from "./output.ts"
-import { Place, shown } from "./place.ts"
 import { type Face, Terminal } from "./terminal.ts"
 import { widthOf, wrapLine } from "./wrap.ts"
 
@@ -94,14 +91,14 @@ export const tableOf = (
     .join("\n")
 }
 
-export const list = define(
+export const list = Cli.define(
   {
     name: "list",
     summary: "List the documents of the index",
     positional: { name: "GLOB", summary: "List only sources that match, or a folder", min: 0, max: 1 },
     flags: {
       collection: options.searchedCollection,
-      sort: Flag.choice("sort", {
+      sort: Cli.choice("sort", {
         summary: "Order: by source (default), most passages, longest or newest first",
         choices: ["source", "passages", "size", "indexed"]
       })
@@ -111,50 +108,45 @@ export const list = define(
       "Shows each document's passages, characters, format, time of indexing and source. Exits with 3 if there is none."
     ]
   },
-  ({ collection, sort = "source" }, [glob]) =>
-    Effect.gen(function* () {
-      const { cwd, globals } = yield* Place
-      const { note, out, print } = yield* Terminal
-      const engine = yield* Engine
-      yield* Effect.gen(function* () {
-        const store = yield* Store
-        const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
-        const rows: Array<Row> = []
-        const chosen = yield* (yield* Collections).among(collection)
-        for (const { name } of chosen) {
-          for (let after: DocumentId | undefined; ;) {
-            const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
-            for (const each of page) rows.push({ ...each, collection: name })
-            if (page.length < pageSize) break
-            after = page.at(-1)!.docId
-          }
+  function* ({ collection, sort = "source" }, [glob]) {
+    const { cwd, globals } = yield* Place
+    const { out, print } = yield* Terminal
+    yield* inIndex("read", function* () {
+      const store = yield* Store
+      const filter = glob === undefined ? undefined : { source: globs(cwd, glob) }
+      const rows: Array<Row> = []
+      const chosen = yield* (yield* Collections).among(collection)
+      for (const { name } of chosen) {
+        for (let after: DocumentId | undefined; ;) {
+          const page: ReadonlyArray<ListedDocument> = yield* store.list(name, { limit: pageSize, after, filter })
+          for (const each of page) rows.push({ ...each, collection: name })
+          if (page.length < pageSize) break
+          after = page.at(-1)!.docId
         }
-        rows.sort(orders[sort])
-        if (globals.json) {
-          yield* printJson(ListReport, {
-            documents: rows.map((row) => ({
-              source: nameOf(row),
-              doc_id: row.docId,
-              ...(row.title === undefined ? {} : { title: row.title }),
-              collection: row.collection,
-              chunks: row.passages,
-              characters: row.characters,
-              format: formatOf(row),
-              indexed_at: row.indexedAt
-            }))
-          })
-        } else if (rows.length > 0) {
-          const several = new Set(rows.map((row) => row.collection)).size > 1
-          yield* print(tableOf(rows, { several, out, cwd }))
-        }
-        if (rows.length === 0) {
-          if (!globals.json) {
-            const names = chosen.map(({ name }) => name)
-            const hint = filter === undefined ? undefined : yield* filterHint(filter, names)
-            yield* note(`clew: no documents${hint === undefined ? "" : `: ${hint}`}`)
-          }
-          return yield* stop(exitCode.nothingFound)
-        }
-      }).pipe(Effect.provide(engine.open("read")))
+      }
+      rows.sort(orders[sort])
+      if (globals.json) {
+        yield* printJson(ListReport, {
+          documents: rows.map((row) => ({
+            source: nameOf(row),
+            doc_id: row.docId,
+            title: row.title,
+            collection: row.collection,
+            chunks: row.passages,
+            characters: row.characters,
+            format: formatOf(row),
+            indexed_at: row.indexedAt
+          }))
+        })
+      } else if (rows.length > 0) {
+        const several = new Set(rows.map((row) => row.collection)).size > 1
+        yield* print(tableOf(rows, { several, out, cwd }))
+      }
+      if (rows.length === 0) {
+        const names = chosen.map(({ name }) => name)
+        const hint = filter === undefined ? undefined : yield* filterHint(filter, names)
+        return yield* nothingFound(hint, "no documents")
+      }
     })
+  }
 )

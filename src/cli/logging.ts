@@ -3,11 +3,10 @@ import * as FiberId from "effect/FiberId"
 import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as List from "effect/List"
-import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as Logger from "effect/Logger"
 import type { LogConfig } from "../Config.ts"
-import { harmless } from "./harmless.ts"
-import type { Terminal } from "./terminal.ts"
+import { harmless, type Terminal } from "./terminal.ts"
 
 type Log = LogConfig["Type"]
 type Entry = Logger.Logger.Options<unknown>

@@ -1,25 +1,321 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { indexName, isInPostgres } from "../Config.ts"
+import * as Cli from "./command.ts"
+import {
+  type Client,
+  scopes,
+  type ClientName,
+  clients,
+  type Scope,
+  scopesOf,
+  clientNames,
+  sectionOf
+} from "./mcp/clients.ts"
+import { entryIn, type Table, hasEntry, dropEntry, unreadable, read, replace, setEntry } from "./mcp/formats.ts"
+import { printJson, printResult } from "./output.ts"
+import { Place, Engine } from "./engine.ts"
+import { Terminal } from "./terminal.ts"
+import { watch as watched } from "./flags.ts"
+import { usage } from "./exit.ts"
 import { overviewOf } from "../mcp/overview.ts"
 import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
-import { define, group } from "./command.ts"
-import { Engine } from "./engine.ts"
-import { following, watchedBy } from "./following.ts"
+import { following, watchedBy } from "./watch.ts"
+import { sparing } from "../runtime/Memory.ts"
 import * as logging from "./logging.ts"
-import * as flags from "./mcp/flags.ts"
-import { install } from "./mcp/install.ts"
-import * as options from "./options.ts"
-import { Place } from "./place.ts"
-import { Terminal } from "./terminal.ts"
-import { UsageError } from "./UsageError.ts"
 
-const serve = define(
+const short = (most: number) => (text: string) =>
+  text.trim() !== "" && text.length <= most ? Either.right(text) : Either.left(`1 to ${most} characters`)
+
+/** The server's flags, most of which `mcp install` writes into the client's entry. */
+const serverFlags = {
+  description: Cli.text("description", {
+    value: "TEXT",
+    summary: "What the index is about, so that the model knows when to search it",
+    decode: short(1000)
+  }),
+  filter: Cli.text("filter", {
+    value: "TOOL,TOOL",
+    summary: "Offer only these tools, like search,get_prompt (default: all)"
+  }),
+  name: Cli.text("name", {
+    value: "NAME",
+    summary: "Name of the index, as the client and its model see it",
+    decode: short(100)
+  }),
+  readOnly: Cli.toggle("read-only", { summary: "Open the index read-only, and offer no index_documents" }),
+  watch: watched
+}
+
+/** What `mcp install --json` prints. */
+const InstallReport = Schema.Struct({
+  client: Schema.String,
+  scope: Schema.Literal(...scopes),
+  file: Schema.String,
+  written: Schema.Boolean.annotations({ description: "False with --print, and if there was nothing to change" }),
+  removed: Schema.optional(Schema.Boolean.annotations({ description: "With --uninstall: whether there was an entry" })),
+  disabled: Schema.optional(Schema.Boolean.annotations({ description: "The entry exists and is switched off" })),
+  backup: Schema.optional(Schema.String.annotations({ description: "Copy of the old file" })),
+  entry: Schema.String.annotations({ description: "The entry as it is, or was, in the file" })
+}).annotations({ identifier: "InstallReport" })
+
+/** The setting of a client's configuration that switches an entry off, if any. */
+const switchedOff = (client: Client, root: Table, entry: Table, name: string): string | undefined => {
+  if (entry["disabled"] === true) return "disabled: true"
+  if (entry["enabled"] === false) return "enabled: false"
+  return client.offElsewhere?.(root, name)
+}
+
+/** The line that names the copy of a changed file. */
+const asItWas = (backup: string | undefined): ReadonlyArray<string> =>
+  backup === undefined ? [] : [`Copy of the old file: ${backup}`]
+
+/** Removes an entry from a client's file and leaves everything else; if there is none, says so. */
+const uninstall = Effect.fnUntraced(function* (
+  clientName: ClientName,
+  scope: Scope,
+  file: string,
+  name: string,
+  onlyPrint: boolean
+) {
+  const client: Client = clients[clientName]
+  const { cwd, globals } = yield* Place
+  const { note } = yield* Terminal
+  const section = sectionOf(client, scope, cwd)
+  const refused = (why: string) => unreadable(file, why, `remove ${[...section, name].join(".")} by hand`)
+  const found = yield* read(file)
+  const before = found ?? ""
+  const root = yield* Effect.mapError(client.format.read(before), refused)
+  const there = hasEntry(root, section, name)
+  const entry = there ? yield* client.format.alone(section, name, entryIn(root, section, name)) : ""
+  const report = { client: clientName, scope, file, entry, removed: there && !onlyPrint, written: false }
+  if (!there) {
+    const lines = [
+      `${client.title} has no server ${name} in ${file}: there is nothing to remove`,
+      ...scopesOf(client).flatMap((other) => (other === scope ? [] : [`--scope ${other} looks where it keeps those`]))
+    ]
+    return yield* printResult(InstallReport, report, lines.join("\n"))
+  }
+  if (onlyPrint) {
+    if (!globals.json) yield* note(`In ${file}:`)
+    return yield* printResult(InstallReport, report, entry)
+  }
+  const after = yield* Effect.mapError(dropEntry(client.format, before, section, name), refused)
+  const backup = yield* replace(file, found, after, yield* Clock.currentTimeMillis)
+  const lines = [`${client.title} no longer has ${name}, in ${file}`, ...asItWas(backup)]
+  yield* printResult(InstallReport, { ...report, written: true, backup }, lines.join("\n"))
+})
+
+const nameRule = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+
+const installFlags = {
+  client: Cli.choice("client", { summary: "Client to set up", choices: clientNames }),
+  name: Cli.text("name", {
+    value: "NAME",
+    summary: "Name of the server in the client (default: clew), and of the index to its model",
+    decode: (text) =>
+      nameRule.test(text)
+        ? Either.right(text)
+        : Either.left("1 to 64 letters, digits, '_' or '-', starting with a letter or digit")
+  }),
+  scope: Cli.choice("scope", {
+    summary: "For you everywhere, for all in this folder, or for you in it (default: user; claude-code: project)",
+    choices: scopes
+  }),
+  uninstall: Cli.toggle("uninstall", { summary: "Remove the entry" }),
+  print: Cli.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
+  filter: serverFlags.filter,
+  readOnly: serverFlags.readOnly,
+  description: serverFlags.description,
+  watch: serverFlags.watch
+}
+
+/** Settings that apply now, but not when the client starts the server. */
+const leftBehind = (
+  { cwd, env }: Pick<typeof Place.Service, "cwd" | "env">,
+  file: Option.Option<string>,
+  postgres: boolean
+): ReadonlyArray<string> => [
+  ...Option.match(file, {
+    onNone: () => [],
+    onSome: (found) =>
+      path.dirname(found) === cwd
+        ? [`${found} applies only in this folder; give --config ${found} so that the client uses it too`]
+        : []
+  }),
+  ...(postgres
+    ? ["The index is in PostgreSQL, and its address is not written: set CLEW_STORE_URL in the client's environment"]
+    : []),
+  ...Object.keys(env)
+    .filter((name) => name.startsWith("CLEW_") && name !== "CLEW_CONFIG" && env[name] !== "")
+    .filter((name) => !(postgres && name === "CLEW_STORE_URL"))
+    .map((name) => `${name} is set here; the client starts the server without it, unless its own settings set it`)
+]
+
+/** How to start this program on any machine: from the project's dependencies if it runs from there. */
+const portable = (cwd: string, script: string | undefined): readonly [command: string, ...args: Array<string>] =>
+  script?.startsWith(path.join(cwd, "node_modules") + path.sep) === true ? ["npx", "--no", "clew"] : ["clew"]
+
+/** Whether a shell here finds the command. */
+const isOnPath = (env: Readonly<Record<string, string | undefined>>, command: string): boolean =>
+  (env["PATH"] ?? "")
+    .split(path.delimiter)
+    .some((folder) => ["", ".cmd", ".exe"].some((ending) => fs.existsSync(path.join(folder, command + ending))))
+
+/** The index that people have without naming one. */
+const defaultIndex = (env: Readonly<Record<string, string | undefined>>, home: string): string =>
+  path.join(env["XDG_DATA_HOME"] || path.join(home, ".local", "share"), "clew", "index.db")
+
+const install = Cli.define(
+  {
+    name: "install",
+    summary: "Set up an MCP client to start this server",
+    flags: installFlags,
+    examples: [
+      "clew mcp install --client claude-desktop --print",
+      "clew mcp install --client cursor --scope project --db notes.db --read-only",
+      "clew mcp install --client cursor --scope project --uninstall"
+    ],
+    details: [
+      "Adds one entry to the client's own configuration file. Everything else in it stays, and a copy of the old file is kept beside it. A file that cannot be read is left untouched.",
+      "The entry starts this program by its full path, with the index configured now or --db. With --scope project, which others share, it has no path of this machine: it starts clew from the PATH (or npx clew, if this is a dependency of the project), and index, configuration and watched files must be in this folder. Your default index stays unnamed, so that everyone searches their own."
+    ]
+  },
+  function* (given) {
+    if (given.client === undefined) return yield* usage(`--client is missing; one of ${clientNames.join(", ")}`)
+    const client: Client = clients[given.client]
+    const scope = given.scope ?? scopesOf(client)[0]
+    const fileOf = scope === undefined ? undefined : client.files[scope]
+    if (scope === undefined || fileOf === undefined)
+      return yield* usage(
+        `${client.title} has no ${scope} configuration; --scope may be ${scopesOf(client).join(" or ")}`
+      )
+    yield* Either.mapLeft(selectTools(given.filter, given.readOnly), usage)
+    if (given.readOnly && given.watch.length > 0) {
+      return yield* usage("--watch writes into the index, which --read-only forbids: choose one")
+    }
+    const { cwd, env, globals } = yield* Place
+    const { note, print } = yield* Terminal
+    const home = env["HOME"] || os.homedir()
+    const file = fileOf({ platform: process.platform, home, cwd, env })
+    const section = sectionOf(client, scope, cwd)
+    const name = given.name ?? "clew"
+    if (given.uninstall) {
+      const needless = (["filter", "readOnly", "description", "watch"] as const).find((key) => {
+        const value = given[key]
+        return Array.isArray(value) ? value.length > 0 : (value ?? false) !== false
+      })
+      if (needless !== undefined)
+        return yield* usage(
+          `--${needless === "readOnly" ? "read-only" : needless} is for setting up a server, and --uninstall removes one`
+        )
+      return yield* uninstall(given.client, scope, file, name, given.print)
+    }
+    const engine = yield* Engine
+    const { store } = yield* engine.settings
+    const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
+    const unnamed = config === undefined
+    const found = unnamed ? yield* engine.configFile : Option.none()
+    for (const left of leftBehind({ cwd, env }, found, unnamed && isInPostgres(store))) yield* note(left)
+
+    const before = yield* read(file)
+    const root = yield* Effect.orElseSucceed(client.format.read(before ?? ""), () => ({}))
+    const argv1 = process.argv[1]
+    const script = argv1 === undefined ? undefined : path.resolve(cwd, argv1)
+    const shared = scope === "project"
+    // As the client understands it on any machine: the project's folder is not this one everywhere.
+    const place = (flag: string, given: string) => {
+      const whole = path.resolve(cwd, given)
+      if (!shared) return Effect.succeed(whole)
+      const relative = path.relative(cwd, whole)
+      if (path.isAbsolute(relative) || relative.split(path.sep)[0] === "..") {
+        return usage(
+          `${flag} ${whole} is outside this folder, and --scope project writes for everyone who works in it: move it into the folder, or use --scope ${scopesOf(client).find((other) => other !== "project") ?? "user"}`
+        )
+      }
+      const parts = relative === "" ? [] : relative.split(path.sep)
+      return Effect.succeed([client.folder ?? ".", ...parts].join("/"))
+    }
+    const unasked = globals.db === undefined && store.path === defaultIndex(env, home)
+    const [command, ...first] = shared
+      ? portable(cwd, script)
+      : [process.execPath, ...(script === undefined ? [] : [script])]
+    const watched = yield* Effect.forEach(given.watch, (file) => place("--watch", file))
+    const start = {
+      name,
+      command: command!,
+      args: [
+        ...first,
+        "mcp",
+        // The address of a server has a password, so that the client's environment has to set it.
+        ...(isInPostgres(store) || (shared && unasked) ? [] : ["--db", yield* place("--db", store.path)]),
+        ...(config === undefined ? [] : ["--config", yield* place("--config", config)]),
+        ...(given.filter === undefined ? [] : ["--filter", given.filter]),
+        ...(given.readOnly ? ["--read-only"] : []),
+        ...(given.name === undefined ? [] : ["--name", given.name]),
+        ...(given.description === undefined ? [] : ["--description", given.description]),
+        ...watched.flatMap((file) => ["--watch", file])
+      ]
+    }
+    if (shared && command === "clew" && !isOnPath(env, "clew")) {
+      yield* note("The entry starts clew from the PATH, and here it is not there: install it with npm install --global")
+    }
+    if (shared && client.folder === undefined && start.args.some((arg) => arg.startsWith("./"))) {
+      yield* note(`Paths in the entry are relative: open ${client.title} in this folder, not in one below it`)
+    }
+    if (given.watch.length === 0 && !(yield* engine.exists)) {
+      yield* note(
+        isInPostgres(store)
+          ? `There is no index in ${indexName(store)} yet: clew index PATH creates it`
+          : `There is no index at ${store.path} yet: clew index PATH --db ${store.path} creates it`
+      )
+    }
+    const report = { client: given.client, scope, file }
+    const old = entryIn(root, section, name)
+    // If the user switched it off, it stays off.
+    const entry = { ...client.entry(start), ...(old["enabled"] === false ? { enabled: false } : {}) }
+    const shown = yield* client.format.alone(section, name, entry)
+    const disabled = switchedOff(client, root, old, name)
+    const off = { ...report, entry: shown, written: false, ...(disabled === undefined ? {} : { disabled: true }) }
+    const sayOff =
+      disabled === undefined
+        ? Effect.void
+        : note(`${name} is switched off there (${disabled}) and stays so: switch it on in ${client.title}`)
+
+    if (given.print) {
+      if (globals.json) return yield* printJson(InstallReport, off)
+      yield* note(`For ${client.title}, in ${file}:`)
+      yield* sayOff
+      return yield* print(shown)
+    }
+
+    const after = yield* Effect.mapError(setEntry(client.format, before ?? "", section, name, entry), (why) =>
+      unreadable(file, why, `add this by hand:\n\n${shown}`)
+    )
+    if (after === before) {
+      yield* sayOff
+      return yield* printResult(InstallReport, off, `${client.title} is already set up, in ${file}`)
+    }
+    const backup = yield* replace(file, before, after, yield* Clock.currentTimeMillis)
+    yield* sayOff
+    const lines = [`${client.title} is set up, in ${file}`, ...asItWas(backup), client.next]
+    yield* printResult(InstallReport, { ...off, written: true, backup }, lines.join("\n"))
+  }
+)
+
+const serve = Cli.define(
   {
     name: "mcp",
     summary: "Serve MCP on standard input and output",
-    flags: { ...flags, watch: options.watch },
+    flags: serverFlags,
     examples: [
       "clew mcp --db notes.db",
       "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'",
@@ -31,55 +327,52 @@ const serve = define(
       "Ends when standard input does."
     ]
   },
-  ({ description, filter, name, readOnly, watch }) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const glance = yield* engine.glance
-      const tools = yield* Either.mapLeft(
-        selectTools(filter, readOnly, glance?.joined),
-        (detail) => new UsageError({ detail, command: "clew mcp" })
-      )
-      // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
-      const { server, store } = yield* engine.settings
-      const { cwd } = yield* Place
-      const watched = yield* watchedBy("clew mcp", { watch, readOnly: readOnly || server.readOnly })
-      const config = Effect.map(engine.settings, ({ log, search, server }) => ({
-        topK: search.topK,
-        readOnly: readOnly || server.readOnly,
-        logLevel: log.level,
-        logFormat: log.format
-      }))
-      const opened = Layer.unwrapEffect(
-        Effect.map(config, (decided) =>
-          engine.open(
-            decided.readOnly ? "readonly" : watched.length > 0 || tools.includes("index_documents") ? "write" : "read",
-            { pooled: true }
-          )
+  function* ({ description, filter, name, readOnly, watch }) {
+    const engine = yield* Engine
+    const glance = yield* engine.glance
+    const tools = yield* Either.mapLeft(selectTools(filter, readOnly, glance?.joined), (detail) => usage(detail))
+    // Read at the start, so that a mistake in the configuration fails at once, like a mistake in a flag.
+    const { server, store } = yield* engine.settings
+    const { cwd } = yield* Place
+    const watched = yield* watchedBy({ watch, readOnly: readOnly || server.readOnly })
+    if (watched.length === 0) yield* sparing
+    const config = Effect.map(engine.settings, ({ log, search, server }) => ({
+      topK: search.topK,
+      readOnly: readOnly || server.readOnly,
+      logLevel: log.level,
+      logFormat: log.format
+    }))
+    const opened = Layer.unwrapEffect(
+      Effect.map(config, (decided) =>
+        engine.open(
+          decided.readOnly ? "readonly" : watched.length > 0 || tools.includes("index_documents") ? "write" : "read",
+          { pooled: true }
         )
       )
-      // Loaded lazily, since no other command needs the SDK.
-      const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
-      const terminal = yield* Terminal
-      const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, terminal)
-      const overview = overviewOf(glance, {
-        name,
-        description,
-        missing: (yield* engine.exists) ? undefined : store.path,
-        watched
-      })
-      yield* run({
-        version,
-        tools,
-        config,
-        name,
-        overview,
-        engine: opened,
-        ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
-        empty: engine.open("preview"),
-        exists: engine.exists,
-        loggerOf
-      })
+    )
+    // Loaded lazily, since no other command needs the SDK.
+    const { serve: run } = yield* Effect.promise(() => import("../mcp/serve.ts"))
+    const terminal = yield* Terminal
+    const loggerOf = (format: "json" | "pretty") => logging.loggerOf(format, terminal)
+    const overview = overviewOf(glance, {
+      name,
+      description,
+      missing: (yield* engine.exists) ? undefined : indexName(store),
+      watched
     })
+    yield* run({
+      version,
+      tools,
+      config,
+      name,
+      overview,
+      engine: opened,
+      ...(watched.length === 0 ? {} : { beside: following(watched, cwd) }),
+      empty: engine.open("preview"),
+      exists: engine.exists,
+      loggerOf
+    })
+  }
 )
 
-export const mcp = group(serve, [install(selectTools)])
+export const mcp = Cli.group(serve, [install])

@@ -1,8 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { escaped } from "./harmless.ts"
-import { Place } from "./place.ts"
-import { Terminal } from "./terminal.ts"
+import { stripVTControlCharacters } from "node:util"
+import { escaped, Terminal } from "./terminal.ts"
+import { Place } from "./engine.ts"
+import { exitCode, stop, usage } from "./exit.ts"
 
 /** A result as JSON: on one line, or indented in a terminal. */
 export const printJson = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
@@ -16,12 +17,16 @@ export const printLine = <A, I>(schema: Schema.Schema<A, I>, value: A) =>
   Effect.flatMap(Terminal, ({ print }) => print(escaped(JSON.stringify(Schema.encodeSync(schema)(value)))))
 
 /** A result as JSON with `--json`, else as text for people. */
-export const printResult = <A, I, E, R>(schema: Schema.Schema<A, I>, value: A, text: Effect.Effect<string, E, R>) =>
+export const printResult = <A, I, E = never, R = never>(
+  schema: Schema.Schema<A, I>,
+  value: A,
+  text: string | Effect.Effect<string, E, R>
+) =>
   Effect.gen(function* () {
     const { globals } = yield* Place
     if (globals.json) return yield* printJson(schema, value)
     const { print } = yield* Terminal
-    yield* print(yield* text)
+    yield* print(typeof text === "string" ? text : yield* text)
   })
 
 const units = ["B", "KB", "MB", "GB", "TB"] as const
@@ -49,3 +54,38 @@ export const durationText = (ms: number): string => {
   const minutes = Math.floor(seconds / 60)
   return minutes < 60 ? `${minutes} m ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} m`
 }
+
+/** No lines around a table's cells, two blanks between them. */
+const edges = ["top", "bottom", "left", "right", "mid"]
+const chars = Object.fromEntries([
+  ...[...edges, ...edges.flatMap((edge) => [`${edge}-mid`, `${edge}-left`, `${edge}-right`])].map((name) => [name, ""]),
+  ["middle", "  "]
+])
+
+/** Rows under the names of their columns; numbers end at one edge. The library is loaded only where it draws. */
+export const drawn = (names: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>) =>
+  Effect.map(
+    Effect.promise(() => import("cli-table3")),
+    ({ default: Table }) => {
+      const isNumbers = (column: number) =>
+        rows.every((row) => /^[\d.,]+$/.test(stripVTControlCharacters(row[column] ?? "")))
+      const table = new Table({
+        head: [...names],
+        colAligns: names.map((_, column) => (isNumbers(column) ? "right" : "left")),
+        chars,
+        style: { "padding-left": 0, "padding-right": 0, head: [], border: [] }
+      })
+      table.push(...rows.map((row) => [...row]))
+      return table.toString()
+    }
+  )
+
+/** Continues if `--yes` is given or the user agrees; without a terminal, `--yes` is required. */
+export const confirmed = Effect.fnUntraced(function* (question: string, yes: boolean) {
+  if (yes) return
+  const { confirm, isInteractive, note } = yield* Terminal
+  if (!isInteractive) return yield* usage(`cannot ask without a terminal: ${question} Use --yes to agree`)
+  if (yield* confirm(question)) return
+  yield* note("clew: nothing was changed")
+  return yield* stop(exitCode.failed)
+})

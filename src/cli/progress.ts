@@ -2,11 +2,87 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import type { FileEvent } from "../files/FileEvent.ts"
 import type { WalkOptions } from "../files/WalkEvent.ts"
 import { walk } from "../files/Walker.ts"
 import { bytesText, count, durationText, numberText } from "./output.ts"
-import type { Tally } from "./tally.ts"
 import { Terminal } from "./terminal.ts"
+
+/** The most entries kept of each list, so that many broken files do not fill the memory. */
+const kept = 10_000
+
+type Told<Tag> = Omit<Extract<FileEvent, { readonly _tag: Tag }>, "_tag">
+
+/** Counts the outcomes of files and documents, event by event, as the run's report names them. */
+export class Tally {
+  readonly counts = {
+    files: 0,
+    bytes: 0,
+    created: 0,
+    updated: 0,
+    unchanged: 0,
+    chunks: 0,
+    skipped: 0,
+    failed: 0,
+    deleted_documents: 0,
+    deleted_chunks: 0,
+    files_gone: 0,
+    files_ignored: 0,
+    skipped_by_reason: {} as Record<string, number>,
+    skipped_files: [] as Array<Told<"Skipped">>,
+    failed_files: [] as Array<Told<"Failed">>
+  }
+  /** Characters of the documents so far in the file being read: its share of the work before it is done. */
+  pending = 0
+
+  get documents(): number {
+    return this.counts.created + this.counts.updated + this.counts.unchanged
+  }
+
+  /** Whether the index is another than before. */
+  get hasChanged(): boolean {
+    return this.counts.created + this.counts.updated + this.counts.deleted_documents > 0
+  }
+
+  add(event: FileEvent): void {
+    const { counts } = this
+    switch (event._tag) {
+      case "Indexed": {
+        counts[event.document.status] += 1
+        this.pending += event.characters
+        if (event.document.status !== "unchanged") counts.chunks += event.document.passages
+        return
+      }
+      case "FileDone":
+      case "Unchanged": {
+        counts.files += 1
+        counts.bytes += event.size
+        if (event._tag === "FileDone") this.pending = 0
+        else counts.unchanged += event.documents
+        return
+      }
+      case "Lost": {
+        counts[event.reason === "gone" ? "files_gone" : "files_ignored"] += 1
+        return
+      }
+      case "Skipped": {
+        counts.skipped += 1
+        counts.skipped_by_reason[event.reason] = (counts.skipped_by_reason[event.reason] ?? 0) + 1
+        if (counts.skipped_files.length < kept) counts.skipped_files.push(event)
+        return
+      }
+      case "Failed": {
+        counts.failed += 1
+        if (counts.failed_files.length < kept) counts.failed_files.push(event)
+        return
+      }
+      case "Pruned": {
+        counts.deleted_documents += event.documents
+        counts.deleted_chunks += event.passages
+      }
+    }
+  }
+}
 
 /** The size of all files that a walk has found so far. */
 interface Total {
@@ -24,11 +100,11 @@ const measure = (options: WalkOptions, total: Total) =>
     Effect.zipRight(Effect.sync(() => void (total.complete = true)))
   )
 
-const done = (tally: Tally): number => tally.bytes + tally.pending
+const done = (tally: Tally): number => tally.counts.bytes + tally.pending
 
 const pace = (tally: Tally, ms: number): string => {
   const perSecond = (value: number) => (ms === 0 ? 0 : (value * 1000) / ms)
-  return `${numberText(Math.round(perSecond(tally.passages)))} passages/s, ${bytesText(Math.round(perSecond(done(tally))))}/s`
+  return `${numberText(Math.round(perSecond(tally.counts.chunks)))} passages/s, ${bytesText(Math.round(perSecond(done(tally))))}/s`
 }
 
 const left = (tally: Tally, total: Total, ms: number): string => {
@@ -72,26 +148,25 @@ const bar = Effect.fnUntraced(function* (tally: Tally, options: WalkOptions) {
   )
 })
 
-/** Prints progress every few seconds. */
+/** Prints progress once, after a few seconds: who reads a pipe wants to know that it works, not how far it is. */
 const lines = Effect.fnUntraced(function* (tally: Tally) {
   const { note } = yield* Terminal
   const started = yield* Clock.currentTimeMillis
   yield* Clock.currentTimeMillis.pipe(
     Effect.flatMap((now) =>
       note(
-        `clew: ${count(tally.documents, "document")} read, ${count(tally.passages, "passage")}, ${pace(tally, now - started)}`
+        `clew: ${count(tally.documents, "document")} read, ${count(tally.counts.chunks, "passage")}, ${pace(tally, now - started)}`
       )
     ),
-    Effect.repeat(Schedule.spaced("5 seconds")),
     Effect.delay("5 seconds")
   )
 })
 
-/** Milliseconds between two states of a line. */
+/** Milliseconds between two states of a line on a terminal, and until it is printed elsewhere. */
 const linePace = { terminal: 100, elsewhere: 5000 }
 
 /**
- * A line that says how far a job has come, redrawn in a terminal, else printed anew every five seconds; and what removes
+ * A line that says how far a job has come, redrawn in a terminal, else printed once, after five seconds; and what removes
  * it.
  */
 export const progressLine = Effect.gen(function* () {
@@ -102,7 +177,7 @@ export const progressLine = Effect.gen(function* () {
     show: (line: () => string) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         if (now < next) return Effect.void
-        next = now + interval
+        next = err.isTerminal ? now + interval : Infinity
         return err.isTerminal ? noteInPlace(line()) : note(line())
       }),
     clear: err.isTerminal ? noteInPlace("") : Effect.void
@@ -113,7 +188,7 @@ export const progressLine = Effect.gen(function* () {
 export const shareText = (done: number, total: number): string =>
   `${total === 0 ? 100 : Math.min(100, Math.floor((100 * done) / total))}%`
 
-/** Shows the progress of an effect while it runs: a bar in a terminal, else a line every five seconds. */
+/** Shows the progress of an effect while it runs: a bar in a terminal, else one line after five seconds. */
 export const withProgress =
   (tally: Tally, options: WalkOptions) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>

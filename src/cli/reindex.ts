@@ -5,10 +5,9 @@ import * as Stream from "effect/Stream"
 import { defaultCollection, describeEmbedder, EmbedderIdentity, sameEmbedder } from "../model/Collection.ts"
 import { type Progress, Reindexer } from "../upkeep/Reindexer.ts"
 import { UpkeepStore } from "../Store.ts"
-import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
-import * as Flag from "./flag.ts"
-import * as options from "./options.ts"
+import { inIndex } from "./engine.ts"
+import * as Cli from "./command.ts"
+import * as options from "./flags.ts"
 import { count, durationText, numberText, printResult } from "./output.ts"
 import { progressLine, shareText } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
@@ -24,11 +23,40 @@ export const ReindexReport = Schema.Struct({
   reindex_time_ms: Schema.Int
 }).annotations({ identifier: "ReindexReport" })
 
-const force = Flag.toggle("force", {
+const force = Cli.toggle("force", {
   summary: "Embed everything again, even with the same embedder, such as after its weights changed"
 })
 
-export const reindex = define(
+/** Shows the progress of a change of embedder, and gives its last state; undefined if there was none. */
+export const followed = Effect.fnUntraced(function* <E, R>(
+  changes: Stream.Stream<Progress, E, R>,
+  quiet: boolean,
+  interrupted = "what was embedded stays, and the next run resumes from there"
+) {
+  const { note } = yield* Terminal
+  const line = yield* progressLine
+  let last: Progress | undefined
+  const show = Effect.fnUntraced(function* (progress: Progress) {
+    if (last === undefined && !quiet && !sameEmbedder(progress.from, progress.to)) {
+      yield* note(`clew: ${describeEmbedder(progress.from)} → ${describeEmbedder(progress.to)}`)
+      if (progress.done > 0) yield* note(`clew: resuming after ${count(progress.done, "passage")}`)
+    }
+    last = progress
+    const { done, total } = progress
+    if (quiet) return
+    yield* line.show(() => `clew: ${numberText(done)} of ${count(total, "passage")} (${shareText(done, total)})`)
+  })
+  yield* Stream.runForEach(changes, show).pipe(
+    Effect.ensuring(quiet ? Effect.void : line.clear),
+    Effect.onInterrupt(() => note(`clew: interrupted; ${interrupted}`))
+  )
+  const upkeep = yield* UpkeepStore
+  // No later process may come to delete the old vectors.
+  if (last !== undefined) yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
+  return last
+})
+
+export const reindex = Cli.define(
   {
     name: "reindex",
     summary: "Switch a collection to the configured embedder",
@@ -40,52 +68,21 @@ export const reindex = define(
       "If it is interrupted, the next run resumes where it stopped."
     ]
   },
-  (flags) =>
-    Effect.gen(function* () {
-      const { note } = yield* Terminal
-      const collection = flags.collection ?? defaultCollection
-      const engine = yield* Engine
+  function* (flags) {
+    const collection = flags.collection ?? defaultCollection
 
-      yield* Effect.gen(function* () {
-        const reindexer = yield* Reindexer
-        const started = yield* Clock.currentTimeMillis
-        const line = yield* progressLine
-        let last: Progress | undefined
-
-        const show = Effect.fnUntraced(function* (progress: Progress) {
-          if (last === undefined && !flags.quiet && !sameEmbedder(progress.from, progress.to)) {
-            yield* note(`clew: ${describeEmbedder(progress.from)} → ${describeEmbedder(progress.to)}`)
-            if (progress.done > 0) yield* note(`clew: resuming after ${count(progress.done, "passage")}`)
-          }
-          last = progress
-          const { done, total } = progress
-          if (flags.quiet) return
-          yield* line.show(() => `clew: ${numberText(done)} of ${count(total, "passage")} (${shareText(done, total)})`)
-        })
-        const clear = flags.quiet ? Effect.void : line.clear
-        yield* Stream.runForEach(reindexer.run(collection, { force: flags.force }), show).pipe(
-          Effect.ensuring(clear),
-          Effect.onInterrupt(() =>
-            note("clew: interrupted; what was embedded stays, and the next run resumes from there")
-          )
-        )
-
-        const upkeep = yield* UpkeepStore
-        // No later process may come to delete the old vectors.
-        yield* Effect.repeat(upkeep.settle(), { while: () => upkeep.sweeping() })
-
-        const { changed, done, from, insists, to } = last!
-        const ms = (yield* Clock.currentTimeMillis) - started
-        const text = changed
-          ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
-          : insists
-            ? `Collection ${collection} already has ${describeEmbedder(to)}`
-            : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto; to switch, set embedding.backend to the embedder you want`
-        yield* printResult(
-          ReindexReport,
-          { collection, from, to, changed, chunks: done, reindex_time_ms: ms },
-          Effect.succeed(text)
-        )
-      }).pipe(Effect.provide(engine.open("change")))
+    yield* inIndex("change", function* () {
+      const reindexer = yield* Reindexer
+      const started = yield* Clock.currentTimeMillis
+      const last = yield* followed(reindexer.run(collection, { force: flags.force }), flags.quiet)
+      const { changed, done, from, insists, to } = last!
+      const ms = (yield* Clock.currentTimeMillis) - started
+      const text = changed
+        ? `Collection ${collection} now has ${describeEmbedder(to)}: ${count(done, "passage")} in ${durationText(ms)}`
+        : insists
+          ? `Collection ${collection} already has ${describeEmbedder(to)}`
+          : `Collection ${collection} keeps ${describeEmbedder(to)}: embedding.backend is auto; to switch, set embedding.backend to the embedder you want`
+      yield* printResult(ReindexReport, { collection, from, to, changed, chunks: done, reindex_time_ms: ms }, text)
     })
+  }
 )

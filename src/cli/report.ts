@@ -1,19 +1,33 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { exitCode, type ExitCode, Stop } from "./exit.ts"
-import { escaped, harmless } from "./harmless.ts"
-import { Place } from "./place.ts"
-import { problemOf } from "./problem.ts"
-import { Terminal } from "./terminal.ts"
-import { UsageError } from "./UsageError.ts"
+import * as Schema from "effect/Schema"
+import { Place } from "./engine.ts"
+import { exitCode, type ExitCode, Stop, UsageError } from "./exit.ts"
+import { escaped, harmless, Terminal } from "./terminal.ts"
+
+/** An error as a problem object of RFC 9457; `--json` prints it on standard error. */
+export const Problem = Schema.Struct({
+  type: Schema.String,
+  title: Schema.String,
+  detail: Schema.String,
+  /** The typed error's name; `Defect` for a fault of the program. */
+  _tag: Schema.String
+}).annotations({ identifier: "Problem" })
+
+const problemOf = (cause: Cause.Cause<unknown>): typeof Problem.Type => {
+  const error = Cause.squash(cause)
+  const isExpected = Cause.failureOption(cause)._tag === "Some"
+  const { _tag: named } = error as { readonly _tag?: unknown }
+  const _tag = isExpected ? (typeof named === "string" ? named : "Error") : "Defect"
+  const title = _tag.replace(/(?<=[a-z])(?=[A-Z])/g, " ").replace(/(?<=.)[A-Z]/g, (c) => c.toLowerCase())
+  return { type: "about:blank", title, detail: error instanceof Error ? error.message : String(error), _tag }
+}
 
 const codes: Readonly<Record<string, ExitCode>> = {
   UsageError: exitCode.usage,
   ConfigError: exitCode.usage,
   EntityNotFound: exitCode.nothingFound
 }
-
-const codeOf = (tag: string): ExitCode => codes[tag] ?? exitCode.failed
 
 const detailed = new Set<string | undefined>(["all", "trace", "debug"])
 
@@ -23,17 +37,17 @@ export const report = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) 
   const error = Cause.squash(cause)
   if (error instanceof Stop) return error.code
   const { err, note } = yield* Terminal
-  const { globals } = yield* Place
+  const { command, globals } = yield* Place
   const problem = problemOf(cause)
   const isDefect = problem._tag === "Defect"
 
   if (globals.json) yield* note(escaped(JSON.stringify(problem)))
   else {
-    const name = error instanceof UsageError ? error.command : "clew"
-    yield* note(`${err.colors.red(`${name}:`)} ${harmless(problem.detail)}`)
-    if (error instanceof UsageError) yield* note(`See ${error.command} --help`)
+    const isUsage = error instanceof UsageError
+    yield* note(`${err.colors.red(`${isUsage ? command : "clew"}:`)} ${harmless(problem.detail)}`)
+    if (isUsage) yield* note(`See ${command} --help`)
     if (isDefect) yield* note("This is a bug in Clew; --log-level debug shows where it happened")
   }
   if (isDefect && detailed.has(globals.logLevel)) yield* note(Cause.pretty(cause, { renderErrorCause: true }))
-  return codeOf(problem._tag)
+  return codes[problem._tag] ?? exitCode.failed
 })

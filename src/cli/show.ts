@@ -1,21 +1,37 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { spawn } from "node:child_process"
+import { Store } from "../Store.ts"
+import { type Lines, linesOf } from "../chunking/located.ts"
 import { fragment, locatorOf, passagesAt } from "../model/Locator.ts"
 import type { StoredDocument } from "../model/Stored.ts"
-import { Store } from "../Store.ts"
-import { type Lines, linesOf } from "../chunking/documentLines.ts"
-import { define } from "./command.ts"
+import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
-import { Engine } from "./engine.ts"
+import { Place, inIndex, shown } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
-import * as Flag from "./flag.ts"
-import { harmless } from "./harmless.ts"
-import * as options from "./options.ts"
-import { printJson } from "./output.ts"
-import { page } from "./pager.ts"
-import { Place, shown } from "./place.ts"
-import { Terminal } from "./terminal.ts"
+import * as options from "./flags.ts"
+import { count, printJson } from "./output.ts"
+import { Terminal, forTerminal, harmless } from "./terminal.ts"
 import { wrapLine } from "./wrap.ts"
+
+/** Prints a long text through $PAGER in a terminal; elsewhere, or if that fails, directly. */
+const page = Effect.fnUntraced(function* (text: string, rows = process.stdout.rows ?? 24) {
+  const { env } = yield* Place
+  const { out, print } = yield* Terminal
+  const pager = env["PAGER"] ?? "less -R"
+  if (!out.isTerminal || pager.trim() === "" || text.split("\n").length < rows) return yield* print(text)
+  const shown = yield* Effect.async<boolean>((resume) => {
+    const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"] })
+    child.on("error", () => resume(Effect.succeed(false)))
+    // Exit code 127: the shell knows no such program.
+    child.on("close", (code) => resume(Effect.succeed(code !== 127)))
+    // The user may quit the pager early.
+    child.stdin.on("error", () => {})
+    child.stdin.end(`${forTerminal(text, out.colors.isColorSupported)}\n`)
+    return Effect.sync(() => child.kill())
+  })
+  if (!shown) yield* print(text)
+})
 
 /** What `show --json` prints. */
 export const ShowReport = Schema.Struct({
@@ -71,16 +87,27 @@ const lined = Effect.fnUntraced(function* (
 })
 
 /** The passages of a page, a slide, a row; if there is no such place, says which exist and exits with 3. */
-const placed = Effect.fnUntraced(function* ({ docId, passages, source }: StoredDocument, text: string) {
+const placed = Effect.fnUntraced(function* ({ docId, metadata, passages, source }: StoredDocument, text: string) {
+  const { cwd } = yield* Place
+  const { note } = yield* Terminal
   const wanted = locatorOf(text)
+  const { pages } = metadata
+  if (wanted?._tag === "Page" && typeof pages === "number" && (wanted.page < 1 || wanted.page > pages)) {
+    yield* note(
+      harmless(`clew: ${shown(cwd, source ?? docId)} has no page ${wanted.page}; it has ${count(pages, "page")}`)
+    )
+    return yield* stop(exitCode.nothingFound)
+  }
   const there = wanted === undefined ? [] : passagesAt(passages, wanted)
   const [first, last] = [there[0], there.at(-1)]
   if (first !== undefined && last !== undefined) {
+    // Nothing says how far the last passage reaches.
+    if (wanted?._tag !== "Page" && first === passages.at(-1) && `#${text}` !== fragment(first.locator!)) {
+      yield* note(harmless(`clew: no passage begins at #${text}; the last begins at ${fragment(first.locator!)}`))
+    }
     return { ordinal: first.ordinal, startLine: first.startLine, endLine: last.endLine } satisfies Shown
   }
   const places = [...new Set(passages.flatMap(({ locator }) => (locator === undefined ? [] : [fragment(locator)])))]
-  const { cwd } = yield* Place
-  const { note } = yield* Terminal
   yield* note(
     harmless(
       places.length === 0
@@ -94,7 +121,7 @@ const placed = Effect.fnUntraced(function* ({ docId, passages, source }: StoredD
 /** Lines around a passage. */
 const defaultContext = 5
 
-export const show = define(
+export const show = Cli.define(
   {
     name: "show",
     summary: "Show a document, or a passage with the lines around it",
@@ -107,7 +134,7 @@ export const show = define(
     },
     flags: {
       collection: options.searchedCollection,
-      context: Flag.number("context", {
+      context: Cli.number("context", {
         value: "LINES",
         summary: `Lines around the passage (default: ${defaultContext})`,
         min: 0,
@@ -120,68 +147,61 @@ export const show = define(
       "Shows the indexed text, even if the file has changed since. In a terminal, a text longer than the screen goes through $PAGER. Exits with 3 if there is no such document."
     ]
   },
-  ({ collection, context = defaultContext }, [given = ""]) =>
-    Effect.gen(function* () {
-      const { cwd, globals } = yield* Place
-      const { out } = yield* Terminal
-      const engine = yield* Engine
-      yield* Effect.gen(function* () {
-        const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
-        // The time in `talk.srt#t=12:31` is not a line.
-        const isTime = locatorOf(fragmentText)?._tag === "Time"
-        const [, atLine, from, to] = (isTime ? undefined : place.exec(given)) ?? []
-        const name = atLine ?? atPlace
-        // A source may itself end like a place.
-        const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
-        const found = yield* theDocument(isWhole ? given : name, collection)
-        const document = yield* (yield* Store).get(found.collection, found.docId)
-        const lines = linesOf(document)
-        const passage = isWhole
-          ? undefined
-          : atLine === undefined
-            ? yield* placed(document, fragmentText)
-            : yield* lined(document, lines, Number(from), Number(to ?? from))
-        const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
-        const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
-        const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
-        const source = document.source ?? document.docId
-        if (globals.json) {
-          return yield* printJson(ShowReport, {
-            source,
-            doc_id: document.docId,
-            collection: found.collection,
-            ...(document.title === undefined ? {} : { title: document.title }),
-            start_line: start,
-            end_line: end,
-            text,
-            ...(passage?.ordinal === undefined
-              ? {}
-              : {
-                  passage: {
-                    chunk_index: passage.ordinal,
-                    start_line: passage.startLine,
-                    end_line: passage.endLine
-                  }
-                })
-          })
-        }
-        const { bold, cyan, dim } = out.colors
-        const width = String(end).length
-        const gutter = " ".repeat(width + 4)
-        const fit = (row: string) => (out.isTerminal ? wrapLine(row, Math.max(20, out.columns - gutter.length)) : [row])
-        const rows = text.replace(/\n$/, "").split("\n")
-        let at = lines.startOf(start)
-        const body = rows.flatMap((row) => {
-          const line = lines.knownAt(at)
-          const about = line ?? lines.lineAt(at)
-          at += row.length + 1
-          const within = passage !== undefined && passage.startLine <= about && about <= passage.endLine
-          const mark = within ? bold(">") : " "
-          const [first = "", ...rest] = fit(harmless(row))
-          return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
+  function* ({ collection, context = defaultContext }, [given = ""]) {
+    const { cwd, globals } = yield* Place
+    const { out } = yield* Terminal
+    yield* inIndex("read", function* () {
+      const [, atPlace, fragmentText = ""] = fragmentForm.exec(given) ?? []
+      // The time in `talk.srt#t=12:31` is not a line.
+      const isTime = locatorOf(fragmentText)?._tag === "Time"
+      const [, atLine, from, to] = (isTime ? undefined : place.exec(given)) ?? []
+      const name = atLine ?? atPlace
+      // A source may itself end like a place.
+      const isWhole = name === undefined || (yield* lookFor(given, collection)).length > 0
+      const found = yield* theDocument(isWhole ? given : name, collection)
+      const document = yield* (yield* Store).get(found.collection, found.docId)
+      const lines = linesOf(document)
+      const passage = isWhole
+        ? undefined
+        : atLine === undefined
+          ? yield* placed(document, fragmentText)
+          : yield* lined(document, lines, Number(from), Number(to ?? from))
+      const start = Math.max(lines.first, (passage?.startLine ?? lines.first) - (passage ? context : 0))
+      const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
+      const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
+      const source = document.source ?? document.docId
+      if (globals.json) {
+        return yield* printJson(ShowReport, {
+          source,
+          doc_id: document.docId,
+          collection: found.collection,
+          title: document.title,
+          start_line: start,
+          end_line: end,
+          text,
+          passage:
+            passage?.ordinal === undefined
+              ? undefined
+              : { chunk_index: passage.ordinal, start_line: passage.startLine, end_line: passage.endLine }
         })
-        const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
-        yield* page([head, "", ...body].join("\n"))
-      }).pipe(Effect.provide(engine.open("read")))
+      }
+      const { bold, cyan, dim } = out.colors
+      const width = String(end).length
+      const gutter = " ".repeat(width + 4)
+      const fit = (row: string) => (out.isTerminal ? wrapLine(row, Math.max(20, out.columns - gutter.length)) : [row])
+      const rows = text.replace(/\n$/, "").split("\n")
+      let at = lines.startOf(start)
+      const body = rows.flatMap((row) => {
+        const line = lines.knownAt(at)
+        const about = line ?? lines.lineAt(at)
+        at += row.length + 1
+        const within = passage !== undefined && passage.startLine <= about && about <= passage.endLine
+        const mark = within ? bold(">") : " "
+        const [first = "", ...rest] = fit(harmless(row))
+        return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
+      })
+      const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
+      yield* page([head, "", ...body].join("\n"))
     })
+  }
 )

@@ -3,14 +3,67 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import { createColors } from "picocolors"
 import * as readline from "node:readline"
 import type { Readable, Writable } from "node:stream"
-import { createColors } from "picocolors"
+import { stripVTControlCharacters } from "node:util"
 import { exitCode, type ExitCode } from "./exit.ts"
-import { forTerminal, harmless } from "./harmless.ts"
-import { type Keyboard, keysOf } from "./keys.ts"
 import { wrapped } from "./wrap.ts"
+
+/** Control characters in a document or a name could control the terminal. */
+// oxlint-disable-next-line no-control-regex
+export const harmless = (text: string): string => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, " ")
+
+/** Escape sequences except those for colours, and control characters except tab and line feed. */
+const unsafe =
+  // oxlint-disable-next-line no-control-regex
+  /\u001b(?!\[(?:[0-9]|2[2-9]|[349][0-79])m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g
+
+/** Text made safe for a terminal; colours only if the terminal supports them. */
+export const forTerminal = (text: string, colors: boolean): string =>
+  (colors ? text : stripVTControlCharacters(text)).replace(unsafe, " ")
+
+/** JSON with those control characters escaped that JSON itself allows. */
+export const escaped = (json: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  json.replace(/[\u007f-\u009f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+/** Standard input, or another stream in its place. */
+interface Keyboard extends Readable {
+  readonly isTTY?: boolean
+  readonly setRawMode?: (mode: boolean) => unknown
+}
+
+/** Ctrl-C and Ctrl-D of a terminal in raw mode. */
+const ends = new Set(["\u0003", "\u0004"])
+
+/**
+ * The next key if standard input is a terminal, else its next character that is not white space; undefined at the end.
+ */
+const keysOf = Effect.fnUntraced(function* (stdin: Keyboard) {
+  const queue = yield* Queue.unbounded<string | undefined>()
+  const take = (text: string) => {
+    for (const key of text) {
+      if (ends.has(key)) Queue.unsafeOffer(queue, undefined)
+      else if (key.trim() !== "") Queue.unsafeOffer(queue, key)
+    }
+  }
+  const end = () => Queue.unsafeOffer(queue, undefined)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      if (stdin.isTTY === true) stdin.setRawMode?.(true)
+      stdin.setEncoding("utf8").on("data", take).on("end", end).on("error", end).resume()
+    }),
+    () =>
+      Effect.sync(() => {
+        stdin.off("data", take).off("end", end).off("error", end).pause()
+        if (stdin.isTTY === true) stdin.setRawMode?.(false)
+      })
+  )
+  return Queue.take(queue)
+})
 
 export type Colors = ReturnType<typeof createColors>
 
@@ -22,10 +75,10 @@ export interface Face {
   readonly colors: Colors
 }
 
-export class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly message: string }> {}
+class InputUnreadable extends Data.TaggedError("InputUnreadable")<{ readonly message: string }> {}
 
 /** The log's way to standard error. */
-export interface LogLines {
+interface LogLines {
   /** Writes a line after the work of this turn, or at once with all that wait. */
   readonly add: (line: string, atOnce: boolean) => void
   /** Writes what waits; call it before writing to standard error by other means, so that the order holds. */
@@ -127,7 +180,7 @@ export const logTo = (stream: Pick<Writable, "write">): LogLines => {
 }
 
 /** A process's streams, or others in their place. */
-export interface Streams {
+interface Streams {
   readonly stdin: Keyboard
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }

@@ -7,18 +7,14 @@ import { Collections } from "../Collections.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { IndexedRoot } from "../model/File.ts"
-import { Store, UpkeepStore } from "../Store.ts"
+import { Store } from "../Store.ts"
 import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
+import { Place, shown, inIndex } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
-import { reportOf } from "./indexPaths.ts"
-import { IndexReport } from "./indexReport.ts"
-import * as IndexText from "./indexText.ts"
-import * as options from "./options.ts"
+import { finish, IndexReport, showInterrupted, showReport, showFailures } from "./indexing.ts"
+import * as options from "./flags.ts"
 import { printJson } from "./output.ts"
-import { Place, shown } from "./place.ts"
-import { withProgress } from "./progress.ts"
-import { Tally } from "./tally.ts"
+import { Tally, withProgress } from "./progress.ts"
 import { Terminal } from "./terminal.ts"
 
 /** What `update --json` prints: the paths that were indexed again, and the report of each collection. */
@@ -56,75 +52,68 @@ export const update = define(
       "Indexes each path with its last --include and --exclude. If a path is missing, it is reported and its documents are kept; clew delete PATH forgets it."
     ]
   },
-  (flags) =>
-    Effect.gen(function* () {
-      const engine = yield* Engine
-      const { cwd, globals } = yield* Place
-      const { note } = yield* Terminal
+  function* (flags) {
+    const { cwd, globals } = yield* Place
+    const { note } = yield* Terminal
 
-      /** Indexes the paths of one collection. */
-      const renew = Effect.fnUntraced(function* (collection: CollectionName, roots: ReadonlyArray<IndexedRoot>) {
-        const files = yield* FileIndexer
-        const tally = new Tally()
-        const missing = new Set<string>()
-        const given = new Set(roots.map(({ path }) => path))
-        const started = yield* Clock.currentTimeMillis
-        for (const group of alike(roots)) {
-          const [{ exclude, include }] = group
-          const run = {
-            collection,
-            paths: group.map(({ path }) => path),
-            include: include.length === 0 ? undefined : include,
-            exclude: exclude.length === 0 ? undefined : exclude,
-            prune: flags.prune,
-            rehash: flags.rehash,
-            dryRun: flags.dryRun
-          }
-          const work = Stream.runForEach(files.run(run), (event) =>
-            Effect.sync(() => {
-              tally.add(event)
-              if (event._tag === "Failed" && event.line === undefined && given.has(event.path)) missing.add(event.path)
-            })
-          )
-          yield* Effect.onInterrupt(flags.quiet ? work : withProgress(tally, run)(work), () =>
-            IndexText.showInterrupted(tally)
-          )
+    /** Indexes the paths of one collection. */
+    const renew = Effect.fnUntraced(function* (collection: CollectionName, roots: ReadonlyArray<IndexedRoot>) {
+      const files = yield* FileIndexer
+      const tally = new Tally()
+      const missing = new Set<string>()
+      const given = new Set(roots.map(({ path }) => path))
+      const started = yield* Clock.currentTimeMillis
+      for (const group of alike(roots)) {
+        const [{ exclude, include }] = group
+        const run = {
+          collection,
+          paths: group.map(({ path }) => path),
+          include: include.length === 0 ? undefined : include,
+          exclude: exclude.length === 0 ? undefined : exclude,
+          prune: flags.prune,
+          rehash: flags.rehash,
+          dryRun: flags.dryRun
         }
-        const changed = tally.created + tally.updated + tally.deleted.documents
-        if (!flags.dryRun && changed > 0) yield* (yield* UpkeepStore).settle()
-        const ms = (yield* Clock.currentTimeMillis) - started
-        const report = yield* reportOf(tally, { collection, dryRun: flags.dryRun }, ms)
-        return { report, roots: roots.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }
-      })
-
-      yield* Effect.gen(function* () {
-        const store = yield* Store
-        const known = yield* Effect.forEach(yield* (yield* Collections).among(flags.collection), ({ name }) =>
-          Effect.map(store.roots(name), (roots) => ({ name, roots }))
+        const work = Stream.runForEach(files.run(run), (event) =>
+          Effect.sync(() => {
+            tally.add(event)
+            if (event._tag === "Failed" && event.line === undefined && given.has(event.path)) missing.add(event.path)
+          })
         )
-        const done = yield* Effect.forEach(
-          known.filter(({ roots }) => roots.length > 0),
-          ({ name, roots }) => renew(name, roots)
-        )
-        const roots = done.flatMap((each) => each.roots)
-        const reports = done.map(({ report }) => report)
-        if (globals.json) yield* printJson(UpdateReport, { dry_run: flags.dryRun, roots, reports })
-        else {
-          for (const report of reports) {
-            if (!flags.quiet) yield* IndexText.showReport(report)
-            yield* IndexText.showFailures(report, cwd)
-          }
-          for (const { path } of roots.filter(({ missing }) => missing)) {
-            yield* note(
-              `The documents of ${shown(cwd, path)} were kept; if it is gone for good, clew delete forgets it`
-            )
-          }
-        }
-        if (roots.length === 0) {
-          yield* note("clew: no path was indexed before; run clew index PATH first")
-          return yield* stop(exitCode.nothingFound)
-        }
-        if (reports.some(({ failed }) => failed > 0)) yield* stop(exitCode.failed)
-      }).pipe(Effect.provide(engine.open(flags.dryRun ? "preview" : "change")))
+        yield* Effect.onInterrupt(flags.quiet ? work : withProgress(tally, run)(work), () => showInterrupted(tally))
+      }
+      const report = yield* finish(tally, { collection, dryRun: flags.dryRun }, started)
+      return { report, roots: roots.map((root) => ({ ...root, collection, missing: missing.has(root.path) })) }
     })
+
+    yield* inIndex(flags.dryRun ? "preview" : "change", function* () {
+      const store = yield* Store
+      const known = yield* Effect.forEach(yield* (yield* Collections).among(flags.collection), ({ name }) =>
+        Effect.map(store.roots(name), (roots) => ({ name, roots }))
+      )
+      const done = yield* Effect.forEach(
+        known.filter(({ roots }) => roots.length > 0),
+        ({ name, roots }) => renew(name, roots)
+      )
+      const roots = done.flatMap((each) => each.roots)
+      const reports = done.map(({ report }) => report)
+      if (globals.json) yield* printJson(UpdateReport, { dry_run: flags.dryRun, roots, reports })
+      else {
+        for (const report of reports) {
+          if (!flags.quiet) yield* showReport(report)
+          yield* showFailures(report, cwd)
+        }
+        for (const { path } of roots.filter(({ missing }) => missing)) {
+          yield* note(
+            `The documents of ${shown(cwd, path)} were kept; if it is gone for good, remove them with clew delete`
+          )
+        }
+      }
+      if (roots.length === 0) {
+        yield* note("clew: no path was indexed before; run clew index PATH first")
+        return yield* stop(exitCode.nothingFound)
+      }
+      if (reports.some(({ failed }) => failed > 0)) yield* stop(exitCode.failed)
+    })
+  }
 )

@@ -1,19 +1,188 @@
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as path from "node:path"
-import { defaultCollection } from "../model/Collection.ts"
+import type { WatchEvent } from "../files/FileEvent.ts"
 import { Watcher } from "../files/Watcher.ts"
-import { define } from "./command.ts"
-import { Engine } from "./engine.ts"
-import { ending, exitCode } from "./exit.ts"
-import * as options from "./options.ts"
-import { Place } from "./place.ts"
+import { defaultCollection } from "../model/Collection.ts"
+import { Reindexer } from "../upkeep/Reindexer.ts"
+import * as Cli from "./command.ts"
+import { Engine, Place, shown } from "./engine.ts"
+import { usage } from "./exit.ts"
+import * as options from "./flags.ts"
+import { DocumentLine, documentLine } from "./indexing.ts"
+import { count, durationText, numberText, printLine } from "./output.ts"
 import { Terminal } from "./terminal.ts"
-import { UsageError } from "./UsageError.ts"
-import { show } from "./watchText.ts"
 
-export const watch = define(
+/** What `watch --json` prints besides `DocumentLine`, one event a line. */
+export const WatchLine = Schema.Union(
+  Schema.Struct({
+    type: Schema.Literal("waiting"),
+    pid: Schema.optional(Schema.Int.annotations({ description: "The process that already watches this index" })),
+    paths: Schema.Array(Schema.String).annotations({ description: "The paths that it watches" })
+  }),
+  Schema.Struct({ type: Schema.Literal("following"), paths: Schema.Array(Schema.String) }),
+  Schema.Struct({
+    type: Schema.Literal("polling"),
+    reason: Schema.String,
+    advice: Schema.optional(Schema.String)
+  }),
+  Schema.Struct({
+    type: Schema.Literal("forgotten"),
+    path: Schema.String,
+    reason: Schema.String,
+    documents: Schema.Int
+  }),
+  Schema.Struct({
+    type: Schema.Literal("failed"),
+    path: Schema.String,
+    line: Schema.optional(Schema.Int),
+    reason: Schema.String
+  }),
+  Schema.Struct({ type: Schema.Literal("missing"), path: Schema.String }),
+  Schema.Struct({
+    type: Schema.Literal("held"),
+    path: Schema.String,
+    files: Schema.Int.annotations({ description: "Number of files before" }),
+    gone: Schema.Int.annotations({ description: "Number of files that are gone; their documents are kept" })
+  }),
+  Schema.Struct({
+    type: Schema.Literal("scan"),
+    cause: Schema.Literal("start", "events", "rescan", "lost"),
+    paths: Schema.Array(Schema.String),
+    files: Schema.Int,
+    created: Schema.Int,
+    updated: Schema.Int,
+    failed: Schema.Int,
+    deleted_documents: Schema.Int,
+    deleted_chunks: Schema.Int,
+    ms: Schema.Int
+  }),
+  Schema.Struct({ type: Schema.Literal("broken"), reason: Schema.String })
+).annotations({ identifier: "WatchLine" })
+export type WatchLine = typeof WatchLine.Type
+
+interface Told {
+  /** Absent for what only people are told. */
+  readonly line: WatchLine | typeof DocumentLine.Type
+  /** Absent for what only programs are told. */
+  readonly text?: string
+  readonly isTrouble?: boolean
+}
+
+/** An event as JSON and as a line for people; undefined: nothing to report. */
+const toldOf = (event: WatchEvent, cwd: string): Told | undefined => {
+  const at = (path: string) => shown(cwd, path)
+  const trouble = (line: Told["line"], text: string): Told => ({ line, text, isTrouble: true })
+  switch (event._tag) {
+    case "Waiting": {
+      const { paths, pid } = event
+      const who = pid === undefined ? "Another process" : `Process ${pid}`
+      const what = paths.length === 0 ? "" : ` (${paths.join(", ")})`
+      return trouble({ type: "waiting", pid, paths }, `${who} already watches this index${what}; waiting until it ends`)
+    }
+    case "Following":
+      return { line: { type: "following", paths: event.paths }, text: `Following ${event.paths.map(at).join(", ")}` }
+    case "Polling": {
+      const { advice, reason } = event
+      const more = advice === undefined ? "" : `. ${advice}`
+      return trouble({ type: "polling", reason, advice }, `Scanning for changes now and then, because ${reason}${more}`)
+    }
+    case "Missing":
+      return trouble(
+        { type: "missing", path: event.path },
+        `${at(event.path)} is missing: keeping its documents and waiting for it (--prune-all removes them)`
+      )
+    case "Held": {
+      const { files, gone, path } = event
+      return trouble(
+        { type: "held", path, files, gone },
+        `${at(path)} has lost ${numberText(gone)} of its ${count(files, "file")} at once: ` +
+          `keeping their documents until they are back (--prune-all removes them)`
+      )
+    }
+    case "Broken":
+      return trouble({ type: "broken", reason: event.reason }, `Indexing failed and will be retried: ${event.reason}`)
+    case "Scanned": {
+      const { cause, created, deleted, failed, files, ms, paths, updated } = event
+      const text =
+        `Indexed ${count(created + updated, "document")} (${numberText(created)} new, ` +
+        `${numberText(updated)} changed) from ${count(files, "file")}, in ${durationText(ms)}`
+      const gone = { deleted_documents: deleted.documents, deleted_chunks: deleted.passages }
+      return {
+        line: { type: "scan", cause, paths, files, created, updated, failed, ...gone, ms },
+        ...(cause === "start" ? { text } : {})
+      }
+    }
+    case "File":
+      return toldOfFile(event.event, at)
+  }
+}
+
+const toldOfFile = (
+  event: Extract<WatchEvent, { readonly _tag: "File" }>["event"],
+  at: (path: string) => string
+): Told | undefined => {
+  switch (event._tag) {
+    case "Indexed": {
+      const { docId, passages, source, status } = event.document
+      const what = `${(status === "created" ? "new" : "changed").padEnd(9)}  ${at(source ?? docId)}`
+      return { line: documentLine(event.document), text: `${what} (${count(passages, "passage")})` }
+    }
+    case "Lost": {
+      const { documents, path, reason } = event
+      return { line: { type: "forgotten", path, reason, documents }, text: `forgotten  ${at(path)} (${reason})` }
+    }
+    case "Failed": {
+      const { line, path, reason } = event
+      const where = `${at(path)}${line === undefined ? "" : `:${line}`}`
+      return { line: { type: "failed", path, line, reason }, text: `failed     ${where}: ${reason}`, isTrouble: true }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Shows an event: as JSON with `--json`, else a line, with problems on standard error. */
+const showChange = Effect.fnUntraced(function* (event: WatchEvent) {
+  const { cwd, globals } = yield* Place
+  const told = toldOf(event, cwd)
+  if (told === undefined) return
+  if (globals.json) return yield* printLine(Schema.Union(DocumentLine, WatchLine), told.line)
+  if (told.text === undefined) return
+  const { note, print } = yield* Terminal
+  yield* told.isTrouble === true ? note(told.text) : print(told.text)
+})
+
+/** The paths that a server follows: those of its flag, else those of the configuration. */
+export const watchedBy = Effect.fnUntraced(function* ({
+  readOnly,
+  watch
+}: {
+  readonly watch: ReadonlyArray<string>
+  readonly readOnly: boolean
+}) {
+  if (readOnly && watch.length > 0) {
+    return yield* usage("--watch writes into the index, which --read-only forbids: choose one")
+  }
+  const { cwd } = yield* Place
+  const { watch: configured } = yield* (yield* Engine).settings
+  return readOnly ? [] : watch.length > 0 ? watch.map((name) => path.resolve(cwd, name)) : configured.paths
+})
+
+/** Follows paths while the program does other work, and logs the results; a failure here ends nothing else. */
+export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
+  Effect.flatMap(Watcher, ({ run }) =>
+    run({ paths, collection: defaultCollection }, (event) => {
+      const told = toldOf(event, cwd)
+      if (told?.text === undefined) return Effect.void
+      return told.isTrouble === true ? Effect.logWarning(told.text) : Effect.logInfo(told.text)
+    })
+  ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Not following changes: ${message}`)))
+
+export const watch = Cli.define(
   {
     name: "watch",
+    untilStopped: true,
     summary: "Index files and folders, then follow their changes",
     positional: {
       name: "PATH",
@@ -26,7 +195,9 @@ export const watch = define(
       collection: options.collection,
       include: options.include,
       exclude: options.exclude,
-      pruneAll: options.pruneAll
+      pruneAll: Cli.toggle("prune-all", {
+        summary: "In the first scan, also forget paths that are missing or have lost most of their files"
+      })
     },
     examples: ["clew watch docs notes.md", "clew watch . --include '*.md' --json"],
     details: [
@@ -34,36 +205,37 @@ export const watch = define(
       "Only one process watches an index; a second one waits until it ends. Ctrl-C stops at a safe point."
     ]
   },
-  (flags, named) =>
-    Effect.gen(function* () {
-      const { cwd } = yield* Place
-      const { isOutputGone, note } = yield* Terminal
-      const engine = yield* Engine
-      const { watch: configured } = yield* engine.settings
-      const paths = named.length > 0 ? named.map((name) => path.resolve(cwd, name)) : configured.paths
-      if (paths.length === 0) {
-        return yield* new UsageError({
-          detail: "nothing to watch: name a PATH, or set watch.paths in the configuration",
-          command: "clew watch"
-        })
-      }
-      ending.bySignal = exitCode.done
-      const stopped = Effect.unlessEffect(note("clew: stopped; what was indexed stays"), isOutputGone)
-      yield* Effect.flatMap(Watcher, ({ run }) =>
-        run(
-          {
-            paths,
-            collection: flags.collection ?? defaultCollection,
-            include: flags.include.length === 0 ? undefined : flags.include,
-            exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
-            pruneAll: flags.pruneAll,
-            failEarly: true
-          },
-          show
-        )
-      ).pipe(
-        Effect.onInterrupt(() => stopped),
-        Effect.provide(engine.open("write"))
+  function* (flags, named) {
+    const { cwd } = yield* Place
+    const { isOutputGone, note } = yield* Terminal
+    const engine = yield* Engine
+    const { watch: configured } = yield* engine.settings
+    const paths = named.length > 0 ? named.map((name) => path.resolve(cwd, name)) : configured.paths
+    if (paths.length === 0) {
+      return yield* usage("nothing to watch: name a PATH, or set watch.paths in the configuration")
+    }
+    const stopped = Effect.unlessEffect(note("clew: stopped; what was indexed stays"), isOutputGone)
+    yield* Effect.flatMap(Watcher, ({ run }) =>
+      run(
+        {
+          paths,
+          collection: flags.collection ?? defaultCollection,
+          include: flags.include.length === 0 ? undefined : flags.include,
+          exclude: flags.exclude.length === 0 ? undefined : flags.exclude,
+          pruneAll: flags.pruneAll,
+          failEarly: true
+        },
+        showChange
       )
-    })
+    ).pipe(
+      (work) =>
+        Effect.zipRight(
+          Effect.flatMap(Reindexer, ({ inBackground }) => inBackground),
+          work
+        ),
+      Effect.scoped,
+      Effect.onInterrupt(() => stopped),
+      Effect.provide(engine.open("write"))
+    )
+  }
 )

@@ -1,30 +1,22 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as fs from "node:fs"
-import * as path from "node:path"
-import { Collections } from "../Collections.ts"
-import { fragment } from "../model/Locator.ts"
-import { Hint } from "../model/Provenance.ts"
-import type { Hit } from "../model/SearchResult.ts"
-import type { SearchRequest } from "../model/Query.ts"
-import { whyPassedOver } from "../files/Walker.ts"
-import { filterHint } from "../filterHint.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { isBelow } from "../files/below.ts"
 import { citation } from "../citations/prompt.ts"
+import { filterHint } from "../filterHint.ts"
+import { limits } from "../model/Limits.ts"
+import type { SearchRequest } from "../model/Query.ts"
+import { Hint, type Hit, type Similar } from "../model/SearchResult.ts"
 import { splitQuery } from "../terms/terms.ts"
-import * as asking from "./asking.ts"
+import { flags, requestOf } from "./asking.ts"
 import { define } from "./command.ts"
-import { lookFor, theDocument } from "./document.ts"
-import { Engine } from "./engine.ts"
+import { lookFor, notIndexed, theDocument } from "./document.ts"
+import { Place, inIndex, shown } from "./engine.ts"
 import { exitCode, stop } from "./exit.ts"
-import { harmless } from "./harmless.ts"
 import { count, printJson } from "./output.ts"
-import { Place, shown } from "./place.ts"
+import { oneLine, way, whereIn } from "./query.ts"
 import { Terminal } from "./terminal.ts"
 import { wrapped } from "./wrap.ts"
-import { limits } from "../model/Limits.ts"
 
 const Leg = Schema.Struct({
   rank: Schema.optional(Schema.Int.annotations({ description: `Rank in the top ${limits.topK.max}; absent if lower` })),
@@ -32,9 +24,6 @@ const Leg = Schema.Struct({
     Schema.Finite.annotations({ description: "Score of its best passage; absent if the leg has none" })
   )
 })
-
-const placeOf = ({ locator, startLine }: Hit["passage"]): string =>
-  locator === undefined ? `:${startLine}` : harmless(fragment(locator)).replaceAll("\n", " ")
 
 /** What `why --json` prints. */
 export const WhyReport = Schema.Struct({
@@ -51,8 +40,15 @@ export const WhyReport = Schema.Struct({
   terms: Schema.optional(
     Schema.Array(Schema.Struct({ term: Schema.String, score: Schema.Finite })).annotations({
       description:
-        "BM25 of each word of the question by itself, for the document's best passage; 0: the word does not occur"
+        "What each word of the question adds to the score by words; 0: the passage does not have it. Absent if another document stands for this one"
     })
+  ),
+  relevance: Schema.optional(
+    Schema.Finite.annotations({ description: "How likely it is to answer, 0 to 1; absent if not in the top list" })
+  ),
+  via: Schema.optional(Schema.String.annotations({ description: "How the knowledge graph led to it" })),
+  folded_into: Schema.optional(
+    Schema.String.annotations({ description: "The result that says the same and has its place in the list" })
   ),
   ahead: Schema.optional(
     Schema.Array(Schema.Struct({ place: Schema.String, score: Schema.Finite })).annotations({
@@ -74,175 +70,177 @@ const wordsOf = (query: string): ReadonlyArray<string> => {
     .slice(0, mostWords)
 }
 
-/** Why a file is not in the index, as far as recorded runs or the disk tell. */
-const notIndexed = Effect.fnUntraced(function* (source: string, collection: SearchRequest["collection"]) {
-  const { cwd } = yield* Place
-  const file = path.resolve(cwd, source)
-  for (const { name } of yield* (yield* Collections).among(collection)) {
-    const [known] = yield* (yield* Store).knownFiles(name, [file])
-    if (known !== undefined && known.outcome !== "indexed") {
-      return `${known.outcome} in collection ${name}${known.reason === undefined ? "" : `: ${known.reason}`}`
-    }
-    if (known !== undefined) return `read for collection ${name}, but it contains nothing to index`
-  }
-  const found = fs.statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) return "there is no such document and no such file"
-  if (found.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
-  return yield* unmet(file, collection)
-})
-
-/** Why no run has met a file that exists. */
-const unmet = Effect.fnUntraced(function* (file: string, collection: SearchRequest["collection"]) {
-  const { cwd } = yield* Place
-  const store = yield* Store
-  for (const { name } of yield* (yield* Collections).among(collection)) {
-    for (const { include, path: root } of yield* store.roots(name)) {
-      if (!isBelow(file, [root])) continue
-      const reason = yield* whyPassedOver(root, include)(file)
-      return reason === undefined
-        ? `it was missing or skipped when ${shown(cwd, root)} was indexed: clew index ${shown(cwd, file)} indexes it`
-        : `skipped below ${shown(cwd, root)}: ${reason}`
-    }
-  }
-  return `neither the file nor a folder above it was indexed: clew index ${shown(cwd, file)} indexes it`
-})
-
 type Wanted = Effect.Effect.Success<ReturnType<typeof theDocument>>
 
 /** A document's rank for a question in one way of searching, and the results above it. */
-const standing = Effect.fnUntraced(function* (request: SearchRequest, wanted: Wanted, source: string | undefined) {
+const standing = Effect.fnUntraced(function* (
+  request: SearchRequest,
+  wanted: Wanted,
+  /** If it is not in the list, where to look for its score alone; fused scores are relative to the others found. */
+  source: string | undefined
+) {
   const search = yield* Search
-  const all = yield* search.run({ ...request, topK: limits.topK.max })
-  const isOwn = ({ collection, document }: Hit) => document.docId === wanted.docId && collection === wanted.collection
-  const at = all.hits.findIndex(isOwn)
-  const alone =
-    at !== -1 || source === undefined
-      ? undefined
-      : (yield* search.run({
-          ...request,
-          topK: limits.topK.max,
-          filter: { and: [request.filter ?? {}, { source }] }
-        })).hits.find(isOwn)
-  const own = at === -1 ? alone : all.hits[at]
+  const asked = { ...request, topK: limits.topK.max, explain: true }
+  const all = yield* search.run(asked)
+  const isOwn = ({ collection, document }: Similar) =>
+    document.docId === wanted.docId && collection === wanted.collection
+  const at = all.hits.findIndex((hit) => isOwn(hit) || hit.similar?.some(isOwn) === true)
+  const hit = all.hits[at]
+  /** The hit of another document that says the same and has its place in the list. */
+  const into = hit === undefined || isOwn(hit) ? undefined : hit
+  const own =
+    hit !== undefined || source === undefined
+      ? [hit].find((each) => each !== into)
+      : (yield* search.run({ ...asked, filter: { and: [request.filter ?? {}, { source }] } })).hits.find(isOwn)
   return {
     degraded: all.degraded,
     own,
+    into,
     leg: { ...(at === -1 ? {} : { rank: at + 1 }), ...(own === undefined ? {} : { score: own.score }) },
     ahead: (at === -1 ? all.hits : all.hits.slice(0, at)).slice(0, mostAhead)
   }
 })
+
+/** What each word of the question adds to the score by words, and terms searched in place of a word. */
+const partsOf = (question: string, keyword: NonNullable<Hit["explain"]>["keyword"]) => {
+  const left = new Map(keyword?.terms.map(({ score, term }) => [term, score]))
+  const claimed = new Set<string>()
+  const words = wordsOf(question).flatMap((word) => {
+    const terms = splitQuery(word).content
+    // Another form of a word before it.
+    if (terms.length > 0 && terms.every((term) => claimed.has(term))) return []
+    let score = 0
+    for (const term of terms) {
+      claimed.add(term)
+      score += left.get(term) ?? 0
+      left.delete(term)
+    }
+    return [{ term: word, score }]
+  })
+  return [...words, ...[...left].map(([term, score]) => ({ term, score }))]
+}
 
 export const why = define(
   {
     name: "why",
     summary: "Explain a document's rank for a question, or why it is not indexed",
     positional: { name: '"QUESTION" SOURCE', summary: "A question in quotes, and a document", min: 2, max: 2 },
-    flags: { filter: asking.flags.filter, collection: asking.flags.collection, fusion: asking.flags.fusion },
+    flags: { filter: flags.filter, collection: flags.collection, fusion: flags.fusion },
     examples: ['clew why "when is high tide" docs/tides.md'],
     details: [
-      "Shows whether the document is indexed and, if not, why; whether the filter excludes it; its rank and score by meaning, by words and fused; the score of each word of the question by itself; and the results above it.",
+      "Shows whether the document is indexed and, if not, why; whether the filter excludes it; its rank and score by meaning, by words and fused, with the parts that add up to each; how relevant it is, and whether the knowledge graph led to it; and the results above it.",
       "Exits with 3 if it is not indexed."
     ]
   },
-  ({ collection, filter, fusion }, [question = "", given = ""]) =>
-    Effect.gen(function* () {
-      const { cwd, globals } = yield* Place
-      const { note, out, print } = yield* Terminal
-      const request = yield* asking.requestOf(
-        "clew why",
-        {
-          topK: undefined,
-          hybrid: undefined,
-          alpha: undefined,
-          fusion,
-          filter,
-          collection,
-          graph: undefined,
-          minRelevance: undefined
-        },
-        [question]
-      )
-      const engine = yield* Engine
-      yield* Effect.gen(function* () {
-        const store = yield* Store
-        if ((yield* lookFor(given, collection)).length === 0) {
-          const reason = yield* notIndexed(given, collection)
-          if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
-          else yield* note(`clew: ${given} is not indexed: ${reason}`)
-          return yield* stop(exitCode.nothingFound)
-        }
-        const found = yield* theDocument(given, collection)
-        const document = yield* store.get(found.collection, found.docId)
-        const source = document.source ?? document.docId
-        const own = document.source === undefined ? {} : { source: document.source }
-        const itself = { and: [request.filter ?? {}, { doc_id: found.docId }] }
-        const left = yield* store.list(found.collection, { limit: 1, filter: itself })
-        const filteredOut = left.length === 0
+  function* ({ collection, filter, fusion }, [question = "", given = ""]) {
+    const { cwd, globals } = yield* Place
+    const { note, out, print } = yield* Terminal
+    const request = yield* requestOf({ fusion, filter, collection }, [question])
+    yield* inIndex("read", function* () {
+      const store = yield* Store
+      if ((yield* lookFor(given, collection)).length === 0) {
+        const reason = yield* notIndexed(given, collection)
+        if (globals.json) yield* printJson(WhyReport, { source: given, indexed: false, reason })
+        else yield* note(`clew: ${given} is not indexed: ${reason}`)
+        return yield* stop(exitCode.nothingFound)
+      }
+      const found = yield* theDocument(given, collection)
+      const document = yield* store.get(found.collection, found.docId)
+      const source = document.source ?? document.docId
+      const itself = { and: [request.filter ?? {}, { doc_id: found.docId }] }
+      const left = yield* store.list(found.collection, { limit: 1, filter: itself })
+      const filteredOut = left.length === 0
 
-        const hint = filteredOut ? yield* filterHint(request.filter ?? {}, [found.collection]) : undefined
+      const hint = filteredOut ? yield* filterHint(request.filter ?? {}, [found.collection]) : undefined
 
-        const at = (more: Partial<SearchRequest>) => standing({ ...request, ...more }, found, document.source)
-        const hybrid = yield* at({})
-        const vector = yield* at({ hybrid: false, fusion: undefined })
-        const keyword = yield* at({ alpha: 0 })
-        const terms = yield* Effect.forEach(wordsOf(question), (word) =>
-          Effect.map(
-            standing({ query: word, alpha: 0, collection: request.collection, filter: { ...own } }, found, undefined),
-            ({ own }) => ({ term: word, score: own?.score ?? 0 })
-          )
-        )
-        const report: WhyReport = {
-          source,
-          indexed: true,
-          collection: found.collection,
-          ...(filteredOut ? { filtered_out: true } : {}),
-          ...(hint === undefined ? {} : { hint }),
-          hybrid: hybrid.leg,
-          vector: vector.degraded === undefined ? vector.leg : {},
-          keyword: keyword.leg,
-          ...(hybrid.degraded === undefined ? {} : { degraded: hybrid.degraded }),
-          terms,
-          ahead: hybrid.ahead.map((hit) => ({ place: citation(hit), score: hit.score }))
-        }
-        if (globals.json) return yield* printJson(WhyReport, report)
+      const at = (more: Partial<SearchRequest>) => standing({ ...request, ...more }, found, document.source)
+      const hybrid = yield* standing(request, found, undefined)
+      const vector = yield* at({ hybrid: false, fusion: undefined })
+      const keyword = yield* at({ alpha: 0 })
+      const byWords = keyword.own?.explain?.keyword
+      const terms = partsOf(question, byWords)
+      const report: WhyReport = {
+        source,
+        indexed: true,
+        collection: found.collection,
+        ...(filteredOut ? { filtered_out: true } : {}),
+        ...(hint === undefined ? {} : { hint }),
+        hybrid: hybrid.leg,
+        vector: vector.degraded === undefined ? vector.leg : {},
+        keyword: keyword.leg,
+        ...(hybrid.degraded === undefined ? {} : { degraded: hybrid.degraded }),
+        ...(keyword.into === undefined ? { terms } : {}),
+        ...(hybrid.own?.relevance === undefined ? {} : { relevance: hybrid.own.relevance }),
+        ...(hybrid.own?.via === undefined ? {} : { via: way(hybrid.own.via) }),
+        ...(hybrid.into === undefined ? {} : { folded_into: citation(hybrid.into) }),
+        ahead: hybrid.ahead.map((hit) => ({ place: citation(hit), score: hit.score }))
+      }
+      if (globals.json) return yield* printJson(WhyReport, report)
 
-        const { bold, cyan, dim } = out.colors
-        const legText = ({ rank, score }: typeof Leg.Type) =>
-          rank === undefined
-            ? score === undefined
+      const { bold, cyan, dim } = out.colors
+      const placeOf = (hit: Similar) => `${shown(cwd, hit.document.source)}${whereIn(hit.passage)}`
+      const legText = ({ into, leg: { rank, score } }: Effect.Effect.Success<ReturnType<typeof standing>>) =>
+        into !== undefined
+          ? `#${rank}, where ${placeOf(into)} says the same`
+          : rank !== undefined
+            ? `#${rank}, score ${score?.toFixed(3)}`
+            : score === undefined
               ? "not found"
               : `not in the top ${limits.topK.max}, score ${score.toFixed(3)}`
-            : `#${rank}, score ${score?.toFixed(3)}`
-        const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
-        yield* print(
-          wrapped(
-            out,
-            [
-              `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
-              ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
-              row("fused", legText(report.hybrid!)),
-              row(
-                "meaning",
-                report.degraded === undefined ? legText(report.vector!) : `not searched: ${report.degraded}`
-              ),
-              row("words", legText(report.keyword!)),
-              ...terms.map(
-                ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`
-              ),
-              ...(report.ahead!.length === 0
-                ? []
-                : [
-                    "Ranked above it:",
-                    ...hybrid.ahead.map(
-                      (hit) =>
-                        `  ${shown(cwd, hit.document.source)}${placeOf(hit.passage)}  ${hit.score.toFixed(3)}` +
-                        (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
-                        (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
-                    )
-                  ])
-            ].join("\n")
-          )
+      /** The parts of the fused score, which add up to it. */
+      const fused = () => {
+        const { explain, relevance, via } = hybrid.own ?? {}
+        const parts = [
+          ["by meaning", explain?.vector?.contribution],
+          ["by words", explain?.keyword?.contribution],
+          ["for its age", explain?.recency?.contribution]
+        ].flatMap(([name, part]) => (typeof part === "number" ? [`${part.toFixed(3)} ${name}`] : []))
+        return [
+          ...(explain?.rerank === undefined
+            ? parts.length > 1
+              ? [`  ${parts.join(" + ").replaceAll("+ -", "- ")}`]
+              : []
+            : [`  the reranker's score; before it #${explain.rerank.rank}, score ${explain.rerank.score.toFixed(3)}`]),
+          ...(via === undefined ? [] : [`  by the knowledge graph, via ${oneLine(way(via))}`]),
+          ...(relevance === undefined ? [] : [row("relevance", `${relevance.toFixed(2)}, its chance to answer`)])
+        ]
+      }
+      const bonus = byWords?.name_bonus ?? 0
+      const row = (name: string, text: string) => `${bold(name.padEnd(9))} ${text}`
+      yield* print(
+        wrapped(
+          out,
+          [
+            `${cyan(shown(cwd, source))} in collection ${found.collection}, ${count(document.passages.length, "passage")}`,
+            ...(filteredOut ? [`The filter excludes it${hint === undefined ? "" : `: ${hint}`}.`] : []),
+            row(
+              "fused",
+              hybrid.leg.rank === undefined && (vector.own ?? keyword.own) !== undefined
+                ? `not in the top ${limits.topK.max}`
+                : legText(hybrid)
+            ),
+            ...fused(),
+            row("meaning", vector.degraded === undefined ? legText(vector) : `not searched: ${vector.degraded}`),
+            row("words", legText(keyword)),
+            ...(report.terms ?? []).map(
+              ({ score, term }) => `  ${term}: ${score === 0 ? dim("does not occur") : `+${score.toFixed(2)}`}`
+            ),
+            ...(byWords?.others === undefined ? [] : [`  other words: +${byWords.others.toFixed(2)}`]),
+            ...(bonus === 0 ? [] : [`  names written as in the question: +${Math.round(100 * bonus)} %`]),
+            ...(report.ahead!.length === 0
+              ? []
+              : [
+                  "Ranked above it:",
+                  ...hybrid.ahead.map(
+                    (hit) =>
+                      `  ${placeOf(hit)}  ${hit.score.toFixed(3)}` +
+                      (hit.vector === undefined ? "" : `  meaning #${hit.vector.rank}`) +
+                      (hit.keyword === undefined ? "" : `  words #${hit.keyword.rank}`)
+                  )
+                ])
+          ].join("\n")
         )
-      }).pipe(Effect.provide(engine.open("read")))
+      )
     })
+  }
 )

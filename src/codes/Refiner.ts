@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { BlockCache, Slot } from "./BlockCache.ts"
 import type { VectorSource } from "./CodeStore.ts"
 import { finer } from "./finer.ts"
-import type { Making } from "./turning.ts"
+import type { Making } from "./rotation.ts"
 
 /** A block of codes in the cache. */
 export interface Held {

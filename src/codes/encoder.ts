@@ -1,5 +1,4 @@
-import { bitsOf } from "./rotation.ts"
-import { type Making, norm, turning } from "./turning.ts"
+import { type Making, bitsOf, norm, turning } from "./rotation.ts"
 
 /** Bytes of a row's code. */
 export const bytesOf = (width: number): number => bitsOf(width) / 8

@@ -3,8 +3,7 @@
  * 4 bits per dimension (as in extended RaBitQ, Gao et al. 2025, with one step for all dimensions of a vector). They are
  * made in memory from the stored vectors, and never stored.
  */
-import { bitsOf } from "./rotation.ts"
-import { type Making, turning } from "./turning.ts"
+import { type Making, bitsOf, turning } from "./rotation.ts"
 
 /** Values of a group: 16 bytes, the first half of the values in the low nibbles. */
 const group = 32

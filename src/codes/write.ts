@@ -1,9 +1,49 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Block, codesFrom, type CodeSet, type CodeStore, type VectorRow, type VectorSource } from "./CodeStore.ts"
-import { bytesOf, type Coded, keptEncoder } from "./encoder.ts"
-import { beginEpoch, currentEpoch } from "./epochs.ts"
+import {
+  type Block,
+  type Centroid,
+  type CodeSet,
+  type CodeStore,
+  type VectorRow,
+  type VectorSource,
+  codesFrom
+} from "./CodeStore.ts"
+import { type Coded, bytesOf, keptEncoder, meanOf } from "./encoder.ts"
 import { blockRows, concat, idsIn, pack, pick, slice, sorted, unpack } from "./layout.ts"
+
+/** A new centroid is computed when the number of vectors has grown by this factor since the last one. */
+const growth = 16
+
+/** Vectors whose mean is the centroid: fewer if they are wide, since all are read at once. */
+const sampledOf = (width: number): number => Math.max(64, Math.min(4096, Math.floor(4_194_304 / width)))
+
+/** Makes the vectors' mean the centroid from now on. */
+export const beginEpoch = Effect.fnUntraced(function* <E>(
+  store: CodeStore<E>,
+  set: Pick<CodeSet, "id" | "width">,
+  vectors: VectorSource<E>,
+  made: { readonly epoch: number; readonly rows: number }
+) {
+  const sample = yield* vectors.spread(sampledOf(set.width), set.width)
+  const centroid: Centroid = { ...made, centroid: meanOf(sample, set.width) }
+  yield* store.addCentroid(set.id, centroid)
+  return centroid
+})
+
+/** The epoch for new vectors: the latest, or a new one if the set has outgrown it. */
+const currentEpoch = Effect.fnUntraced(function* <E>(
+  store: CodeStore<E>,
+  set: CodeSet,
+  vectors: VectorSource<E>,
+  more: number
+) {
+  const latest = yield* store.latestCentroid(set)
+  const rows = set.rows + more
+  return latest !== undefined && rows < latest.rows * growth
+    ? latest
+    : yield* beginEpoch(store, set, vectors, { epoch: (latest?.epoch ?? 0) + 1, rows })
+})
 
 /**
  * Puts codes into blocks of an epoch. Existing blocks no larger than the added rows are merged into the new one, so a

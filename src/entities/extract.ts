@@ -1,12 +1,212 @@
-import { functionWords } from "../terms/functionWords.ts"
 import type { Said } from "../model/Graph.ts"
-import { keyOf } from "./key.ts"
-import { links } from "./links.ts"
-import type { Mention, Relation, Span } from "./mention.ts"
+import { functionWords } from "../terms/languages.ts"
+import { keyOf, type Mention, type Relation, type Span } from "./mention.ts"
 import { names } from "./names.ts"
-import { pathKeys, stemOf } from "./paths.ts"
-import { placeOf } from "./place.ts"
-import { symbols } from "./symbols.ts"
+
+/** A link's normalised target: resolved against the source that contains it, without extension, query and fragment. */
+const resolved = (source: string, target: string): string => {
+  const bare = target.replace(/[?#].*$/su, "")
+  if (/^[a-z][a-z0-9+.-]*:/iu.test(bare) || bare.startsWith("//"))
+    return trimmed(bare.replace(/^[a-z+.-]*:?\/\//iu, ""))
+  const base = bare.startsWith("/")
+    ? []
+    : source
+        .replace(/^[a-z+.-]*:\/\//iu, "")
+        .split("/")
+        .slice(0, -1)
+  const steps: Array<string> = []
+  for (const step of [...base, ...bare.split("/")]) {
+    if (step === "..") steps.pop()
+    else if (step !== "." && step !== "") steps.push(step)
+  }
+  return trimmed(steps.join("/"))
+}
+
+const extension = /\.(?:mdx?|markdown|html?|adoc|asciidoc|rst|txt|ipynb|[cm]?[jt]sx?|h|hpp|py|rs|go)$/iu
+
+const trimmed = (path: string): string => {
+  const steps = path.split("/").filter((step) => step !== "")
+  const last = steps.pop()?.replace(extension, "")
+  if (last !== undefined && !/^(?:index|readme|_index)$/iu.test(last)) steps.push(last)
+  return steps.join("/").toLowerCase()
+}
+
+const tail = (path: string): string => path.split("/").slice(-2).join("/")
+
+/** The keys by which a link finds the document with this source: its path from the root, and its last two segments. */
+const pathKeys = (source: string): ReadonlyArray<string> => {
+  if (source.includes("#") || source.length > 1000 || !/[/.]/u.test(source)) return []
+  const path = resolved("", source)
+  return path === "" ? [] : [...new Set([`/${path}`, `~${tail(path)}`])]
+}
+
+/**
+ * The key of a link's target: its path if the link is relative; the last two segments if it starts at a site's root,
+ * whose location is unknown. Undefined if it leads nowhere else.
+ */
+const targetKey = (source: string, target: string): string | undefined => {
+  if (target.length > 1000 || /^(?:#|mailto:|javascript:|data:|tel:)/iu.test(target)) return undefined
+  const path = resolved(source, decoded(target))
+  if (path === "" || path.length < 3) return undefined
+  return target.startsWith("/") && !target.startsWith("//") ? `~${tail(path)}` : `/${path}`
+}
+
+const decoded = (target: string): string => {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target
+  }
+}
+
+/** The name of a source's file without extension, if it says more than its folder: "git-rebase", not "index". */
+const stemOf = (source: string): string | undefined => {
+  if (source.includes("#")) return undefined
+  const file = source.slice(source.lastIndexOf("/") + 1)
+  const dot = file.lastIndexOf(".")
+  const stem = dot > 0 ? file.slice(0, dot) : file
+  return stem === "" || untelling.test(stem) ? undefined : stem
+}
+
+const untelling = /^(?:index|readme|_index|main|mod|license|changelog|\d[\d.-]{0,40})$/iu
+
+interface Rule {
+  readonly relation: Relation
+  /** A string that every match of the pattern contains; searched for first. */
+  readonly sign: string
+  /** Its first group is the target. Bounded repeats keep it linear on any text. */
+  readonly pattern: RegExp
+  readonly key: (source: string, target: string) => string | undefined
+}
+
+const byName = (_source: string, target: string) => keyOf(target)
+const relative = (source: string, target: string) =>
+  /^\.{1,2}\//u.test(target) ? targetKey(source, target) : undefined
+
+const rules: ReadonlyArray<Rule> = [
+  // Markdown: [text](target "title")
+  { relation: "links", sign: "[", pattern: /\]\(<?([^()<>\s"]{1,500})>?(?:\s[^()]{0,200})?\)/gu, key: targetKey },
+  // Markdown: [label]: target
+  { relation: "links", sign: "[", pattern: /^ {0,3}\[[^[\]\n]{1,200}\]: {1,4}<?([^<>\s]{1,500})/gmu, key: targetKey },
+  { relation: "links", sign: "=", pattern: /\bhref\s{0,4}=\s{0,4}["']([^"'\s]{1,500})["']/giu, key: targetKey },
+  // Wiki: [[Page#section|label]]
+  { relation: "links", sign: "[", pattern: /\[\[([^[\]|#\n]{1,200})(?:[#|][^[\]\n]{0,200})?\]\]/gu, key: byName },
+  // AsciiDoc
+  { relation: "links", sign: "[", pattern: /\blinkgit:([\w.-]{1,100})\[/gu, key: byName },
+  { relation: "links", sign: "[", pattern: /\b(?:link|xref|include)::?([^[\]\s{}:]{1,300})\[/gu, key: targetKey },
+  // JavaScript and TypeScript
+  {
+    relation: "imports",
+    sign: "./",
+    pattern: /\b(?:from|import|require\()\s{0,4}["']([^"'\n]{1,300})["']/gu,
+    key: relative
+  },
+  // C
+  {
+    relation: "imports",
+    sign: "#",
+    pattern: /^[ \t]{0,8}#[ \t]{0,8}include[ \t]{0,8}"([^"\n]{1,300})"/gmu,
+    key: targetKey
+  }
+]
+
+const signs = [...new Set(rules.map(({ sign }) => sign))]
+
+/** A document's links and imports, by the rules of the formats that have them. */
+const links = (text: string, source: string): ReadonlyArray<Mention> => {
+  const found: Array<Mention> = []
+  const there = new Map(signs.map((sign) => [sign, text.includes(sign)]))
+  for (const { key, pattern, relation, sign } of rules) {
+    if (there.get(sign) !== true) continue
+    for (const match of text.matchAll(pattern)) {
+      const known = key(source, match[1]!)
+      if (known === undefined || known === "") continue
+      const start = match.index + match[0].indexOf(match[1]!)
+      found.push({ key: known, relation, start, end: start + match[1]!.length })
+    }
+  }
+  return found
+}
+
+const letterOrDigit = /[\p{L}\p{N}]/u
+
+/** Where a text contains a name as whole words, in this or another case; undefined if it does not. */
+export const placeOf = (name: string, text: string): Span | undefined =>
+  name === "" ? undefined : (wholeWords(name, text) ?? wholeWords(name.toLowerCase(), lowered(text)))
+
+/** The text in lower case, unless that would change offsets: a place in it is a place in the text. */
+const lowered = (text: string): string => {
+  const lower = text.toLowerCase()
+  return lower.length === text.length ? lower : text
+}
+
+/** Occurrences of a name inside longer words that are skipped. */
+const mostTries = 50
+
+const wholeWords = (name: string, text: string): Span | undefined => {
+  let start = text.indexOf(name)
+  for (let tries = 0; start >= 0 && tries < mostTries; tries++) {
+    const end = start + name.length
+    if (!isInside(text, start) && !isInside(text, end)) return { start, end }
+    start = text.indexOf(name, start + 1)
+  }
+  return undefined
+}
+
+/** Whether a word continues across this offset. In scripts without spaces, words may begin and end anywhere. */
+const isInside = (text: string, at: number): boolean =>
+  letterOrDigit.test(text.charAt(at - 1)) && letterOrDigit.test(text.charAt(at)) && !unspaced.test(text.charAt(at))
+
+const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u
+
+/** Inline code in a text, on one line. */
+const spans = /`([^`\n]{3,60})`/gu
+
+/** A name in inline code: one to three words, without arguments. */
+const name = /^[\p{L}_$@.<-][\p{L}\p{N}_$.:#-]{0,60}(?: [\p{L}\p{N}_.-]{1,60}){0,2}(?:\(\)|>)?$/u
+
+const words = /(?:--)?[A-Za-z_]\w*(?:(?:::|[.-])\w+)*/gu
+
+/** Base64 and similar: capitals all over a long word. */
+const isNoise = (word: string): boolean =>
+  word.length >= 12 && 4 * (word.match(/[a-z0-9](?=[A-Z])/gu) ?? []).length >= word.length
+
+/** Whether it is an option, snake_case, camelCase, PascalCase with two humps, or a dotted path that is called. */
+const isCode = (word: string, next: string | undefined): boolean => {
+  if (word.startsWith("--")) return word.length >= 4
+  if (word.includes("-")) return false
+  if (isNoise(word)) return false
+  if (/[a-z0-9]_[a-z0-9]/iu.test(word) || /[a-z0-9][A-Z][a-z0-9]/u.test(word)) return true
+  return next === "(" && /[:.]/u.test(word)
+}
+
+/** A sign that every form of code has; most prose has none. */
+const sign = /--|_|[a-z0-9][A-Z][a-z0-9]|[:.]\w{1,80}\(/u
+
+/** Values and types of every language, which name nothing. */
+const values = new Set(
+  "true false null undefined unknown string number boolean object array void any promise error none nil int float bool str".split(
+    " "
+  )
+)
+
+/** The symbols, options and commands that a text names. */
+const symbols = (text: string): ReadonlyArray<Span> => {
+  const found: Array<Span> = []
+  if (text.includes("`")) {
+    for (const { 1: inside, index } of text.matchAll(spans)) {
+      if (name.test(inside!) && !values.has(inside!.toLowerCase().replace(/^<|>$/gu, "")))
+        found.push({ start: index + 1, end: index + 1 + inside!.length })
+    }
+  }
+  if (!sign.test(text)) return found
+  for (const { 0: word, index } of text.matchAll(words)) {
+    if (word.length >= 4 && word.length <= 80 && isCode(word, text[index + word.length])) {
+      found.push({ start: index, end: index + word.length })
+    }
+  }
+  return found
+}
 
 /** A passage, and the parts of its document that the rules need. */
 export interface Text {
@@ -22,7 +222,7 @@ export interface Text {
 }
 
 /** A passage with more is a list or a table of names, which joins nothing. */
-export const mostMentions = 48
+const mostMentions = 48
 
 const longestName = 120
 
@@ -121,10 +321,7 @@ export const mentionsOf = ({ heading, ordinal, said, source, text, title }: Text
 /** Most words of a question that are searched for names. */
 const mostWords = 64
 
-/**
- * The keys that a question may name something by: `names` by the rules for names, `phrases` of two to six words that
- * could be a title, however they are written.
- */
+/** The keys a question may name something by: `names` by the rules, `phrases` of words that could be a title. */
 export const namedIn = (
   question: string
 ): { readonly names: ReadonlyArray<string>; readonly phrases: ReadonlyArray<string> } => {

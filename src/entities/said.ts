@@ -1,9 +1,8 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Said, SaidRelation } from "../model/Graph.ts"
-import { tellsSomething } from "./extract.ts"
-import { keyOf } from "./key.ts"
-import { placeOf } from "./place.ts"
+import { placeOf, tellsSomething } from "./extract.ts"
+import { keyOf } from "./mention.ts"
 
 /** A passage in the form in which a model is asked about it. */
 export interface Asked {
@@ -76,10 +75,7 @@ const decoded = Schema.decodeOption(Answer)
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim()
 
-/**
- * The valid part of a model's answer about a passage: names that occur in the passage or its title, and relations
- * between two of them. None if the answer has the wrong form.
- */
+/** The names of an answer that occur in the passage or its title, and its relations between them, if it is valid. */
 export const toSaid = (answer: string, { text, title }: Asked): Option.Option<Said> =>
   // A server without support for schemas may put a fence or a few words around the answer.
   Option.map(decoded(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)), ({ entities, relations }) => {

@@ -1,4 +1,4 @@
-import { isSpace } from "./space.ts"
+import { isSpace } from "./scanning.ts"
 import type { Entry } from "./Entry.ts"
 
 /** Plain values in a list are combined into entries of this many characters: there may be millions of numbers. */
@@ -52,10 +52,7 @@ const keyText = (raw: string): string => {
   }
 }
 
-/**
- * The members of the object, or the items of the list, that opens at `body`; also in JSON with comments, JSON5 and
- * broken JSON.
- */
+/** The members of the object, or items of the list, at `body`; also in JSON with comments, JSON5 and broken JSON. */
 export function* jsonEntries(text: string, body: number, to: number): Generator<Entry> {
   const isList = text.charCodeAt(body) === 91
   let index = 0

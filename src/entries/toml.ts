@@ -1,5 +1,4 @@
-import { LineWalker } from "./lines.ts"
-import { skipSpace } from "./space.ts"
+import { LineWalker, skipSpace } from "./scanning.ts"
 import type { Entry } from "./Entry.ts"
 import { stringEnd } from "./json.ts"
 
@@ -80,38 +79,38 @@ function* lines(text: string, body: number, to: number): Generator<{ from: numbe
   }
 }
 
+/** The key of a line, if it is one. */
+function* keyOf(
+  text: string,
+  { at, from }: { readonly at: number; readonly from: number },
+  to: number
+): Generator<Entry> {
+  const equals = text.slice(at, Math.min(to, at + longestKey)).indexOf("=")
+  if (equals <= 0) return
+  yield {
+    from,
+    key: parts(text.slice(at, at + equals)),
+    value: skipSpace(text, at + equals + 1, to),
+    inside: undefined
+  }
+}
+
 /** The keys of one table. */
 function* keys(text: string, body: number, to: number): Generator<Entry> {
-  for (const { at, from, isTable } of lines(text, body, to)) {
-    if (isTable) continue
-    const equals = text.slice(at, Math.min(to, at + longestKey)).indexOf("=")
-    if (equals > 0)
-      yield {
-        from,
-        key: parts(text.slice(at, at + equals)),
-        value: skipSpace(text, at + equals + 1, to),
-        inside: undefined
-      }
-  }
+  for (const line of lines(text, body, to)) if (!line.isTable) yield* keyOf(text, line, to)
 }
 
 /** The keys above all tables, and the tables; tables of an array are numbered. */
 export function* tomlEntries(text: string, body: number, to: number): Generator<Entry> {
   const counts = new Map<string, number>()
   let inTable = false
-  for (const { at, from, isTable } of lines(text, body, to)) {
+  for (const found of lines(text, body, to)) {
+    const { at, from, isTable } = found
+    inTable ||= isTable
     if (!isTable) {
-      const equals = text.slice(at, Math.min(to, at + longestKey)).indexOf("=")
-      if (!inTable && equals > 0)
-        yield {
-          from,
-          key: parts(text.slice(at, at + equals)),
-          value: skipSpace(text, at + equals + 1, to),
-          inside: undefined
-        }
+      if (!inTable) yield* keyOf(text, found, to)
       continue
     }
-    inTable = true
     const end = text.indexOf("\n", at)
     const line = text.slice(at, Math.min(end < 0 ? to : end, at + longestKey))
     const name = /^\[\[?([^\]]*)\]/.exec(line)?.[1] ?? line

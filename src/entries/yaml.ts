@@ -1,4 +1,4 @@
-import { LineWalker } from "./lines.ts"
+import { LineWalker } from "./scanning.ts"
 import type { Entry, Inside } from "./Entry.ts"
 import { jsonEntries, stringEnd } from "./json.ts"
 

@@ -4,23 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as path from "node:path"
-import { add, none } from "./FileIndexer/events.ts"
-import { holdingLosses } from "./FileIndexer/hold.ts"
-import { type Lost, lost, Numbers } from "./FileIndexer/lost.ts"
-import { gather, repeated } from "./FileIndexer/gather.ts"
-import { loading } from "./FileIndexer/loading.ts"
-import { apart, sorting } from "./FileIndexer/sort.ts"
-import { Reading, type Step, toBatches } from "./FileIndexer/steps.ts"
 import { Indexer } from "../Indexer.ts"
-import { type LoadedDocument, Loader } from "./Loader.ts"
+import { Store, type StoreUnavailable } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { Compared, Draft, IndexedDocument } from "../model/Draft.ts"
 import type { DocumentSummary } from "../model/Stored.ts"
-import { pruneAll } from "./Pruner.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
-import { Store, type StoreUnavailable } from "../Store.ts"
 import type { FileEvent } from "./FileEvent.ts"
+import { type Lost, Numbers, holdingLosses, lost } from "./FileIndexer/lost.ts"
+import { Reading, type Step, apart, gather, loading, repeated, sorting, toBatches } from "./FileIndexer/reading.ts"
+import { type LoadedDocument, Loader } from "./Loader.ts"
+import { add, none, pruneAll } from "./Pruner.ts"
 import type { WalkOptions } from "./WalkEvent.ts"
 import { walk } from "./Walker.ts"
 
@@ -245,7 +240,7 @@ export class FileIndexer extends Effect.Service<FileIndexer>()("clew/FileIndexer
       ) => {
         const { bytes, name } = input
         const path = name ?? "stdin"
-        const file = new Reading({ path, size: bytes.length, dryRun: run.dryRun })
+        const file = new Reading({ path, size: bytes.length, isNamed: true, dryRun: run.dryRun })
         const documents = toSteps(file, loader.fromText({ name: path, bytes }), (loaded) =>
           toDraft(name, undefined, loaded)
         )

@@ -6,8 +6,8 @@ import type * as Stream from "effect/Stream"
 import type { Format, Metadata } from "../model/Document.ts"
 import type { Mark } from "../model/Locator.ts"
 
-/** How to decode a text's bytes. */
-export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252"
+/** How to decode a text's bytes: a label of the WHATWG Encoding Standard. */
+export type Encoding = string
 
 /** What a file's first bytes show: text, or something else with its media type if known. */
 export type Kind =
@@ -42,6 +42,8 @@ export interface LoadedDocument {
   readonly metadata: Metadata
   /** Where parts of an extracted text come from, ordered by start; a text read as it is written has none. */
   readonly marks?: ReadonlyArray<Mark> | undefined
+  /** Why a walk leaves it out, unless it is named: it is of use to programs, or only leads to other pages. */
+  readonly aside?: string | undefined
 }
 
 /** A record or front matter that could not be read; the rest of its file is still read. */
@@ -51,6 +53,8 @@ export interface RejectedRecord {
   readonly reason: string
   /** It could be read with higher limits. */
   readonly isLimit?: boolean | undefined
+  /** It is only skipped: there is nothing to read in it. */
+  readonly isEmpty?: boolean | undefined
 }
 
 export type Loaded = LoadedDocument | RejectedRecord
@@ -83,7 +87,7 @@ export interface FileFormat {
   /** Raised whenever it would read a file differently than before, so that its files are read again; 1 if unset. */
   readonly version?: number | undefined
   /** Decides by the head, the kind and the name; reads nothing further. */
-  readonly accepts: (file: SourceFile) => Effect.Effect<boolean>
+  readonly accepts: (file: SourceFile) => boolean
   readonly load: (file: SourceFile) => Stream.Stream<Loaded, Unreadable | Unsupported>
 }
 

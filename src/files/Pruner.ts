@@ -1,13 +1,10 @@
 import * as Effect from "effect/Effect"
+import type { Store } from "../Store.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import type { Deleted, Pruned, PrunePosition } from "../model/Stored.ts"
 import { letOthersWrite } from "../runtime/EventLoop.ts"
-import type { Store } from "../Store.ts"
 
-/**
- * Deletes documents from files at or below one of the paths, in steps, so that other processes can write between them.
- * With a run, only documents last seen before it.
- */
+/** Deletes documents from files at or below the paths, in steps that let others write; only those seen before the run. */
 export const pruneAll = Effect.fnUntraced(function* (
   store: typeof Store.Service,
   collection: CollectionName,
@@ -23,4 +20,11 @@ export const pruneAll = Effect.fnUntraced(function* (
     if (from !== undefined) yield* letOthersWrite
   } while (from !== undefined)
   return sum
+})
+
+export const none: Deleted = { documents: 0, passages: 0 }
+
+export const add = (a: Deleted, b: Deleted): Deleted => ({
+  documents: a.documents + b.documents,
+  passages: a.passages + b.passages
 })

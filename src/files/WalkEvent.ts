@@ -13,7 +13,15 @@ export interface WalkOptions {
  * Why an entry was skipped. `special` is a pipe, a socket or a device; `link` leads to something that is read at its own
  * place, or back up; `lock file` and `generated` are files that programs write for programs, by their names.
  */
-export type SkipReason = "ignored" | "hidden" | "excluded" | "special" | "link" | "lock file" | "generated"
+export type SkipReason =
+  | "ignored"
+  | "hidden"
+  | "excluded"
+  | "special"
+  | "link"
+  | "lock file"
+  | "generated"
+  | "style sheet"
 
 /** An event of a walk. Paths are absolute and normalised; a skipped folder is one event. */
 export type WalkEvent =
@@ -25,6 +33,8 @@ export type WalkEvent =
       readonly stamp: FileStamp
       /** The given path that led to it. */
       readonly root: string
+      /** Whether it was given itself, or its own name is included: then it is read whatever it is. */
+      readonly isNamed: boolean
     }
   | { readonly _tag: "Skipped"; readonly path: string; readonly reason: SkipReason }
   | { readonly _tag: "Unreadable"; readonly path: string; readonly reason: string }

@@ -5,16 +5,81 @@ import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { StoreConfig, WatchConfig } from "../Config.ts"
-import { FileEvents } from "./FileEvents.ts"
-import type { FileEvent } from "./FileEvent.ts"
-import { FileIndexer } from "./FileIndexer.ts"
-import type { CollectionName } from "../model/Collection.ts"
-import type { WatchStatus } from "../model/Watching.ts"
-import { pruneAll } from "./Pruner.ts"
 import { Store, UpkeepStore } from "../Store.ts"
-import type { Cause, WatchEvent } from "./WatchEvent.ts"
-import { Hints } from "./Watcher/hints.ts"
+import type { CollectionName } from "../model/Collection.ts"
+import type { WatchStatus } from "../model/Stats.ts"
+import type { Cause, FileEvent, WatchEvent } from "./FileEvent.ts"
+import { FileEvents } from "./FileEvents.ts"
+import { FileIndexer } from "./FileIndexer.ts"
+import { pruneAll } from "./Pruner.ts"
 import { WatchLock } from "./WatchLock.ts"
+import { isBelow, isWithinAnother } from "./below.ts"
+
+/** Paths that are tracked individually; with more, everything is scanned. */
+const most = 10_000
+
+/** Changes reported since the last scan began. */
+class Hints {
+  readonly #wake = Effect.unsafeMakeLatch(false)
+  #paths = new Set<string>()
+  #cause: Cause | undefined
+  #first: number | undefined
+  #last = 0
+
+  /** `isOwn` recognises the program's own files, whose changes it makes itself. */
+  constructor(private readonly isOwn: (path: string) => boolean) {}
+
+  get waiting(): number {
+    return this.#paths.size
+  }
+
+  /** Waits for a hint. */
+  get any(): Effect.Effect<void> {
+    return this.#wake.await
+  }
+
+  get isQuiet(): boolean {
+    return this.#first === undefined
+  }
+
+  /** When to scan: after a quiet period, but at most `maxWaitMs` after the first hint. */
+  due({ maxWaitMs, quietMs }: { readonly quietMs: number; readonly maxWaitMs: number }): number {
+    return Math.min(this.#last + quietMs, (this.#first ?? this.#last) + maxWaitMs)
+  }
+
+  /** Something changed at these places. */
+  add(paths: ReadonlyArray<string>, now: number): void {
+    const others = paths.filter((path) => !this.isOwn(path))
+    if (others.length === 0) return
+    for (const path of others) if (this.#paths.size < most) this.#paths.add(path)
+    this.#note(this.#cause ?? "events", now)
+  }
+
+  /** Changes anywhere may have been missed. */
+  addAll(now: number): void {
+    this.#note("lost", now)
+  }
+
+  #note(cause: Cause, now: number): void {
+    this.#cause = cause
+    this.#first ??= now
+    this.#last = now
+    this.#wake.unsafeOpen()
+  }
+
+  /** Clears the hints, so that later ones count as new, and returns the roots to scan. */
+  take(roots: ReadonlyArray<string>): { readonly cause: Cause; readonly roots: ReadonlyArray<string> } {
+    const paths = [...this.#paths]
+    const cause = this.#cause ?? "rescan"
+    // Nested paths are scanned together: alone, the outer one might skip what the inner one includes.
+    const isAll = cause !== "events" || paths.length >= most || roots.some((root) => isWithinAnother(root, roots))
+    this.#paths = new Set()
+    this.#cause = undefined
+    this.#first = undefined
+    this.#wake.unsafeClose()
+    return { cause, roots: isAll ? roots : roots.filter((root) => paths.some((path) => isBelow(path, [root]))) }
+  }
+}
 
 export interface WatchOptions {
   /** Absolute. */
@@ -236,10 +301,7 @@ export class Watcher extends Effect.Service<Watcher>()("clew/Watcher", {
       }).pipe(Effect.scoped, Effect.ensuring(Effect.sync(() => void (status = undefined))))
 
     return {
-      /**
-       * Follows the paths until it is interrupted, which stops it between two transactions. If another process already watches
-       * for the index, it waits for its turn.
-       */
+      /** Follows the paths until interrupted, between two transactions; waits while another process watches for the index. */
       run,
       /** The state of this process's watcher, if there is one. */
       status: Effect.sync(() => Option.fromNullable(status?.()))

@@ -5,3 +5,7 @@ export const isBelow = (path: string, folders: Iterable<string>): boolean => {
   }
   return false
 }
+
+/** Whether a path is in another of these. */
+export const isWithinAnother = (path: string, paths: ReadonlyArray<string>): boolean =>
+  paths.some((other) => other !== path && isBelow(path, [other]))

@@ -5,11 +5,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { createHash, timingSafeEqual } from "node:crypto"
+import { Authorization, StatsAuthorization, Writing } from "../api/endpoint.ts"
 import { Forbidden, ReadOnly, Unauthorized } from "../api/errors.ts"
-import { Authorization, StatsAuthorization, Writing } from "../api/Middleware.ts"
 import { ServerConfig } from "../Config.ts"
-import * as metrics from "./metrics.ts"
 import { isLoopback, isLoopbackName, nameOf } from "./loopback.ts"
+import * as metrics from "./metrics.ts"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -73,24 +73,15 @@ export class Access extends Effect.Service<Access>()("clew/http/Access", {
   })
 }) {}
 
-const authorization = Layer.effect(
-  Authorization,
-  Effect.map(Access, ({ authorize }) => Authorization.of({ bearer: () => authorize as never }))
-)
-
-const statsAuthorization = Layer.effect(
-  StatsAuthorization,
-  Effect.map(Access, ({ authorize, publicStats }) =>
-    StatsAuthorization.of({ bearer: () => (publicStats ? Effect.void : authorize) as never })
-  )
-)
-
-const writing = Layer.effect(
-  Writing,
-  Effect.map(Access, ({ checkOrigin, readOnly }) =>
-    Writing.of(readOnly ? new ReadOnly() : (Effect.flatMap(HttpServerRequest.HttpServerRequest, checkOrigin) as never))
-  )
-)
-
 /** The middleware of the contract. */
-export const layerMiddleware = Layer.mergeAll(authorization, statsAuthorization, writing)
+export const layerMiddleware = Layer.unwrapEffect(
+  Effect.map(Access, ({ authorize, checkOrigin, publicStats, readOnly }) => {
+    const bearer = () => authorize as never
+    const own = Effect.flatMap(HttpServerRequest.HttpServerRequest, checkOrigin) as never
+    return Layer.mergeAll(
+      Layer.succeed(Authorization, Authorization.of({ bearer })),
+      Layer.succeed(StatsAuthorization, StatsAuthorization.of({ bearer: publicStats ? () => Effect.void : bearer })),
+      Layer.succeed(Writing, Writing.of(readOnly ? new ReadOnly() : own))
+    )
+  })
+)

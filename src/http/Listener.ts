@@ -11,12 +11,22 @@ import * as Layer from "effect/Layer"
 import * as Http from "node:http"
 import * as Net from "node:net"
 import { type LogConfig, ServerConfig } from "../Config.ts"
-import { isUnread, leaveUnread } from "./connection.ts"
-import { clientKey, isLoopback } from "./loopback.ts"
+import { problemBody, problemType } from "../api/Problem.ts"
 import { turnMs } from "../runtime/EventLoop.ts"
-import { FairQueue } from "../runtime/FairQueue.ts"
-import { makeRefuse } from "./notHttp.ts"
-import { adopt, expect, isWebSocket, toOriginForm, type Upgrade, whenAnswered, withoutUpgrade } from "./upgrade.ts"
+import { FairQueue } from "../runtime/Turn.ts"
+import {
+  type Upgrade,
+  adopt,
+  expect,
+  isUnread,
+  isWebSocket,
+  leaveUnread,
+  makeRefuse,
+  toOriginForm,
+  whenAnswered,
+  withoutUpgrade
+} from "./connection.ts"
+import { clientKey, isLoopback } from "./loopback.ts"
 
 /** The server cannot listen on its address; the message says why and what to do. */
 export class CannotListen extends Data.TaggedError("CannotListen")<{ readonly message: string }> {}
@@ -49,6 +59,12 @@ export const refusal = (error: NodeJS.ErrnoException, host: string, port: number
     message: reasons[error.code ?? ""]?.(host, port) ?? `Cannot listen on ${host}:${port}: ${error.message}`
   })
 
+interface Lifecycle extends Pick<typeof Listener.Service, "closing" | "grace" | "unfinished"> {
+  /** Responses to requests whose head has arrived. */
+  readonly open: Set<Http.ServerResponse>
+  isEnding: boolean
+}
+
 const listen = (server: Net.Server, host: string, port: number) =>
   Effect.async<Net.AddressInfo, CannotListen>((resume) => {
     const onError = (error: NodeJS.ErrnoException) => resume(refusal(error, host, port))
@@ -59,27 +75,61 @@ const listen = (server: Net.Server, host: string, port: number) =>
     })
   })
 
+/**
+ * How long nothing must arrive at shutdown before the server stops listening, and how long it waits for that at most.
+ * The system has accepted connections that the server has not seen, and would reset them with the listening socket; a
+ * kept connection may have a request on its way.
+ */
+const quietMs = { wanted: 100, most: 1000 }
+
+const untilQuiet = (server: Http.Server, most: number) =>
+  Effect.async<void>((resume) => {
+    const last = setTimeout(end, most)
+    const quiet = setTimeout(end, Math.min(quietMs.wanted, most))
+    const again = () => void quiet.refresh()
+    const events = ["connection", "request", "upgrade"]
+    for (const event of events) server.on(event, again)
+    function end() {
+      clearTimeout(last)
+      clearTimeout(quiet)
+      for (const event of events) server.off(event, again)
+      resume(Effect.void)
+    }
+  })
+
+const cutOff = problemBody({
+  _tag: "StoreUnavailable",
+  status: 503,
+  detail: "The server is shutting down before this was finished; send it again later"
+})
+
 /** Stops accepting, lets running requests finish, ends the others, then closes the remaining connections. */
-const drain = (
-  server: Http.Server,
-  { closing, grace, unfinished }: Pick<typeof Listener.Service, "closing" | "grace" | "unfinished">
-) =>
-  Effect.zipRight(
-    Deferred.succeed(closing, undefined),
-    Effect.async<void>((resume) => {
+const drain = (server: Http.Server, life: Lifecycle) =>
+  Effect.gen(function* () {
+    const { closing, open, unfinished } = life
+    const grace = Duration.toMillis(life.grace)
+    life.isEnding = true
+    yield* Deferred.succeed(closing, undefined)
+    yield* untilQuiet(server, Math.min(quietMs.most, grace / 10))
+    yield* Effect.async<void>((resume) => {
       const sweep = setInterval(() => server.closeIdleConnections(), 25)
       // Early enough that their answers still get through.
-      const late = setTimeout(() => unfinished.forEach((end) => end()), Duration.toMillis(grace) * 0.9)
-      const cut = setTimeout(() => server.closeAllConnections(), Duration.toMillis(grace))
+      const late = setTimeout(() => unfinished.forEach((end) => end()), grace * 0.8)
+      // What cannot be interrupted, or was not begun.
+      const last = setTimeout(() => {
+        for (const response of open) {
+          if (response.headersSent) continue
+          response.writeHead(503, { "content-type": problemType, connection: "close" }).end(JSON.stringify(cutOff))
+        }
+      }, grace * 0.9)
+      const cut = setTimeout(() => server.closeAllConnections(), grace)
       server.close(() => {
         clearInterval(sweep)
-        clearTimeout(late)
-        clearTimeout(cut)
+        for (const timer of [late, last, cut]) clearTimeout(timer)
         resume(Effect.void)
       })
-      server.closeIdleConnections()
     })
-  )
+  })
 
 /** Whether the client has gone: cut off, or ended by itself. */
 const isGone = ({ destroyed, socket }: Http.IncomingMessage): boolean =>
@@ -141,6 +191,7 @@ const make = ({
   Effect.gen(function* () {
     const closing = yield* Deferred.make<void>()
     const unfinished = new Set<() => void>()
+    const life: Lifecycle = { closing, grace, unfinished, open: new Set(), isEnding: false }
     const upgrades = new WeakMap<Http.IncomingMessage, Upgrade>()
     const server = new Http.Server({
       // Room for the longest source in a query string.
@@ -152,20 +203,22 @@ const make = ({
       // The edge refuses a request without Host, like all others.
       requireHostHeader: false
     })
+    // A client may end its half of the connection and still want its answer. `expect` decides how long.
+    Object.assign(server, { httpAllowHalfOpen: true })
     server.on("clientError", yield* makeRefuse)
     const start = makeStart(server, trustProxy)
-    const address = yield* Effect.acquireRelease(listen(server, host, port), () =>
-      drain(server, { closing, grace, unfinished })
-    )
+    const address = yield* Effect.acquireRelease(listen(server, host, port), () => drain(server, life))
 
     const serve = (handler: (request: Http.IncomingMessage, response: Http.ServerResponse) => void) => {
       const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse) => {
         expect(request.socket, response)
+        life.open.add(response)
+        response.once("close", () => life.open.delete(response))
         if (!request.url!.startsWith("/")) toOriginForm(request)
         const writeHead = response.writeHead.bind(response) as (...args: ReadonlyArray<unknown>) => Http.ServerResponse
         response.writeHead = (...args: ReadonlyArray<unknown>) => {
           // While draining, a connection gets no further response.
-          if (!server.listening) response.setHeader("connection", "close")
+          if (life.isEnding) response.setHeader("connection", "close")
           if (isUnread(request) && !upgrades.has(request)) leaveUnread(request, response)
           return writeHead(...args)
         }

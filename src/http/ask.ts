@@ -1,36 +1,104 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as Cause from "effect/Cause"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Mailbox from "effect/Mailbox"
+import * as ParseResult from "effect/ParseResult"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Struct from "effect/Struct"
 import { Answer, type Answering, type Verdict } from "../Answer.ts"
 import { Api } from "../api/Api.ts"
 import type { AskRequest, CitationsEvent, ErrorEvent, SourceEvent } from "../api/Ask.ts"
-import { defaultCollection } from "../model/Collection.ts"
-import { type LlmIdentity, LlmUnavailable } from "../Llm.ts"
-import type { Provenance } from "../model/Provenance.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import {
+  type ChatAnnotation,
+  type ChatChunk,
+  type ChatCompletion,
+  type ChatMessage,
+  type ChatRequest,
+  ownModel
+} from "../api/Chat.ts"
+import { badField, ModelNotFound } from "../api/errors.ts"
 import { asRead, besides } from "../citations/remarks.ts"
+import { type LlmIdentity, LlmUnavailable, type Generation, type Turn } from "../Llm.ts"
+import { defaultCollection } from "../model/Collection.ts"
+import { fragment } from "../model/Locator.ts"
+import { QueryText } from "../model/Query.ts"
+import { type Provenance, type Hit, toFreshness } from "../model/SearchResult.ts"
 import { Listener } from "./Listener.ts"
-import { errorOf, idOf, render, withoutInside } from "./respond.ts"
+import { failed, idOf, openAiError, withoutInside } from "./respond.ts"
 import { byContract, outside } from "./search.ts"
-import * as sse from "./sse.ts"
 
-const source = ({ collection, document, passage, score, via }: Hit, position: number): string =>
-  sse.event(
+/** A server-sent event; each line of its data becomes a `data:` line, which readers join again. */
+export const event = (name: string, data: string): string =>
+  `event: ${name}\n${data
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join("")}\n`
+
+/** A comment line, which readers skip; line ends in the text become spaces. */
+export const comment = (text: string): string => `: ${text.replace(/[\r\n]+/g, " ")}\n\n`
+
+/** Proxies close connections that are silent for more than twice this time. */
+const heartbeat = Duration.seconds(15)
+
+/** At most this many parts wait to be sent; then the writer waits. */
+const ahead = 16
+
+const headers = {
+  "cache-control": "no-cache, no-transform",
+  // Nginx would buffer the stream.
+  "x-accel-buffering": "no"
+}
+
+/**
+ * Streams what `write` emits; emitting waits for a slow reader. Headers and a first comment go out at once, and a
+ * comment every 15 s keeps the connection alive. When the reader goes, `write` is interrupted.
+ */
+export const respond = (
+  write: (emit: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
+  more: Readonly<Record<string, string>> = {}
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const parts = yield* Mailbox.make<string>(ahead)
+        const emit = (text: string) => Effect.asVoid(parts.offer(text))
+        const pulse = Effect.repeat(emit(comment("still here")), Schedule.spaced(heartbeat))
+        yield* emit(comment("clew"))
+        yield* Effect.forkScoped(Effect.onExit(write(emit), (exit) => parts.done(Exit.asVoid(exit))))
+        yield* Effect.forkScoped(Effect.delay(pulse, heartbeat))
+        return Mailbox.toStream(parts)
+      })
+    ).pipe(
+      // Sends all waiting parts in one write.
+      Stream.mapChunks((parts) => Chunk.of(Chunk.join(parts, ""))),
+      Stream.encodeText
+    ),
+    { contentType: "text/event-stream", headers: { ...headers, ...more } }
+  )
+
+const source = (hit: Hit, position: number): string => {
+  const { collection, document, passage, score, via } = hit
+  return event(
     "source",
     JSON.stringify({
       index: position + 1,
       source: document.source,
       score,
       text: passage.text,
+      ...toFreshness(hit),
       ...(collection === defaultCollection ? {} : { collection }),
       ...(via === undefined ? {} : { via })
     } satisfies SourceEvent)
   )
+}
 
 /** What the contract's events do not tell: how the passages were found, and what answers. */
 interface Origin extends Omit<Provenance, "weak"> {
@@ -62,7 +130,7 @@ const inHeader = (text: string): string =>
 const answeredBy = ({ backend, model, why }: LlmIdentity): string =>
   `${backend}${model === undefined ? "" : ` ${model}`}${why === undefined ? "" : ` (${why})`}`
 
-export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Readonly<Record<string, string>> => ({
+const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Readonly<Record<string, string>> => ({
   "x-clew-mode": mode,
   "x-clew-llm": inHeader(answeredBy(llm)),
   ...(fusion === undefined ? {} : { "x-clew-fusion": fusion }),
@@ -72,17 +140,17 @@ export const headersOf = ({ degraded, fusion, llm, mode, omitted }: Origin): Rea
 
 /** The same as comments, if something is less than requested. */
 const commentsOf = ({ also_searched: alsoSearched, degraded, hint, mode, omitted, read_as: readAs }: Origin): string =>
-  (hint === undefined ? "" : sse.comment(`nothing found: ${hint}`)) +
-  (alsoSearched === undefined ? "" : sse.comment(besides({ alsoSearched })!)) +
-  (readAs === undefined ? "" : sse.comment(asRead({ readAs })!)) +
-  (degraded === undefined ? "" : sse.comment(mode === "hybrid" ? degraded : `${mode} search only: ${degraded}`)) +
-  (omitted === undefined ? "" : sse.comment(`${omitted} more found that do not fit into llm.context_tokens`))
+  (hint === undefined ? "" : comment(`nothing found: ${hint}`)) +
+  (alsoSearched === undefined ? "" : comment(besides({ alsoSearched })!)) +
+  (readAs === undefined ? "" : comment(asRead({ readAs })!)) +
+  (degraded === undefined ? "" : comment(mode === "hybrid" ? degraded : `${mode} search only: ${degraded}`)) +
+  (omitted === undefined ? "" : comment(`${omitted} more found that do not fit into llm.context_tokens`))
 
 const citations = (
   verdicts: ReadonlyArray<Verdict>,
   more: Origin & { readonly cut: boolean; readonly prompt_cut?: true }
 ): string =>
-  sse.event(
+  event(
     "citations",
     JSON.stringify({
       citations: verdicts.map(({ end, exists, n, sentence, start, support, verdict }) => ({
@@ -101,22 +169,7 @@ const citations = (
 const promptCut =
   "the model's server cut the prompt to its window: the model may not have seen its instruction or all passages"
 
-const done = sse.event("done", "{}")
-
-/** The failure as the event that ends the stream, logged once. */
-const failed = (cause: Cause.Cause<unknown>, id: string): Effect.Effect<string> =>
-  Option.match(errorOf(cause), {
-    // Interrupted: the client has gone.
-    onNone: () => Effect.failCause(cause) as Effect.Effect<never>,
-    onSome: (error) => {
-      const { body, defect, inside = body.detail } = render(error, id)
-      const logged =
-        defect === undefined
-          ? Effect.logWarning(`POST /ask: ${inside}`)
-          : Effect.annotateLogs(Effect.logError("defect", cause), "request_id", defect)
-      return Effect.as(logged, sse.event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
-    }
-  })
+const done = event("done", "{}")
 
 /** Fails shortly before connections are closed, so that the stream's end still gets through. */
 export const endOf = Effect.map(Listener, ({ closing, grace }) =>
@@ -141,23 +194,220 @@ export const layer = HttpApiBuilder.group(Api, "ask", (handlers) =>
           let text = ""
           const tokens = Stream.runForEach(fragments, (fragment) => {
             if (request.verify) text += fragment
-            return emit(sse.event("token", fragment))
+            return emit(event("token", fragment))
           })
           yield* Effect.raceFirst(tokens, late)
           const cut = yield* isCut
-          if (cut) yield* emit(sse.comment("cut at llm.max_tokens"))
+          if (cut) yield* emit(comment("cut at llm.max_tokens"))
           const { isPromptCut } = yield* usage
-          if (isPromptCut) yield* emit(sse.comment(promptCut))
+          if (isPromptCut) yield* emit(comment(promptCut))
           const cuts = { cut, ...(isPromptCut ? { prompt_cut: true as const } : {}) }
           if (request.verify) yield* emit(citations(yield* answer.verify(text, hits), { ...cuts, ...found }))
           yield* emit(done)
-        }).pipe(Effect.catchAllCause((cause) => Effect.flatMap(failed(cause, id), emit)))
+        }).pipe(
+          Effect.catchAllCause((cause) =>
+            Effect.flatMap(failed(cause, id, "POST /ask"), ({ body }) =>
+              emit(event("error", JSON.stringify({ message: body.detail } satisfies ErrorEvent)))
+            )
+          )
+        )
 
     return handlers.handle("ask", ({ payload, request }) =>
-      // A failure before the first event is answered like one of POST /query.
-      Effect.map(answer.ask({ ...payload, ...byContract }), (answering) =>
-        sse.respond(write(answering, payload, idOf(request)), headersOf(originOf(answering)))
-      )
+      Effect.gen(function* () {
+        // A failure before the first event is answered like one of POST /query.
+        const answering = yield* answer.ask({ ...payload, ...byContract })
+        const generation = yield* Effect.either(answering.generation)
+        // The model that answers is certain only now.
+        const certain = Either.isRight(generation) ? { ...answering, llm: generation.right.llm } : answering
+        return respond(write({ ...certain, generation }, payload, idOf(request)), headersOf(originOf(certain)))
+      })
     )
+  })
+)
+
+const annotation = (hit: Hit, at: number): ChatAnnotation => {
+  const { collection, document, passage, score } = hit
+  return {
+    type: "file_citation",
+    index: at + 1,
+    file_id: document.docId,
+    filename: document.source,
+    source: document.source,
+    collection,
+    start_line: passage.startLine,
+    end_line: passage.endLine,
+    ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) }),
+    score,
+    text: passage.text,
+    ...toFreshness(hit)
+  }
+}
+
+const textOf = ({ content }: ChatMessage): string =>
+  typeof content === "string" ? content : (content ?? []).map(({ text }) => text).join("\n")
+
+const decodeQuery = Schema.decodeEither(QueryText)
+
+/** The question, and the messages before it. */
+const conversation = (messages: ReadonlyArray<ChatMessage>) => {
+  const at = messages.findLastIndex(({ role }) => role === "user")
+  if (at === -1) return badField("messages", "messages must contain a user message: the question")
+  const query = decodeQuery(textOf(messages[at]!))
+  if (Either.isLeft(query)) {
+    const [issue] = ParseResult.ArrayFormatter.formatErrorSync(query.left)
+    return badField(`messages.${at}.content`, issue?.message ?? "is not a question")
+  }
+  const history = messages.slice(0, at).map((message): Turn => ({
+    role: message.role === "developer" ? "system" : message.role,
+    content: textOf(message)
+  }))
+  return Effect.succeed({ query: query.right, history: history.filter(({ content }) => content.trim() !== "") })
+}
+
+const finishReason = (isCut: boolean) => (isCut ? "length" : "stop")
+
+/** Empty if the model's server counts no tokens, or no model answers. */
+const usageOf = ({ usage }: Generation): Effect.Effect<Pick<ChatCompletion, "usage">> =>
+  Effect.map(usage, ({ answerTokens = 0, promptTokens }) =>
+    promptTokens === undefined
+      ? {}
+      : {
+          usage: {
+            prompt_tokens: promptTokens,
+            completion_tokens: answerTokens,
+            total_tokens: promptTokens + answerTokens
+          }
+        }
+  )
+
+const data = (value: ChatChunk | object): string => `data: ${JSON.stringify(value)}\n\n`
+
+/** OpenAI's chat completions, answered from the index. */
+export const chatLayer = HttpApiBuilder.group(Api, "chat", (handlers) =>
+  Effect.gen(function* () {
+    const answer = yield* Answer
+    const late = yield* endOf
+
+    const begin = (id: string) =>
+      Effect.map(Clock.currentTimeMillis, (now) => (generation: Generation) => ({
+        id: `chatcmpl-${id}`,
+        created: Math.floor(now / 1000),
+        model: generation.llm.model ?? ownModel
+      }))
+
+    const complete = Effect.fnUntraced(function* (answering: Answering, id: string) {
+      const about = yield* begin(id)
+      const generation = yield* answering.generation
+      const content = yield* Effect.raceFirst(
+        Stream.runFold(generation.fragments, "", (text, part) => text + part),
+        late
+      )
+      const completion: ChatCompletion = {
+        ...about(generation),
+        object: "chat.completion",
+        choices: [
+          {
+            index: 0,
+            message: { role: "assistant", content, refusal: null, annotations: answering.hits.map(annotation) },
+            logprobs: null,
+            finish_reason: finishReason(yield* generation.isCut)
+          }
+        ],
+        ...(yield* usageOf(generation))
+      }
+      return HttpServerResponse.unsafeJson(completion, {
+        headers: headersOf(originOf({ ...answering, llm: generation.llm }))
+      })
+    })
+
+    const write =
+      (answering: Answering, generation: Generation, id: string, isCounted: boolean) =>
+      (emit: (text: string) => Effect.Effect<void>) =>
+        Effect.gen(function* () {
+          const about = (yield* begin(id))(generation)
+          const send = (
+            delta: ChatChunk["choices"][number]["delta"],
+            finish: ChatChunk["choices"][number]["finish_reason"] = null
+          ) =>
+            emit(
+              data({
+                ...about,
+                object: "chat.completion.chunk",
+                choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }]
+              } satisfies ChatChunk)
+            )
+          yield* send({ role: "assistant", content: "", annotations: answering.hits.map(annotation) })
+          yield* Effect.raceFirst(
+            Stream.runForEach(generation.fragments, (content) => send({ content })),
+            late
+          )
+          yield* send({}, finishReason(yield* generation.isCut))
+          const counted = isCounted ? yield* usageOf(generation) : {}
+          if (counted.usage !== undefined) {
+            yield* emit(
+              data({ ...about, object: "chat.completion.chunk", choices: [], ...counted } satisfies ChatChunk)
+            )
+          }
+          yield* emit("data: [DONE]\n\n")
+        }).pipe(
+          Effect.catchAllCause((cause) =>
+            Effect.flatMap(failed(cause, id, "POST /v1/chat/completions"), (rendered) =>
+              emit(data(openAiError(rendered)))
+            )
+          )
+        )
+
+    /** Undefined for the configured model. */
+    const modelOf = Effect.fnUntraced(function* ({ model = ownModel }: ChatRequest) {
+      if (model === ownModel) return undefined
+      const { configured, used } = yield* answer.models
+      if (model === used.model) return undefined
+      if (model === configured) return model
+      return yield* new ModelNotFound({
+        model,
+        known: [ownModel, used.model ?? configured].filter((it) => it !== undefined)
+      })
+    })
+
+    const listed = Effect.map(answer.models, ({ used }) => {
+      const named = (id: string, owner: string) => ({ id, object: "model" as const, created: 0, owned_by: owner })
+      return [named(ownModel, "clew"), ...(used.model === undefined ? [] : [named(used.model, used.backend)])]
+    })
+
+    return handlers
+      .handle("chat", ({ payload, request }) =>
+        Effect.gen(function* () {
+          const { messages, stream, temperature, topK, collection, filter, fusion } = payload
+          const { history, query } = yield* conversation(messages)
+          const model = yield* modelOf(payload)
+          const answering = yield* answer.ask({
+            query,
+            history,
+            model,
+            temperature: temperature ?? undefined,
+            hybrid: true,
+            topK,
+            collection,
+            filter,
+            fusion,
+            ...byContract
+          })
+          const id = idOf(request)
+          if (stream !== true) return yield* complete(answering, id)
+          const generation = yield* answering.generation
+          const isCounted = payload.streamOptions?.includeUsage === true
+          const origin = originOf({ ...answering, llm: generation.llm })
+          return respond(write(answering, generation, id, isCounted), headersOf(origin))
+        })
+      )
+      .handle("models", () => Effect.map(listed, (data) => ({ object: "list" as const, data })))
+      .handle("model", ({ path: { model } }) =>
+        Effect.flatMap(listed, (data) => {
+          const found = data.find(({ id }) => id === model)
+          return found === undefined
+            ? new ModelNotFound({ model, known: data.map(({ id }) => id) })
+            : Effect.succeed(found)
+        })
+      )
   })
 )

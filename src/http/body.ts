@@ -1,8 +1,97 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
-import { type InvalidRequest, MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
-import { parseJson } from "./json.ts"
+import { badField, InvalidRequest, MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
+import type { FieldError } from "../api/Problem.ts"
+import { isObject, kindOf } from "../model/kinds.ts"
+import { limits } from "../model/Limits.ts"
+import { JsonFault, readJson } from "../model/readJson.ts"
+import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
+
+const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
+  path === undefined ? new MalformedBody({ reason: `${what} ${reason}` }) : badField(path.join("."), reason)
+
+/** Parses a caller's JSON, yielding to others meanwhile; `what` names it in errors. */
+export const parseJson = (what: string, bytes: Buffer): Effect.Effect<unknown, MalformedBody | InvalidRequest> =>
+  Effect.suspend(() => {
+    const reading = readJson(bytes)
+    const go = (): Effect.Effect<unknown, MalformedBody | InvalidRequest> => {
+      const until = performance.now() + turnMs
+      try {
+        do {
+          const { done, value } = reading.next()
+          if (done === true) return Effect.succeed(value)
+        } while (performance.now() < until)
+      } catch (error) {
+        if (error instanceof JsonFault) return toError(what, error)
+        throw error
+      }
+      return Effect.flatMap(nextTurn, go)
+    }
+    return go()
+  })
+
+const known = ["content", "metadata", "doc_id"]
+
+/** Obvious faults of a document, one error per place. */
+const faultsOf = function* (document: unknown): Generator<readonly [name: string, message: string]> {
+  if (!isObject(document)) return yield ["", `a document must be a JSON object, not ${kindOf(document)}`]
+  for (const key of Object.keys(document)) {
+    if (!known.includes(key)) yield [`.${key.slice(0, 60)}`, `is unexpected, a document has ${known.join(", ")}`]
+  }
+  const { content, doc_id: id, metadata } = document
+  if (content === undefined) yield [".content", "is missing"]
+  else if (typeof content !== "string") yield [".content", `content must be a string, not ${kindOf(content)}`]
+  if (metadata !== undefined && !isObject(metadata)) {
+    yield [".metadata", `metadata must be a JSON object, not ${kindOf(metadata)}`]
+  }
+  if (id !== undefined && typeof id !== "string") yield [".doc_id", `doc_id must be a string, not ${kindOf(id)}`]
+}
+
+/** Reports too many documents, or obvious faults, before the expensive decoding. */
+export const batchFault = (body: unknown, maxBatch: number): InvalidRequest | undefined => {
+  const documents = isObject(body) ? body["documents"] : undefined
+  if (!Array.isArray(documents)) return undefined
+  if (documents.length > maxBatch) {
+    const message = `a batch may have at most ${maxBatch} documents (limits.max_batch), got ${documents.length}`
+    return badField("documents", message)
+  }
+  const errors: Array<FieldError> = []
+  for (const [index, document] of documents.entries()) {
+    for (const [name, message] of faultsOf(document)) {
+      errors.push({ path: `documents.${index}${name}`, message })
+      if (errors.length === limits.errors) return new InvalidRequest({ errors })
+    }
+  }
+  return errors.length === 0 ? undefined : new InvalidRequest({ errors })
+}
+
+/** Reports a message or a part of a kind that a conversation with Clew cannot have, by its name. */
+export const chatFault = (body: unknown): InvalidRequest | undefined => {
+  const messages = isObject(body) ? body["messages"] : undefined
+  if (!Array.isArray(messages)) return undefined
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message)) continue
+    const { content, role } = message
+    if (role === "tool" || role === "function") {
+      return badField(
+        `messages.${index}.role`,
+        `${role} messages are not supported, since Clew calls no tools: send system, developer, user and assistant messages`
+      )
+    }
+    for (const [at, part] of Array.isArray(content) ? content.entries() : []) {
+      const type: unknown = isObject(part) ? part["type"] : undefined
+      if (typeof type === "string" && type !== "text") {
+        const name = JSON.stringify(type.slice(0, 60))
+        return badField(
+          `messages.${index}.content.${at}.type`,
+          `${name} parts are not supported: send text parts alone`
+        )
+      }
+    }
+  }
+  return undefined
+}
 
 type BodyError = InvalidRequest | MalformedBody | PayloadTooLarge | UnsupportedMediaType
 

@@ -3,6 +3,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { Collections, orEmpty, untilMade } from "../Collections.ts"
+import { LimitsConfig } from "../Config.ts"
+import { Indexer } from "../Indexer.ts"
+import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
 import { Api } from "../api/Api.ts"
 import {
   type DeleteResponse,
@@ -12,22 +16,25 @@ import {
   type ListResponse,
   toIndexResponse
 } from "../api/Documents.ts"
-import { InvalidRequest } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
-import { orEmpty, untilMade } from "../Collections.ts"
-import { LimitsConfig } from "../Config.ts"
-import { Indexer } from "../Indexer.ts"
-import { type CollectionName, defaultCollection } from "../model/Collection.ts"
+import { CollectionProtected, InvalidRequest, badField } from "../api/errors.ts"
+import { filterHint } from "../filterHint.ts"
+import {
+  type CollectionName,
+  type CollectionSummary,
+  type EmbedderIdentity,
+  defaultCollection
+} from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../model/Filter.ts"
 import { placeOf } from "../model/SearchResult.ts"
+import { toCollectionInfo } from "../model/Stats.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
-import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
-import { filterHint } from "../filterHint.ts"
 import * as metrics from "./metrics.ts"
+import { withoutPaths } from "./respond.ts"
 
-export const toDeleteResponse = ({ documents, passages }: Deleted): DeleteResponse => ({
+const toDeleteResponse = ({ documents, passages }: Deleted): DeleteResponse => ({
   deleted_documents: documents,
   deleted_chunks: passages
 })
@@ -59,8 +66,6 @@ const defaultLimit = 100
 const cursorOf = (docId: DocumentId): string => Buffer.from(JSON.stringify([docId])).toString("base64url")
 
 const decodeCursor = Schema.decodeUnknownOption(Schema.parseJson(Schema.Tuple(DocumentId)))
-
-const badField = (path: string, message: string) => new InvalidRequest({ errors: [{ path, message }] })
 
 const docIdOf = (cursor: string): Effect.Effect<DocumentId, InvalidRequest> =>
   Option.match(decodeCursor(Buffer.from(cursor, "base64url").toString("utf8")), {
@@ -210,6 +215,42 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
           counted(orMissing(docId, urlParams.collection, (name) => store.deleteDocument(name, docId))),
           toDeleteResponse
         )
+      )
+  })
+)
+
+/** A model folder is shown by its name only. */
+export const named = <E extends Pick<EmbedderIdentity, "model">>(embedder: E): E => ({
+  ...embedder,
+  model: withoutPaths(embedder.model)
+})
+
+/** Its model folders are shown by their names only. */
+export const shown = (collection: CollectionSummary): CollectionSummary => ({
+  ...collection,
+  embedder: named(collection.embedder),
+  next: collection.next && { ...collection.next, embedder: named(collection.next.embedder) }
+})
+
+const toInfo = (collection: CollectionSummary) => toCollectionInfo(shown(collection))
+
+export const collectionsLayer = HttpApiBuilder.group(Api, "collections", (handlers) =>
+  Effect.gen(function* () {
+    const store = yield* Store
+    const collections = yield* Collections
+
+    return handlers
+      .handle("listCollections", () => Effect.map(store.collections, (all) => ({ collections: all.map(toInfo) })))
+      .handle("createCollection", ({ payload: { name } }) =>
+        Effect.map(collections.create(name), (collection) => toInfo({ ...collection, documents: 0, passages: 0 }))
+      )
+      .handle("dropCollection", ({ path: { name } }) =>
+        name === defaultCollection
+          ? new CollectionProtected()
+          : store.dropCollection(name).pipe(
+              Effect.tap(({ documents }) => metrics.deleted(documents)),
+              Effect.map(toDeleteResponse)
+            )
       )
   })
 )

@@ -1,7 +1,8 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import type * as Headers from "@effect/platform/Headers"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
-import * as HttpBody from "@effect/platform/HttpBody"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import type * as Cause from "effect/Cause"
@@ -12,25 +13,108 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
-import { ExpectationFailed, InvalidRequest, MalformedRequest, MethodNotAllowed, RouteNotFound } from "../api/errors.ts"
+import type { IncomingMessage } from "node:http"
 import { LimitsConfig, ServerConfig } from "../Config.ts"
 import { RateLimiter } from "../RateLimiter.ts"
 import { StoreUnavailable } from "../Store.ts"
-import * as Client from "../runtime/Client.ts"
+import { ExpectationFailed, MalformedRequest, MethodNotAllowed, RouteNotFound, badField } from "../api/errors.ts"
 import { large, reclaiming } from "../runtime/Memory.ts"
+import * as Client from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
 import { Access } from "./Access.ts"
-import { makeAccount } from "./account.ts"
-import { batchFault } from "./batch.ts"
-import { type BodyRules, withJsonBody } from "./body.ts"
-import { corsHeaders, preflightHeaders } from "./cors.ts"
-import { clientAddress, clientKey, isLoopback } from "./loopback.ts"
-import { encode } from "./encoding.ts"
+
+import { batchFault, chatFault, type BodyRules, withJsonBody } from "./body.ts"
 import { Listener } from "./Listener.ts"
+import { clientAddress, clientKey, isLoopback } from "./loopback.ts"
 import * as metrics from "./metrics.ts"
-import { isOpenAi, respondOpenAi } from "./openAi.ts"
-import { errorOf, render, respond } from "./respond.ts"
-import { makeRouteOf, malformedParameter, type Route } from "./routes.ts"
+import { makeAccount } from "./metrics.ts"
+import { encode, isOpenAi, respondOpenAi, errorOf, render, respond } from "./respond.ts"
+
+/** A route's template, for metrics and log, and its methods. */
+export interface Route {
+  readonly template: string
+  readonly methods: ReadonlyArray<string>
+}
+
+const withImplied = (methods: ReadonlySet<string>): ReadonlyArray<string> => [
+  ...methods,
+  ...(methods.has("GET") ? ["HEAD"] : []),
+  "OPTIONS"
+]
+
+const pathOf = (url: string): string => {
+  const end = url.indexOf("?")
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** Finds a router's route for a URL's path, for any method. */
+const makeRouteOf = (mounted: Iterable<{ readonly path: string; readonly method: string }>) => {
+  const methods = new Map<string, Set<string>>()
+  for (const { method, path } of mounted) methods.set(path, (methods.get(path) ?? new Set()).add(method))
+  const routes = [...methods].map(([template, methods]): Route & { readonly pattern: RegExp } => ({
+    template,
+    methods: withImplied(methods),
+    pattern: new RegExp(`^${template.replace(/[.]/g, "\\.").replace(/:\w+/g, "[^/]+").replace(/\*$/, ".*")}$`)
+  }))
+  const isOpen = ({ template }: Route) => /[:*]/.test(template)
+  const fixed = new Map(routes.filter((route) => !isOpen(route)).map((route) => [route.template, route]))
+  const open = routes.filter(isOpen)
+  return (url: string): Route | undefined => {
+    const path = pathOf(url)
+    return fixed.get(path) ?? open.find(({ pattern }) => pattern.test(path))
+  }
+}
+
+/** The route's parameter whose value is not percent-encoded UTF-8, if any. */
+const malformedParameter = (url: string, { template }: Route): string | undefined => {
+  const path = pathOf(url)
+  if (!path.includes("%")) return undefined
+  try {
+    decodeURIComponent(path)
+    return undefined
+  } catch {
+    return /:(\w+)/.exec(template)?.[1]
+  }
+}
+
+const exposed =
+  "x-request-id, retry-after, www-authenticate, allow, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
+
+/** Whether pages of any origin may call. */
+export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")
+
+/** The CORS headers of every response; empty for an origin that may not call. */
+const corsHeaders = (origins: ReadonlyArray<string>, request: Headers.Headers): Readonly<Record<string, string>> => {
+  if (isPermissive(origins)) return { "access-control-allow-origin": "*", "access-control-expose-headers": exposed }
+  const origin = request["origin"]
+  if (origin === undefined || !origins.includes(origin)) return { vary: "Origin" }
+  return { vary: "Origin", "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
+}
+
+/** The headers that OpenAI's clients add to tell their version; a preflight request lists them. */
+const stainless = (request: Headers.Headers): ReadonlyArray<string> =>
+  (request["access-control-request-headers"] ?? "")
+    .slice(0, 2000)
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => /^x-stainless-[a-z-]{1,40}$/.test(name))
+
+/** The headers of the response to a preflight request. */
+const preflightHeaders = (
+  origins: ReadonlyArray<string>,
+  request: Headers.Headers,
+  methods: ReadonlyArray<string>
+): Readonly<Record<string, string>> => {
+  const granted = corsHeaders(origins, request)
+  if (granted["access-control-allow-origin"] === undefined) return granted
+  return {
+    ...granted,
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers": ["authorization, content-type, x-request-id", ...stainless(request)].join(", "),
+    "access-control-max-age": "600"
+  }
+}
 
 /** Routes that monitors may call at any rate. */
 const unlimited = new Set(["/health", "/ready"])
@@ -49,11 +133,23 @@ const addressed = (request: HttpServerRequest.HttpServerRequest, trustProxy: boo
 export const clientOf = (request: HttpServerRequest.HttpServerRequest, trustProxy: boolean): string =>
   clientKey(...addressed(request, trustProxy))
 
+/** Whether a request names its host twice; Node keeps the first, a proxy before us may go by the other. */
+const hasTwoHosts = ({ rawHeaders }: IncomingMessage): boolean => {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++
+  }
+  return hosts > 1
+}
+
 /** Checks of HTTP itself that Node leaves to us. */
 const checkForm = (request: HttpServerRequest.HttpServerRequest): MalformedRequest | ExpectationFailed | undefined => {
   const { expect, host } = request.headers
+  const incoming = NodeHttpServerRequest.toIncomingMessage(request)
+  if (hasTwoHosts(incoming)) return new MalformedRequest({ reason: "A request has one Host header, not several" })
   if (host !== undefined && expect === undefined) return undefined
-  if (NodeHttpServerRequest.toIncomingMessage(request).httpVersion !== "1.1") return undefined
+  if (incoming.httpVersion !== "1.1") return undefined
   if (host === undefined) return new MalformedRequest({ reason: "A request in HTTP/1.1 needs a Host header" })
   return /^100-continue$/i.test(expect ?? "") ? undefined : new ExpectationFailed()
 }
@@ -78,7 +174,9 @@ const make = Effect.gen(function* () {
   const findRoute = (url: string) => Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes))(url))
   const plain = { limit: maxBodyBytes, typed: access.isKeyless }
   const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
-  const rulesOf = ({ template }: Route): BodyRules => (template === "/index" ? batch : plain)
+  const chat = { ...plain, check: chatFault }
+  const rulesOf = ({ template }: Route): BodyRules =>
+    template === "/index" ? batch : template === "/v1/chat/completions" ? chat : plain
   yield* metrics.begin
 
   const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
@@ -111,7 +209,7 @@ const make = Effect.gen(function* () {
     if (!route.methods.includes(request.method)) return new MethodNotAllowed({ allowed: route.methods })
     const malformed = malformedParameter(request.url, route)
     if (malformed !== undefined) {
-      return new InvalidRequest({ errors: [{ path: malformed, message: "must be UTF-8, percent-encoded" }] })
+      return badField(malformed, "must be UTF-8, percent-encoded")
     }
     return bodied.has(request.method)
       ? Effect.provideService(
@@ -138,26 +236,26 @@ const make = Effect.gen(function* () {
       }
       const finished = (status: number) => {
         const took = performance.now() - started
-        const told = account({ id, method: request.method, route: route?.template, status, took })
-        return isLarge ? Effect.zipRight(told, reclaim) : told
+        const counted = account({ id, method: request.method, route: route?.template, status, took })
+        return isLarge ? Effect.zipRight(counted, reclaim) : counted
       }
 
       const finish = (response: HttpServerResponse.HttpServerResponse) => {
         const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
-        const whole = HttpServerResponse.setHeaders(response, headers)
-        const { body } = whole
+        const complete = HttpServerResponse.setHeaders(response, headers)
+        const { body } = complete
         if (body._tag !== "Stream") {
           // Bytes to this machine cost less than compressing them.
           const accepted = isLoopback(clientAddress(...addressed(request, trustProxy)))
             ? undefined
             : request.headers["accept-encoding"]
-          return Effect.zipRight(finished(response.status), encode(whole, accepted))
+          return Effect.zipRight(finished(response.status), encode(complete, accepted))
         }
         // A stream counts as answered when it ends or its reader goes away.
         const stream = Stream.ensuringWith(body.stream, (exit) =>
           finished(Exit.isInterrupted(exit) ? 499 : response.status)
         )
-        return Effect.succeed(HttpServerResponse.setBody(whole, HttpBody.stream(stream, body.contentType)))
+        return Effect.succeed(HttpServerResponse.setBody(complete, HttpBody.stream(stream, body.contentType)))
       }
 
       const failed = (cause: Cause.Cause<unknown>) => {
@@ -171,7 +269,7 @@ const make = Effect.gen(function* () {
           Option.getOrElse(error, () => (isLate ? shuttingDown : cause)),
           id
         )
-        const answered = isOpenAi(route?.template ?? "") ? respondOpenAi : respond
+        const answered = isOpenAi(request.url) ? respondOpenAi : respond
         const { defect, inside } = rendered
         const logged =
           defect !== undefined

@@ -1,13 +1,15 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as HttpBody from "@effect/platform/HttpBody"
 import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { InternalError, RouteNotFound } from "../api/errors.ts"
-import { fromIssues, type Issue } from "../api/issues.ts"
-import { type FieldError, type ProblemBody, problemBody, problemType } from "../api/Problem.ts"
+import { brotliCompress, constants, gzip } from "node:zlib"
+import { fromIssues, InternalError, type Issue, RouteNotFound } from "../api/errors.ts"
+import { type FieldError, type ProblemBody, problemBody, problemType, type OpenAiError } from "../api/Problem.ts"
 
 /** An error whose class declares its HTTP status. */
 interface StatusError {
@@ -87,5 +89,106 @@ export const render = (error: unknown, id: string): Rendered => {
 export const errorOf = (cause: Cause.Cause<unknown>): Option.Option<unknown> =>
   Option.orElse(Cause.failureOption(cause), () => Cause.dieOption(cause))
 
+/**
+ * The failure of an answer that has begun, rendered and logged once, a known one only as a failure of `where`; an
+ * interruption goes on.
+ */
+export const failed = (cause: Cause.Cause<unknown>, id: string, where?: string): Effect.Effect<Rendered> =>
+  Option.match(errorOf(cause), {
+    onNone: () => Effect.failCause(cause) as Effect.Effect<never>,
+    onSome: (error) => {
+      const rendered = render(error, id)
+      const { body, defect, inside = body.detail } = rendered
+      const known = where === undefined ? Effect.void : Effect.logWarning(`${where}: ${inside}`)
+      const logged =
+        defect === undefined ? known : Effect.annotateLogs(Effect.logError("defect", cause), "request_id", defect)
+      return Effect.as(logged, rendered)
+    }
+  })
+
 export const respond = ({ body, headers }: Rendered): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(JSON.stringify(body), { status: body.status, contentType: problemType, headers })
+
+const kinds: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error"
+}
+
+/** Codes that OpenAI clients know; otherwise the error's own name. */
+const codes: Readonly<Record<string, string>> = {
+  Unauthorized: "invalid_api_key",
+  TooManyRequests: "rate_limit_exceeded"
+}
+
+const snake = (name: string): string => name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()
+
+/** An error in OpenAI's form. */
+export const openAiError = ({ body }: Pick<Rendered, "body">): OpenAiError => ({
+  error: {
+    message: body.detail,
+    type: kinds[body.status] ?? (body.status >= 500 ? "server_error" : "invalid_request_error"),
+    code: codes[body._tag] ?? snake(body._tag),
+    param: body.errors?.[0]?.path ?? null
+  }
+})
+
+/** Whether an address has OpenAI's form, whatever is there. */
+export const isOpenAi = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url)
+
+export const respondOpenAi = (rendered: Rendered): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(JSON.stringify(openAiError(rendered)), {
+    status: rendered.body.status,
+    contentType: "application/json",
+    headers: rendered.headers
+  })
+
+type Encoding = "br" | "gzip"
+
+/** Below this many bytes, compression saves too little. */
+const worthwhile = 32 * 1024
+
+/** The supported encoding that a client prefers; brotli if it prefers both equally. */
+export const preferred = (accepted: string | undefined): Encoding | undefined => {
+  const weights = new Map<string, number>()
+  for (const part of (accepted ?? "").slice(0, 500).toLowerCase().split(",")) {
+    const [name = "", ...parameters] = part.split(";").map((it) => it.trim())
+    const weight = Number(parameters.find((it) => it.startsWith("q="))?.slice(2) ?? 1)
+    weights.set(name, Number.isFinite(weight) ? weight : 0)
+  }
+  const weightOf = (name: Encoding) => weights.get(name) ?? weights.get("*") ?? 0
+  const best: Encoding = weightOf("gzip") > weightOf("br") ? "gzip" : "br"
+  return weightOf(best) > 0 ? best : undefined
+}
+
+const compress = (encoding: Encoding, bytes: Uint8Array): Effect.Effect<Uint8Array> =>
+  Effect.async((resume) => {
+    const done = (error: Error | null, result: Uint8Array) => resume(error ? Effect.die(error) : Effect.succeed(result))
+    if (encoding === "gzip") gzip(bytes, { level: 5 }, done)
+    else brotliCompress(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }, done)
+  })
+
+/** Compresses a response if the client accepts it, off the event loop; streams stay uncompressed. */
+export const encode = (
+  response: HttpServerResponse.HttpServerResponse,
+  accepted: string | undefined
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const { body, headers } = response
+  if (body._tag !== "Uint8Array" || body.body.length < worthwhile || headers["content-encoding"] !== undefined) {
+    return Effect.succeed(response)
+  }
+  const vary = HttpServerResponse.setHeader(
+    response,
+    "vary",
+    headers["vary"] === undefined ? "Accept-Encoding" : `${headers["vary"]}, Accept-Encoding`
+  )
+  const encoding = preferred(accepted)
+  if (encoding === undefined) return Effect.succeed(vary)
+  return Effect.map(compress(encoding, body.body), (bytes) =>
+    HttpServerResponse.setHeader(
+      HttpServerResponse.setBody(vary, HttpBody.uint8Array(bytes, body.contentType)),
+      "content-encoding",
+      encoding
+    )
+  )
+}

@@ -1,17 +1,136 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Headers from "@effect/platform/Headers"
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { Api } from "../api/Api.ts"
+import { Collections } from "../Collections.ts"
 import { ServerConfig, TelemetryConfig } from "../Config.ts"
-import type { RateLimiter } from "../RateLimiter.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { isPermissive } from "./cors.ts"
+import type { RateLimiter } from "../RateLimiter.ts"
+import { logUnhandled } from "../runtime/Unhandled.ts"
+import { version } from "../version.ts"
+import { Access, layerMiddleware } from "./Access.ts"
+import * as ask from "./ask.ts"
+import * as documents from "./documents.ts"
+import * as edge from "./edge.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
-import * as server from "./server.ts"
-import * as telemetry from "./telemetry.ts"
-import { logUnhandled } from "../runtime/Unhandled.ts"
+import { measured } from "./metrics.ts"
+import * as search from "./search.ts"
+import * as socket from "./socket.ts"
+import * as system from "./system.ts"
+
+/** The page contains everything it needs, and talks only to this server. */
+const policy =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+/** The page of @effect/platform, two megabytes of script: loaded at the first request. */
+const docsPage = Effect.gen(function* () {
+  const { layer } = yield* Effect.promise(() => import("@effect/platform/HttpApiSwagger"))
+  const api = Layer.succeed(HttpApi.Api, { api: Api as never, context: {} as never })
+  const router = yield* Effect.provide(
+    Effect.flatMap(HttpApiBuilder.Router, ({ router }) => router),
+    Layer.provideMerge(layer({ path: "/docs" }), Layer.merge(api, HttpApiBuilder.Router.Live))
+  )
+  const app = yield* HttpRouter.toHttpApp(router)
+  const response = yield* app
+  return HttpServerResponse.setHeaders(response, {
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer"
+  })
+})
+
+/** GET /openapi.json and GET /docs, which need no key. */
+export const docs = HttpApiBuilder.Router.use((router) =>
+  Effect.gen(function* () {
+    const document = yield* Effect.cached(
+      // A caller that goes away must not leave its interruption as the result for all.
+      Effect.uninterruptible(
+        Effect.sync(() =>
+          HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
+        )
+      )
+    )
+    yield* router.get("/openapi.json", document)
+    let loading: Fiber.RuntimeFiber<HttpServerResponse.HttpServerResponse, unknown> | undefined
+    // In a separate fiber, which continues when the first caller goes away.
+    const load = Effect.suspend(() =>
+      loading === undefined
+        ? Effect.tap(Effect.forkDaemon(docsPage), (fiber) => Effect.sync(() => (loading = fiber)))
+        : Effect.succeed(loading)
+    )
+    const again = Effect.sync(() => (loading = undefined))
+    yield* router.get(
+      "/docs",
+      Effect.flatMap(load, (fiber) => Effect.tapErrorCause(Fiber.join(fiber), () => again))
+    )
+  })
+)
+
+/** Sends traces to an OTLP collector, over HTTP as JSON; without an endpoint it loads and sends nothing. */
+export const telemetry = (endpoint: string | undefined): Layer.Layer<never> =>
+  endpoint === undefined
+    ? Layer.empty
+    : Layer.unwrapEffect(
+        Effect.gen(function* () {
+          const [OtlpTracer, OtlpSerialization, FetchHttpClient] = yield* Effect.promise(() =>
+            Promise.all([
+              import("@effect/opentelemetry/OtlpTracer"),
+              import("@effect/opentelemetry/OtlpSerialization"),
+              import("@effect/platform/FetchHttpClient")
+            ])
+          )
+          return OtlpTracer.layer({
+            url: `${endpoint.replace(/(?<!\/)\/+$/, "").replace(/\/v1\/traces$/, "")}/v1/traces`,
+            resource: { serviceName: "clew", serviceVersion: version }
+          }).pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(FetchHttpClient.layer))
+        })
+      )
+
+const groups = Layer.mergeAll(
+  search.layer,
+  search.graphLayer,
+  search.judgementsLayer,
+  ask.layer,
+  ask.chatLayer,
+  documents.layer,
+  documents.collectionsLayer,
+  system.layer,
+  socket.layer
+)
+
+const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitive: true, ignoreTrailingSlash: false })
+
+/** The current tracer, extended to measure the stages of queries. */
+const stages = Layer.unwrapEffect(Effect.map(Effect.tracer, (tracer) => Layer.setTracer(measured(tracer))))
+
+/**
+ * The production routes and middleware, on the provided server. `traced` makes a span for each request, which is worth
+ * its cost only if traces are collected.
+ */
+export const layer = (options: { readonly traced: boolean }) => {
+  const served = HttpApiBuilder.serve().pipe(
+    Layer.provide(edge.layer),
+    Layer.provide(docs),
+    Layer.provide(HttpApiBuilder.api(Api)),
+    Layer.provide(groups),
+    Layer.provide(layerMiddleware),
+    Layer.provide(Layer.merge(Access.Default, Collections.Default)),
+    Layer.provide(NodeHttpServer.layerContext),
+    Layer.provide(stages),
+    Layer.provide(config)
+  )
+  return options.traced ? served : HttpMiddleware.withTracerDisabledWhen(served, () => true)
+}
 
 export interface Options<E, E2> {
   readonly allowUnauthenticated: boolean
@@ -26,7 +145,7 @@ const warning = Effect.flatMap(ServerConfig, ({ apiKey, corsOrigins, host }) => 
   if (!isLoopback(host)) {
     return Effect.logWarning(`No SERVICE_API_KEY: everyone who can reach ${host} can read and change the index`)
   }
-  return isPermissive(corsOrigins)
+  return edge.isPermissive(corsOrigins)
     ? Effect.logWarning(
         "No SERVICE_API_KEY: a web page open in a browser here could read the index; set a key or server.cors_origins"
       )
@@ -46,7 +165,7 @@ const announce = Layer.effectDiscard(
 
 const traced = Layer.unwrapEffect(
   Effect.map(TelemetryConfig, ({ otlpEndpoint }) =>
-    Layer.provide(server.layer({ traced: otlpEndpoint !== undefined }), telemetry.layer(otlpEndpoint))
+    Layer.provide(layer({ traced: otlpEndpoint !== undefined }), telemetry(otlpEndpoint))
   )
 )
 

@@ -1,3 +1,4 @@
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -5,22 +6,209 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
+import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
+import { type WebSocket, WebSocketServer, type RawData } from "ws"
 import type { Socket } from "node:net"
-import type { RawData, WebSocket } from "ws"
 import { Api } from "../api/Api.ts"
-import { TooManySockets, UpgradeRequired } from "../api/errors.ts"
-import type { ServerMessage } from "../api/Socket.ts"
+import {
+  badField,
+  fromIssues,
+  type InvalidRequest,
+  MalformedBody,
+  TooManySockets,
+  UpgradeRequired
+} from "../api/errors.ts"
+import { type ClientMessage, clientMessages, MessageId, type ServerMessage } from "../api/Socket.ts"
 import { ServerConfig } from "../Config.ts"
+import { toSearchResult } from "../model/SearchResult.ts"
+import { Prompt } from "../Prompt.ts"
+import { RateLimiter } from "../RateLimiter.ts"
 import { nextTurn } from "../runtime/EventLoop.ts"
+import { Search } from "../Search.ts"
 import { Access } from "./Access.ts"
-import { type Caller, type Incoming, makeAnswer } from "./conversation.ts"
+import { parseJson } from "./body.ts"
+import type { Upgrade } from "./connection.ts"
 import { clientOf } from "./edge.ts"
-import { makeHandshake } from "./handshake.ts"
 import { Listener } from "./Listener.ts"
 import * as metrics from "./metrics.ts"
-import { makePulse } from "./pulse.ts"
-import { idOf } from "./respond.ts"
+import { failed, idOf } from "./respond.ts"
+import { byContract, foundBy } from "./search.ts"
+
+/** A browser that offers subprotocols expects one of them back; the one with the key only if there is no other. */
+const choose = (offered: Set<string>): string | false =>
+  offered.has("clew") ? "clew" : ([...offered].find((name) => name.startsWith("bearer.")) ?? false)
+
+/**
+ * Turns upgrade requests into WebSockets; a message of more than `maxPayload` bytes closes its connection with 1009.
+ */
+const makeHandshake = (maxPayload: number) =>
+  Effect.sync(() => {
+    const server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload,
+      handleProtocols: choose
+    })
+    const refused = new WeakMap<object, (error: Error) => void>()
+    server.on("wsClientError", (error, socket) => refused.get(socket)?.(error))
+
+    /**
+     * `listen` must run synchronously: frames that came with the handshake are read before anything else happens.
+     * Interrupts itself if the client goes first.
+     */
+    return <A>(
+      request: HttpServerRequest.HttpServerRequest,
+      { head, release, socket }: Upgrade,
+      listen: (webSocket: WebSocket) => A
+    ) =>
+      Effect.async<A, InvalidRequest>((resume) => {
+        refused.set(socket, ({ message }) => resume(badField("", message)))
+        // ws calls nobody back about a socket that was cut off before.
+        const onClose = () => resume(Effect.interrupt)
+        if (socket.closed) return onClose()
+        socket.once("close", onClose)
+        server.handleUpgrade(NodeHttpServerRequest.toIncomingMessage(request), socket, head, (webSocket) => {
+          socket.off("close", onClose)
+          release()
+          resume(Effect.succeed(listen(webSocket)))
+        })
+      })
+  })
+
+/** Signs of life of a connection's client. */
+export interface Signs {
+  /** The client sent something since the last beat: a message or a pong. */
+  readonly heard: boolean
+  /** Bytes written that the network has taken. */
+  readonly taken: number
+  /** Bytes written that it has not taken yet. */
+  readonly pending: number
+  /** Reading is paused until the client takes what is written, so it cannot be heard. */
+  readonly paused: boolean
+}
+
+/** Beats without a sign after which a client counts as gone: it had one interval to answer a ping. */
+const silent = 1
+/** The same for a client that must first read a response. */
+const stalled = 10
+
+/** Tells at each beat whether a client is still there. A slow reader counts as there while it takes anything. */
+export const makePulse = (): ((signs: Signs) => boolean) => {
+  let missed = 0
+  let before: Signs = { heard: true, taken: 0, pending: 0, paused: false }
+  return (signs) => {
+    // If nothing was pending, the network only took our own ping.
+    const progress = before.pending > 0 && signs.taken > before.taken
+    missed = signs.heard || progress ? 0 : missed + 1
+    before = signs
+    return missed < (signs.paused || signs.pending > 0 ? stalled : silent)
+  }
+}
+
+/** A message as received: a string; bytes are never a valid message. */
+export type Incoming = string | Uint8Array
+
+const isType = Schema.is(Schema.Literal("search", "prompt", "ping"))
+const isId = Schema.is(MessageId)
+
+const decoders = {
+  search: Schema.decodeUnknown(clientMessages.search),
+  prompt: Schema.decodeUnknown(clientMessages.prompt),
+  ping: Schema.decodeUnknown(clientMessages.ping)
+} satisfies Record<ClientMessage["type"], unknown>
+
+const decode = (value: object): Effect.Effect<ClientMessage, InvalidRequest> => {
+  const type: unknown = "type" in value ? value.type : undefined
+  if (!isType(type)) return badField("type", 'must be "search", "prompt" or "ping"')
+  const decoded: Effect.Effect<ClientMessage, ParseResult.ParseError> = decoders[type](value)
+  return Effect.catchAll(decoded, (error) => Effect.flatMap(ParseResult.ArrayFormatter.formatError(error), fromIssues))
+}
+
+const parse = (incoming: Incoming): Effect.Effect<object, MalformedBody | InvalidRequest> =>
+  typeof incoming === "string"
+    ? Effect.filterOrFail(
+        parseJson("The message", Buffer.from(incoming)),
+        Predicate.isRecord,
+        () => new MalformedBody({ reason: "The message is not a JSON object" })
+      )
+    : new MalformedBody({ reason: "The message is not JSON in a text frame" })
+
+/** Splits a text into parts of at most about a thousand characters, at line ends if possible. */
+const fragments = function* (text: string, size = 1000): Iterable<string> {
+  for (let at = 0; at < text.length;) {
+    const line = text.lastIndexOf("\n", at + size)
+    const whole = line > at ? line + 1 : Math.min(text.length, at + size)
+    // A surrogate pair stays together.
+    const end = whole < text.length && /[\uD800-\uDBFF]/.test(text[whole - 1]!) ? whole + 1 : whole
+    yield text.slice(at, end)
+    at = end
+  }
+}
+
+/**
+ * The sender of a message: its key for the rate limit, and the id of the request that opened the connection, for the
+ * log.
+ */
+export interface Caller {
+  readonly client: string
+  readonly requestId: string
+}
+
+/** Answers one client's messages, each completely before the next; `send` waits until the client takes more. */
+const makeAnswer = Effect.gen(function* () {
+  const search = yield* Search
+  const prompt = yield* Prompt
+  const limiter = yield* RateLimiter
+
+  return (
+    incoming: Incoming,
+    { client, requestId }: Caller,
+    send: (message: ServerMessage) => Effect.Effect<void>
+  ): Effect.Effect<void> => {
+    let id: { readonly id?: MessageId } = {}
+
+    const searched = Effect.fn("Socket.search")(function* (message: ClientMessage & { type: "search" }) {
+      const outcome = yield* search.run({ ...Struct.omit(message, "id", "type"), ...byContract })
+      for (const [index, hit] of outcome.hits.entries()) {
+        yield* send({ type: "result", ...id, index: index + 1, result: toSearchResult(hit) })
+      }
+      const explain = outcome.explain === undefined ? {} : { explain: outcome.explain }
+      yield* send({ type: "done", ...id, count: outcome.hits.length, ...foundBy(outcome), ...explain })
+    })
+
+    const prompted = Effect.fn("Socket.prompt")(function* (message: ClientMessage & { type: "prompt" }) {
+      const outcome = yield* prompt.run({ ...Struct.omit(message, "id", "type"), ...byContract })
+      for (const text of fragments(outcome.prompt)) yield* send({ type: "prompt", ...id, text })
+      const omitted = outcome.omitted === 0 ? {} : { omitted: outcome.omitted }
+      yield* send({ type: "done", ...id, count: outcome.hits.length, ...foundBy(outcome), ...omitted })
+    })
+
+    return Effect.gen(function* () {
+      const value = yield* parse(incoming)
+      if ("id" in value && isId(value.id)) id = { id: value.id }
+      yield* Effect.tapError(limiter.take(client), () => metrics.rateLimited)
+      const message = yield* decode(value)
+      yield* metrics.socketMessage(message.type)
+      if (message.type === "search") return yield* searched(message)
+      if (message.type === "prompt") return yield* prompted(message)
+      return yield* send({ type: "pong", ...id })
+    }).pipe(
+      Effect.catchAllCause((cause) =>
+        Effect.flatMap(failed(cause, requestId), ({ body }) =>
+          Effect.zipRight(
+            body.status === 400 ? metrics.socketMessage("invalid") : Effect.void,
+            send({ type: "error", ...id, error: body })
+          )
+        )
+      )
+    )
+  }
+})
 
 const mebibyte = 1024 * 1024
 

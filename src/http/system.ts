@@ -7,20 +7,17 @@ import { Api } from "../api/Api.ts"
 import type { Check } from "../api/System.ts"
 import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { Embedders } from "../Embedders.ts"
+import { Watcher } from "../files/Watcher.ts"
+import { Graph } from "../Graph.ts"
 import { type CollectionName, defaultCollection } from "../model/Collection.ts"
-import { toEmbedding, toStats } from "../model/Stats.ts"
-import { toWatching } from "../model/Watching.ts"
+import { toEmbedding, toStats, toWatching } from "../model/Stats.ts"
 import { Reranker } from "../Reranker.ts"
 import { Store } from "../Store.ts"
-import { Graph } from "../Graph.ts"
 import { version } from "../version.ts"
-import { Watcher } from "../files/Watcher.ts"
 import { Access } from "./Access.ts"
-import { named } from "./collections.ts"
-import { processSamples } from "./process.ts"
-import { prometheus, type Sample } from "./prometheus.ts"
+import { named, shown } from "./documents.ts"
+import { gauge, processSamples, prometheus, type Sample, watchSamples } from "./metrics.ts"
 import { withoutInside } from "./respond.ts"
-import { watchSamples } from "./watching.ts"
 
 const patience = Duration.seconds(2)
 
@@ -96,11 +93,11 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     const stored = Effect.match(store.stats(), {
       onFailure: (): ReadonlyArray<Sample> => [],
       onSuccess: ({ collections, databaseBytes, documents, engines, passages }): ReadonlyArray<Sample> => [
-        { name: "clew_documents", type: "gauge", help: "Documents in the index", value: documents },
-        { name: "clew_passages", type: "gauge", help: "Passages in the index", value: passages },
-        { name: "clew_collections", type: "gauge", help: "Collections in the index", value: collections },
-        { name: "clew_database_bytes", type: "gauge", help: "Size of the database", value: databaseBytes },
-        ...engines.map(({ name, value, what }): Sample => ({ name: `clew_${name}`, type: "gauge", help: what, value }))
+        gauge("clew_documents", "Documents in the index", documents),
+        gauge("clew_passages", "Passages in the index", passages),
+        gauge("clew_collections", "Collections in the index", collections),
+        gauge("clew_database_bytes", "Size of the database", databaseBytes),
+        ...engines.map(({ name, value, what }) => gauge(`clew_${name}`, what, value))
       ]
     })
 
@@ -121,8 +118,13 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
       .handle("stats", ({ urlParams: { collection } }) =>
         Effect.gen(function* () {
           const stats = yield* statsOf(collection)
-          return toStats(stats, yield* store.sizes(), {
+          const one = yield* untilMade(collection ?? defaultCollection, () => Effect.succeed(undefined))(
+            store.collection(collection ?? defaultCollection)
+          )
+          const languages = yield* collections.languages(one)
+          const figures = {
             ...(yield* graph.linkageIn(collection)),
+            ...(languages === undefined ? {} : { languages }),
             embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),
             read_only: readOnly,
             version,
@@ -131,7 +133,8 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
               onNone: () => ({}),
               onSome: (status) => ({ watch: toWatching(status) })
             })
-          })
+          }
+          return toStats(stats, yield* store.sizes(), figures, one && shown(one))
         })
       )
       .handle("metrics", () =>

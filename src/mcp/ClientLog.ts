@@ -21,18 +21,12 @@ const levels: Readonly<Record<LoggingLevel, LogLevel.LogLevel>> = {
   emergency: LogLevel.Fatal
 }
 
+/** MCP's name of a level of ours: of the highest that it is not below. */
 const nameOf = (level: LogLevel.LogLevel): LoggingLevel =>
-  LogLevel.greaterThanEqual(level, LogLevel.Fatal)
-    ? "critical"
-    : LogLevel.greaterThanEqual(level, LogLevel.Error)
-      ? "error"
-      : LogLevel.greaterThanEqual(level, LogLevel.Warning)
-        ? "warning"
-        : LogLevel.greaterThanEqual(level, LogLevel.Info)
-          ? "info"
-          : "debug"
+  (["critical", "error", "warning", "info"] as const).find((name) => LogLevel.greaterThanEqual(level, levels[name])) ??
+  "debug"
 
-const said = (part: unknown): string =>
+const textOf = (part: unknown): string =>
   part instanceof Error ? part.message : typeof part === "string" ? part : (JSON.stringify(part) ?? "")
 
 export type Format = LogConfig["Type"]["format"]
@@ -48,9 +42,9 @@ export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>)
   let own: LogLevel.LogLevel = LogLevel.Info
   const logger = Logger.make<unknown, void>(({ cause, logLevel, message }) => {
     if (!LogLevel.greaterThanEqual(logLevel, threshold)) return
-    const parts = (Array.isArray(message) ? message : [message]).map(said)
+    const parts = (Array.isArray(message) ? message : [message]).map(textOf)
     // Stack traces go only to the log.
-    const why = Cause.isEmpty(cause) || Cause.isDie(cause) ? [] : [said(Cause.squash(cause))]
+    const why = Cause.isEmpty(cause) || Cause.isDie(cause) ? [] : [textOf(Cause.squash(cause))]
     send({ level: nameOf(logLevel), logger: "clew", data: [...parts, ...why].join(" ") })
   })
   return {

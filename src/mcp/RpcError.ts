@@ -1,4 +1,7 @@
+import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
 
 /** JSON-RPC's codes, and MCP's own for a missing resource. */
 export const code = {
@@ -31,3 +34,57 @@ export const invalidParams = (problems: ReadonlyArray<Problem>): RpcError =>
     message: problems.map(({ message }) => message).join("; "),
     data: { errors: problems }
   })
+
+/** -32602 for one argument. */
+export const refuse = (path: string, message: string): RpcError => invalidParams([{ path, message }])
+
+/** What a model can do about an error, by the error's name. */
+const advice: Readonly<Record<string, string>> = {
+  EmbedderUnavailable:
+    "Nothing was searched or indexed by meaning. A search with hybrid=true still finds by words; indexing must wait until the embedder is back."
+}
+
+/** Errors caused by an argument, with that argument. */
+const blamed: Readonly<Record<string, string>> = {
+  CollectionNotFound: "collection"
+}
+
+const say = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The JSON-RPC error for an effect's failure. A defect shows only an id that is also in the log. */
+export const toRpcError = (cause: Cause.Cause<unknown>): Effect.Effect<RpcError> => {
+  const failure = Cause.failureOption(cause)
+  if (Cause.isInterruptedOnly(cause)) {
+    return Effect.succeed(new RpcError({ code: code.internal, message: "Cancelled: the server is shutting down" }))
+  }
+  if (failure._tag === "None") {
+    const id = randomUUID()
+    return Effect.as(
+      Effect.logError(`Internal error ${id}`, cause),
+      new RpcError({
+        code: code.internal,
+        message: `Internal error; see id ${id} in the server's log`,
+        data: { id }
+      })
+    )
+  }
+  const error = failure.value
+  if (error instanceof RpcError) return Effect.succeed(error)
+  const tag = String((error as { readonly _tag?: unknown } | null)?._tag ?? "Error")
+  if (tag === "DocumentConflict") {
+    const [first, second] = (error as unknown as { readonly places: ReadonlyArray<number> }).places
+    const path = `documents[${second ?? first}]`
+    const other = second === undefined ? "" : `; the other is documents[${first}]`
+    return Effect.succeed(refuse(path, `${path}: ${say(error)}${other}`))
+  }
+  const argument = blamed[tag]
+  if (argument !== undefined) {
+    const hint = tag === "CollectionNotFound" ? "; collection_info lists all" : ""
+    const reason = say(error)
+    const message = reason.startsWith(`${argument} `) ? reason : `${argument}: ${reason}`
+    return Effect.succeed(invalidParams([{ path: argument, message: `${message}${hint}` }]))
+  }
+  const hint = advice[tag]
+  const message = hint === undefined ? say(error) : `${say(error)}. ${hint}`
+  return Effect.as(Effect.logWarning(say(error)), new RpcError({ code: code.internal, message, data: { _tag: tag } }))
+}

@@ -1,35 +1,63 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
-import {
-  CallToolRequestSchema,
-  CompleteRequestSchema,
-  GetPromptRequestSchema,
-  ListPromptsRequestSchema,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  ReadResourceRequestSchema,
-  type ServerNotification,
-  type ServerRequest,
-  SetLevelRequestSchema
-} from "@modelcontextprotocol/sdk/types.js"
+import * as Mcp from "@modelcontextprotocol/sdk/types.js"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { toRpcError } from "./failure.ts"
+import { named } from "../runtime/Unhandled.ts"
+import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
 import type { methods } from "./methods.ts"
 import type { Overview } from "./overview.ts"
-import { code, RpcError } from "./RpcError.ts"
+import { code, invalidParams, RpcError, toRpcError } from "./RpcError.ts"
+import type { Request } from "./Stdio.ts"
 import type { Call, Settings } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
-import { named } from "../runtime/Unhandled.ts"
 
-type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
+type Extra = RequestHandlerExtra<Mcp.ServerRequest, Mcp.ServerNotification>
 type Methods = ReturnType<typeof methods>
+type Params<S> = S extends { readonly _output: { params?: infer P } } ? P : never
+/** The SDK's schema of a method's request. */
+type Requested = typeof Mcp.PingRequestSchema
+
+type Issue = NonNullable<ReturnType<Requested["safeParse"]>["error"]>["issues"][number]
+
+const kinds: Readonly<Record<string, string>> = { record: "an object", object: "an object", array: "a list" }
+
+/** What was expected, in the words of our own checks. */
+const wanted = (issue: Issue): string => {
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`
+    default:
+      return `is wrong: ${issue.message}`
+  }
+}
+
+/** Reports what the SDK would answer with -32603 or not at all: an unknown method, parameters of the wrong shape. */
+const checker =
+  (schemas: ReadonlyMap<string, Requested>) =>
+  ({ method, params }: Request): RpcError | undefined => {
+    const schema = schemas.get(method)
+    if (schema === undefined) {
+      return new RpcError({
+        code: code.methodNotFound,
+        message: `There is no method ${JSON.stringify(method.slice(0, 100))}`
+      })
+    }
+    const result = schema.safeParse({ method, ...(params === undefined ? {} : { params }) })
+    if (result.success) return undefined
+    return invalidParams(
+      result.error.issues.slice(0, 10).map((issue) => {
+        const path = issue.path.slice(1).map(String).join(".") || "params"
+        return { path, message: `${path} ${wanted(issue)}` }
+      })
+    )
+  }
 
 /** Settings of the configuration, read at first use. */
 export interface Configured {
@@ -53,7 +81,7 @@ const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview)
 /** Provides the engine to an effect; if the effect writes nothing, opening the index writes nothing either. */
 export type Use = <A, E>(effect: Effect.Effect<A, E, OpenIndex>, writes?: boolean) => Effect.Effect<A, unknown>
 
-/** The SDK's server with our methods. `use` provides the engine, opening it at first use. */
+/** The SDK's server with our methods, and the check of a request before the server gets it. `use` provides the engine, opening it at first use. */
 export const make = (options: {
   readonly version: string
   /** Names of the enabled tools. */
@@ -107,13 +135,26 @@ export const make = (options: {
         () => new RpcError({ code: code.internal, message: "Cancelled" })
       )
     }
-    const withMethods = <A, E>(extra: Extra, of: (methods: Methods) => Effect.Effect<A, E>): Promise<A> =>
-      answer(extra, Effect.flatMap(loaded, of))
-    const withEngine = <A, E>(extra: Extra, of: (methods: Methods) => Effect.Effect<A, E, OpenIndex>): Promise<A> =>
-      answer(
-        extra,
-        Effect.flatMap(loaded, (methods) => use(of(methods)))
-      )
+    const schemas = new Map<string, Requested>()
+    const known = (schema: unknown) => {
+      const requested = schema as Requested
+      schemas.set(requested.shape.method.value, requested)
+    }
+    known(Mcp.InitializeRequestSchema)
+    known(Mcp.PingRequestSchema)
+
+    /** Answers a method; a request is checked by `check` before it gets here. */
+    const on = <S extends Parameters<typeof server.setRequestHandler>[0]>(
+      schema: S,
+      work: (params: Params<S>, methods: Methods, extra: Extra) => Effect.Effect<unknown, unknown>
+    ) => {
+      known(schema)
+      server.setRequestHandler(schema, ((request: { readonly params: Params<S> }, extra: Extra) =>
+        answer(
+          extra,
+          Effect.flatMap(loaded, (methods) => work(request.params, methods, extra))
+        )) as never)
+    }
 
     const callFor = (extra: Extra): Call => {
       const progressToken = extra._meta?.progressToken
@@ -139,38 +180,25 @@ export const make = (options: {
         )
       )
 
-    server.setRequestHandler(ListToolsRequestSchema, (_, extra) => withMethods(extra, ({ listTools }) => listTools))
-    server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
-      withMethods(extra, ({ callTool }) =>
-        Effect.zipRight(
-          Effect.logDebug(`tools/call ${params.name}`),
-          Effect.flatMap(callTool(params, callFor(extra)), (work) => use(work, writingTools.includes(params.name)))
-        )
+    on(Mcp.ListToolsRequestSchema, (_, { listTools }) => listTools)
+    on(Mcp.CallToolRequestSchema, (params, { callTool }, extra) =>
+      Effect.zipRight(
+        Effect.logDebug(`tools/call ${params.name}`),
+        Effect.flatMap(callTool(params, callFor(extra)), (work) => use(work, writingTools.includes(params.name)))
       )
     )
-    server.setRequestHandler(ListResourcesRequestSchema, ({ params }, extra) =>
-      withEngine(extra, ({ listResources }) => listResources(params?.cursor))
+    on(Mcp.ListResourcesRequestSchema, (params, { listResources }) => use(listResources(params?.cursor)))
+    on(Mcp.ListResourceTemplatesRequestSchema, (_, { listTemplates }) => listTemplates)
+    on(Mcp.ReadResourceRequestSchema, ({ uri }, { readResource }) => use(readResource(uri)))
+    on(Mcp.ListPromptsRequestSchema, (_, { listPrompts }) => listPrompts)
+    on(Mcp.GetPromptRequestSchema, ({ arguments: args, name }, { getPrompt }) =>
+      Effect.flatMap(getPrompt(name, args), (work) => use(work))
     )
-    server.setRequestHandler(ListResourceTemplatesRequestSchema, (_, extra) =>
-      withMethods(extra, ({ listTemplates }) => listTemplates)
-    )
-    server.setRequestHandler(ReadResourceRequestSchema, ({ params }, extra) =>
-      withEngine(extra, ({ readResource }) => readResource(params.uri))
-    )
-    server.setRequestHandler(ListPromptsRequestSchema, (_, extra) =>
-      withMethods(extra, ({ listPrompts }) => listPrompts)
-    )
-    server.setRequestHandler(GetPromptRequestSchema, ({ params }, extra) =>
-      withMethods(extra, ({ getPrompt }) =>
-        Effect.flatMap(getPrompt(params.name, params.arguments), (work) => use(work))
-      )
-    )
-    server.setRequestHandler(CompleteRequestSchema, ({ params }, extra) =>
-      withEngine(extra, ({ complete }) => complete(params))
-    )
-    server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
+    on(Mcp.CompleteRequestSchema, (params, { complete }) => use(complete(params)))
+    known(Mcp.SetLevelRequestSchema)
+    server.setRequestHandler(Mcp.SetLevelRequestSchema, ({ params }) => {
       log.setLevel(params.level)
       return {}
     })
-    return server
+    return { server, check: checker(schemas) }
   })

@@ -1,11 +1,229 @@
 import type { CallToolResult, Tool as Listed } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { decoder } from "./decode.ts"
+import { limits } from "../model/Limits.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { type Json, outline, toJsonSchema } from "./jsonSchema.ts"
+import { didYouMean } from "../terms/nearest.ts"
 import type { Overview } from "./overview.ts"
-import type { RpcError } from "./RpcError.ts"
+import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
+
+/** A JSON Schema without references. */
+export type Json = { readonly [key: string]: unknown }
+
+const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * Noise for a model: titles that only name a check, like `between(1, 100)`, ids that would collide, generated names.
+ */
+const isNoise = (key: string, value: unknown): boolean =>
+  key === "$id" ||
+  key === "$schema" ||
+  key === "pattern" ||
+  (key === "required" && Array.isArray(value) && value.length === 0) ||
+  (key === "not" && JSON.stringify(value) === '{"enum":[".",".."]}') ||
+  (key === "title" && typeof value === "string" && /^(int|finite|unknown|nonEmptyString|\w+\(.*\))$/.test(value))
+
+/**
+ * The JSON Schema of the wire format. References are inlined, since many clients follow none, and `defaults` are added
+ * to their properties.
+ */
+export const toJsonSchema = (schema: Schema.Schema.All, defaults: Readonly<Record<string, unknown>> = {}): Json => {
+  const { $defs, ...root } = JSONSchema.make(schema as Schema.Schema<unknown, unknown>) as unknown as Json
+  const definitions = isRecord($defs) ? $defs : {}
+
+  const writeOut = (node: unknown, isNames = false): unknown => {
+    if (Array.isArray(node)) return node.map((inner) => writeOut(inner))
+    if (!isRecord(node)) return node
+    const { $ref, ...own } = node
+    const target = typeof $ref === "string" && !isNames ? definitions[$ref.replace("#/$defs/", "")] : undefined
+    const entries = Object.entries(own)
+      .filter(([key, value]) => isNames || !isNoise(key, value))
+      .map(([key, value]) => [
+        key,
+        verbatim.has(key) && !isNames ? value : writeOut(value, key === "properties" && !isNames)
+      ])
+    return { ...(target === undefined ? {} : (writeOut(target) as Json)), ...Object.fromEntries(entries) }
+  }
+
+  const written = writeOut(root) as Json
+  const properties = isRecord(written["properties"]) ? written["properties"] : {}
+  return {
+    ...written,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => [
+        name,
+        name in defaults && isRecord(property) ? { ...property, default: defaults[name] } : property
+      ])
+    )
+  }
+}
+
+/**
+ * The names and types of the fields of every answer, without descriptions; of lists and objects only their kind.
+ * Clients pay for every token of it in each conversation, and models read the answer itself.
+ */
+export const outline = (schema: Json, depth = 0): Json => {
+  const { enum: values, items, properties, required, type } = schema
+  if (type === "array") {
+    return { type, ...(isRecord(items) && depth < 2 ? { items: outline(items, depth + 1) } : {}) }
+  }
+  if (type !== "object" || !isRecord(properties) || depth > 0) {
+    return { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) }
+  }
+  return {
+    type,
+    properties: Object.fromEntries(
+      Object.entries(properties)
+        .filter(([name]) => Array.isArray(required) && required.includes(name))
+        .map(([name, property]) => [name, isRecord(property) ? outline(property, 1) : property])
+    ),
+    ...(required === undefined ? {} : { required })
+  }
+}
+
+const verbatim = new Set(["examples", "default", "enum", "const", "required"])
+
+const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
+
+/** The values of a schema that is a choice of single values; none if it is not. */
+const choices = ({ anyOf, enum: values, type }: Json): ReadonlyArray<unknown> => {
+  if (Array.isArray(values)) return values
+  if (type === "boolean") return [true, false]
+  const each = Array.isArray(anyOf) ? anyOf.map((one) => (isRecord(one) ? choices(one) : [])) : []
+  return each.every((some) => some.length > 0) ? each.flat() : []
+}
+
+/** What a schema allows, in words: "an integer from 1 to 100". */
+export const allowed = (schema: Json): string => {
+  const { maximum, maxItems, maxLength, minimum, minItems, minLength, type } = schema
+  const values = type === "boolean" ? [] : choices(schema)
+  if (values.length > 0) return `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
+  const range = (low: unknown, high: unknown, unit = "") =>
+    low !== undefined && high !== undefined ? ` ${unit === "" ? "from" : "of"} ${low} to ${high}${unit}` : ""
+  switch (type) {
+    case "integer":
+    case "number":
+      return `${article(type)}${range(minimum, maximum)}`
+    case "string":
+      return `a string${range(minLength, maxLength, " characters")}`
+    case "array":
+      return `an array${range(minItems, maxItems, " items")}`
+    case "boolean":
+      return "true or false"
+    case "object":
+      return "an object"
+    default:
+      return typeof schema["description"] === "string"
+        ? schema["description"].replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+        : "of another kind"
+  }
+}
+
+/** The schema at a path; the walk ends at a choice of several schemas. */
+const schemaAt = (
+  root: Json,
+  path: ReadonlyArray<PropertyKey>
+): { readonly schema: Json; readonly path: ReadonlyArray<PropertyKey> } => {
+  let schema = root
+  for (const [depth, key] of path.entries()) {
+    const { additionalProperties, items, properties } = schema
+    const next =
+      typeof key === "number"
+        ? items
+        : isRecord(properties) && String(key) in properties
+          ? properties[String(key)]
+          : additionalProperties === true
+            ? {}
+            : additionalProperties
+    if (!isRecord(next)) return { schema, path: path.slice(0, depth) }
+    schema = next
+  }
+  return { schema, path }
+}
+
+const pathText = (path: ReadonlyArray<PropertyKey>): string =>
+  path.reduce<string>(
+    (text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? String(key) : `${text}.${String(key)}`),
+    ""
+  )
+
+const valueAt = (value: unknown, path: ReadonlyArray<PropertyKey>): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)
+
+const longest = 60
+
+const show = (value: unknown): string => {
+  if (typeof value === "string" && value.length > longest) return `a string of ${[...value].length} characters`
+  if (Array.isArray(value) && value.length > 4) return `${value.length} items`
+  const text = JSON.stringify(value) ?? "nothing"
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
+}
+
+const unexpected = (json: Json, path: ReadonlyArray<PropertyKey>): string => {
+  const parent = schemaAt(json, path.slice(0, -1)).schema["properties"]
+  const known = Object.keys((parent as Json | undefined) ?? {})
+  const takes = known.length === 0 ? "no arguments" : known.join(", ")
+  return `${pathText(path)} is unknown${didYouMean(String(path.at(-1)), known)}; allowed: ${takes}`
+}
+
+/** One message for each fault: the field, what is allowed, what was found. */
+const problems = (value: unknown, json: Json, issues: ReadonlyArray<ParseResult.ArrayFormatterIssue>) => {
+  const found = new Map<string, Problem>()
+  for (const issue of issues) {
+    // The other half of an optional property; the informative issue came before.
+    if (issue.message.startsWith("Expected undefined")) continue
+    const { path, schema } =
+      issue._tag === "Unexpected" || issue._tag === "Missing"
+        ? { path: issue.path, schema: json }
+        : schemaAt(json, issue.path)
+    const name = pathText(path)
+    if (found.has(name)) continue
+    const message =
+      issue._tag === "Missing"
+        ? `${name} is required`
+        : issue._tag === "Unexpected"
+          ? unexpected(json, path)
+          : /^(Expected|Unable to decode) /.test(issue.message)
+            ? `${name === "" ? "arguments" : name} must be ${allowed(schema)}, got ${show(valueAt(value, path))}`
+            : issue.message.startsWith(`${String(path.at(-1))} `)
+              ? `${name}${issue.message.slice(String(path.at(-1)).length)}`
+              : `${name}: ${issue.message}${issue.message.includes(", got ") ? "" : `, got ${show(valueAt(value, path))}`}`
+    found.set(name, { path: name, message })
+    if (found.size === limits.errors) break
+  }
+  return [...found.values()]
+}
+
+/** Reports a list with too many items before decoding, which would check each of them. */
+const tooLong = (value: unknown, json: Json): ReadonlyArray<Problem> =>
+  Object.entries(value ?? {}).flatMap(([name, inner]) => {
+    const { schema } = schemaAt(json, [name])
+    const maxItems = schema["maxItems"]
+    return Array.isArray(inner) && typeof maxItems === "number" && inner.length > maxItems
+      ? [{ path: name, message: `${name} must be ${allowed(schema)}, got ${show(inner)}` }]
+      : []
+  })
+
+/** Models often send null for an absent argument. */
+const withoutNulls = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null))
+    : value
+
+/** Decodes arguments, or fails with -32602 and all their faults. */
+export const decoder = <A, I>(schema: Schema.Schema<A, I>, json: Json) => {
+  const decode = Schema.decodeUnknown(schema, { errors: "all", onExcessProperty: "error" })
+  return (value: unknown): Effect.Effect<A, RpcError> => {
+    const given = withoutNulls(value)
+    const long = tooLong(given, json)
+    if (long.length > 0) return invalidParams(long)
+    return Effect.mapError(decode(given), (error) =>
+      invalidParams(problems(given, json, ParseResult.ArrayFormatter.formatErrorSync(error)))
+    )
+  }
+}
 
 /** The context of a tool call. */
 export interface Call {

@@ -1,12 +1,81 @@
-import type { CallToolRequest, CompleteRequest } from "@modelcontextprotocol/sdk/types.js"
+import type { CompleteRequest, CompleteResult, CallToolRequest } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
-import { tools } from "./catalog.ts"
-import * as completion from "./completion.ts"
+import { orEmpty } from "../Collections.ts"
+import { defaultCollection } from "../model/Collection.ts"
+import type { DocumentSummary } from "../model/Stored.ts"
+import { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import * as prompts from "./prompts.ts"
 import * as resources from "./resources.ts"
-import { invalidParams } from "./RpcError.ts"
-import type { Call, Settings } from "./Tool.ts"
+import { code, RpcError, refuse } from "./RpcError.ts"
+import type { Tool, Settings, Call } from "./Tool.ts"
+import { collectionInfo } from "./tools/collectionInfo.ts"
+import { getDocument } from "./tools/getDocument.ts"
+import { graphQuery } from "./tools/graphQuery.ts"
+import { indexDocuments } from "./tools/indexDocuments.ts"
+import { listSources } from "./tools/listSources.ts"
+import { getPrompt, search } from "./tools/search.ts"
+
+/** Every tool, in the order of listing. */
+export const tools: ReadonlyArray<Tool> = [
+  search,
+  getPrompt,
+  getDocument,
+  listSources,
+  collectionInfo,
+  graphQuery,
+  indexDocuments
+]
+
+const maxValues = 100
+
+const answer = (values: ReadonlyArray<string>, more = false): CompleteResult => ({
+  completion: { values: values.slice(0, maxValues), hasMore: more || values.length > maxValues }
+})
+
+const numbers = ["3", "5", "10", "20", "50", "100"]
+
+const collections = Effect.flatMap(Store, (store) => store.collections)
+
+/** Ids of documents whose source contains the text, by source. */
+const documentIds = (text: string, collectionName: string) =>
+  Effect.gen(function* () {
+    const collection = (yield* collections).find(({ name }) => name === collectionName)?.name
+    if (collection === undefined) return answer([])
+    const filter = text === "" ? {} : { source: `*${text}*` }
+    const found = yield* orEmpty(
+      collection,
+      [] as ReadonlyArray<DocumentSummary>
+    )((yield* Store).list(collection, { limit: maxValues + 1, filter }))
+    return answer(
+      found.map(({ docId }) => docId),
+      found.length > maxValues
+    )
+  })
+
+/** Possible values of a prompt's argument or a resource template's variable; none if anything is allowed. */
+export const complete = ({ argument, context, ref }: CompleteRequest["params"], settings: Settings) =>
+  Effect.gen(function* () {
+    const unknown = (what: string) => new RpcError({ code: code.invalidParams, message: `ref: there is no ${what}` })
+    if (ref.type === "ref/prompt") {
+      if (!prompts.listed.some(({ name }) => name === ref.name))
+        return yield* unknown(`prompt ${JSON.stringify(ref.name)}`)
+      return ref.name === "rag_answer" && argument.name === "top_k"
+        ? answer(numbers.filter((value) => value.startsWith(argument.value)))
+        : answer([])
+    }
+    if (!resources.templates(settings).some(({ uriTemplate }) => uriTemplate === ref.uri)) {
+      return yield* unknown(`resource template ${JSON.stringify(ref.uri)}`)
+    }
+    if (argument.name === "collection") {
+      return answer(
+        (yield* collections).map(({ name }) => name as string).filter((name) => name.startsWith(argument.value))
+      )
+    }
+    return argument.name === "doc_id"
+      ? yield* documentIds(argument.value, context?.arguments?.["collection"] ?? defaultCollection)
+      : answer([])
+  })
 
 /** The implementation of each method. Loaded after `initialize` is answered, with everything the tools need. */
 export const methods = (settings: Settings) => {
@@ -18,12 +87,10 @@ export const methods = (settings: Settings) => {
     callTool: ({ arguments: args, name }: CallToolRequest["params"], call: Call) => {
       const tool = served.find((candidate) => candidate.name === name)
       return tool === undefined
-        ? invalidParams([
-            {
-              path: "name",
-              message: `name: there is no tool ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
-            }
-          ])
+        ? refuse(
+            "name",
+            `name: there is no tool ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
+          )
         : tool.call(args, settings, call)
     },
 
@@ -32,6 +99,6 @@ export const methods = (settings: Settings) => {
     readResource: (uri: string) => resources.read(settings, uri),
     listPrompts: Effect.sync(() => ({ prompts: [...prompts.listed] })),
     getPrompt: (name: string, args: unknown) => prompts.get(name, args ?? {}, settings),
-    complete: (params: CompleteRequest["params"]) => completion.complete(params, settings)
+    complete: (params: CompleteRequest["params"]) => complete(params, settings)
   }
 }

@@ -1,24 +1,28 @@
 import type { GetPromptResult, Prompt as Listed } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { bounded, sourceCharacters } from "../citations/prompt.ts"
+import { shortfall } from "../citations/remarks.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
-import { Prompt } from "../Prompt.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
-import { shortfall } from "../citations/remarks.ts"
-import { Store } from "../Store.ts"
-import { bounded, sourceCharacters } from "../citations/prompt.ts"
-import { decoder } from "./decode.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { toJsonSchema } from "./jsonSchema.ts"
+import { Prompt } from "../Prompt.ts"
+import { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
-import { invalidParams, type RpcError } from "./RpcError.ts"
-import type { Settings } from "./Tool.ts"
-import { countFitting, defaultMaxTokens } from "./tools/budget.ts"
-import { indexInfo, infoText } from "./tools/info.ts"
-import { guard, quote } from "./tools/quoted.ts"
-import { alsoSearchedLine, readAsLine, weakLine } from "./tools/request.ts"
+import { refuse, type RpcError } from "./RpcError.ts"
+import { decoder, toJsonSchema, type Settings } from "./Tool.ts"
+import {
+  countFitting,
+  defaultMaxTokens,
+  guard,
+  quote,
+  alsoSearchedLine,
+  readAsLine,
+  weakLine
+} from "./tools/answers.ts"
+import { indexInfo, infoText } from "./tools/collectionInfo.ts"
 
 const ragDefault = 3
 
@@ -134,7 +138,11 @@ const summarizeIndex = (settings: Settings) =>
         "Summarize what this document index holds: its themes, the kinds of documents, and what questions it can answer. Name sources as examples. " +
           guard +
           (tools.length === 0 || info.documents === 0 ? "" : ` If that is not enough, use ${tools.join(", ")}.`),
-        infoText(info),
+        infoText({
+          ...info,
+          collections: info.collections.slice(0, 50),
+          omitted: Math.max(0, info.collections.length - 50)
+        }),
         ...(shownNames.length === 0
           ? []
           : [
@@ -160,11 +168,9 @@ export const get = (
     case "summarize_index":
       return Effect.map(noArguments(args), () => summarizeIndex(settings))
     default:
-      return invalidParams([
-        {
-          path: "name",
-          message: `name: there is no prompt ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
-        }
-      ])
+      return refuse(
+        "name",
+        `name: there is no prompt ${JSON.stringify(name)}${didYouMean(name, names)}; available: ${names.join(", ")}`
+      )
   }
 }

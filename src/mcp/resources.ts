@@ -1,18 +1,18 @@
 import type { ReadResourceResult, Resource, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { formatOfName } from "../chunking/format.ts"
+import { bounded, sourceCharacters } from "../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import type { RecentDocument } from "../model/Stored.ts"
-import { Store } from "../Store.ts"
-import { bounded, sourceCharacters } from "../citations/prompt.ts"
-import { formatOfName } from "../chunking/format.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { code, invalidParams, RpcError } from "./RpcError.ts"
+import { Store } from "../Store.ts"
+import { code, refuse, RpcError } from "./RpcError.ts"
 import type { Settings } from "./Tool.ts"
-import { findDocument } from "./tools/document.ts"
-import { indexInfo } from "./tools/info.ts"
-import { plural } from "./tools/request.ts"
+import { plural } from "./tools/answers.ts"
+import { indexInfo } from "./tools/collectionInfo.ts"
+import { readDocument } from "./tools/getDocument.ts"
 
 const statsUri = "service://index/stats"
 
@@ -26,13 +26,14 @@ export const templates = (settings: Settings): ReadonlyArray<ResourceTemplate> =
           name: "document",
           title: "Document",
           uriTemplate: "clew://documents/{doc_id}",
-          description: "The whole text of an indexed document of the default collection, as it was indexed"
+          description:
+            "An indexed document of the default collection, quoted; a long one is cut, and says how to read on"
         },
         {
           name: "collection_document",
           title: "Document of a collection",
           uriTemplate: "clew://collections/{collection}/documents/{doc_id}",
-          description: "The whole text of an indexed document of a named collection"
+          description: "An indexed document of a named collection, quoted; a long one is cut"
         }
       ]
     : []
@@ -66,7 +67,7 @@ const listed = 20
 export const list = (settings: Settings, cursor: string | undefined) =>
   Effect.gen(function* () {
     if (cursor !== undefined) {
-      return yield* invalidParams([{ path: "cursor", message: "cursor is invalid: there is only one page" }])
+      return yield* refuse("cursor", "cursor is invalid: there is only one page")
     }
     if (!servesDocuments(settings)) return { resources: [stats] }
     const recent = yield* (yield* Store).recent(listed)
@@ -92,26 +93,30 @@ export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourc
     }
     const parts = servesDocuments(settings) ? documentUri.exec(uri) : null
     if (parts === null) return yield* unknown(uri)
-    return yield* readDocument(uri, parts[1] ?? defaultCollection, parts[2] ?? "")
+    return yield* documentAt(uri, parts[1] ?? defaultCollection, parts[2] ?? "")
   })
 
-const unknown = (uri: string) =>
+const unknown = (uri: string, reason?: string) =>
   new RpcError({
     code: code.resourceNotFound,
-    message: `uri: there is no resource ${JSON.stringify(uri)}; resources/list and resources/templates/list show all`,
+    message: `uri: there is no resource ${JSON.stringify(uri)}${reason === undefined ? "" : `. ${reason}`}; resources/list and resources/templates/list show all`,
     data: { uri }
   })
 
-const readDocument = (uri: string, collectionText: string, idText: string) =>
+const documentAt = (uri: string, collectionText: string, idText: string) =>
   Effect.gen(function* () {
     const collection = yield* Schema.decodeUnknown(CollectionName)(decodeName(collectionText))
     const docId = yield* Schema.decodeUnknown(DocumentId)(decodeName(idText))
-    const { content, source } = (yield* findDocument({ docId, collection })).document
-    return { contents: [{ uri, mimeType: mimeType(source), text: content }] }
+    const where = collection === defaultCollection ? "" : ` collection=${collection},`
+    const { structured, text } = yield* readDocument(
+      { docId, collection },
+      `Continue with get_document, doc_id=${JSON.stringify(docId)},${where}`
+    )
+    return { contents: [{ uri, mimeType: mimeType(structured.source), text: text.join("\n") }] }
   }).pipe(
     Effect.catchTags({
       ParseError: () => unknown(uri),
-      CollectionNotFound: () => unknown(uri),
+      CollectionNotFound: ({ message }) => unknown(uri, message),
       RpcError: () => unknown(uri)
     })
   )

@@ -1,19 +1,64 @@
+import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import * as ClientLog from "./ClientLog.ts"
+import * as Scope from "effect/Scope"
+import type { Watcher } from "../files/Watcher.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
-import { lazyLayer } from "./lazyLayer.ts"
-import { check } from "./requests.ts"
+import { logUnhandled } from "../runtime/Unhandled.ts"
+import * as ClientLog from "./ClientLog.ts"
 import type { Overview } from "./overview.ts"
 import { type Configured, make, type Use } from "./Server.ts"
-import { StdioTransport } from "./Stdio.ts"
-import { takeStdout } from "./stdout.ts"
-import { logUnhandled } from "../runtime/Unhandled.ts"
-import type { Watcher } from "../files/Watcher.ts"
+import { StdioTransport, takeStdout } from "./Stdio.ts"
+
+/**
+ * Builds a layer at first use and keeps it until the scope closes. If building fails, all who waited for it fail, and
+ * the next use tries again: an index that is missing now may exist at the next call.
+ */
+export const lazyLayer = <A, E>(layer: Layer.Layer<A, E>) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    let built: Context.Context<A> | undefined
+    let building: Deferred.Deferred<Context.Context<A>, E> | undefined
+
+    const build = Effect.gen(function* () {
+      const own = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+      return yield* Layer.buildWithScope(layer, own).pipe(
+        Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Scope.close(own, exit)))
+      )
+    })
+    // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
+    const begin = (waiting: Deferred.Deferred<Context.Context<A>, E>) =>
+      Effect.interruptible(build).pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            building = undefined
+            if (Exit.isSuccess(exit)) built = exit.value
+          })
+        ),
+        Effect.intoDeferred(waiting),
+        Effect.forkIn(scope)
+      )
+    const context = Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => {
+        if (built !== undefined) return Effect.succeed(built)
+        if (building !== undefined) return restore(Deferred.await(building))
+        const waiting = (building = Deferred.unsafeMake<Context.Context<A>, E>(FiberId.none))
+        return Effect.zipRight(begin(waiting), restore(Deferred.await(waiting)))
+      })
+    )
+    return {
+      use: <B, E2>(effect: Effect.Effect<B, E2, A>): Effect.Effect<B, E | E2> =>
+        Effect.flatMap(context, (services) => Effect.provide(effect, services)),
+      isBuilt: Effect.sync(() => built !== undefined)
+    }
+  })
 
 /**
  * How long open requests may take after the end of input, and how long the exit may take; with nothing open, the
@@ -70,22 +115,22 @@ export const serve = <E>(options: {
   return Effect.gen(function* () {
     const stdout = takeStdout()
     yield* logUnhandled()
-    const whole = yield* lazyLayer(options.engine)
+    const engine = yield* lazyLayer(options.engine)
     // Once the index is open, one that was removed is an error, not an empty index.
-    const isThere = Effect.flatMap(whole.isBuilt, (isBuilt) => (isBuilt ? Effect.succeed(true) : options.exists))
+    const isThere = Effect.flatMap(engine.isBuilt, (isBuilt) => (isBuilt ? Effect.succeed(true) : options.exists))
     const use: Use = (effect, writes = false) =>
       Effect.flatMap(writes ? Effect.succeed(true) : isThere, (opens) =>
-        opens ? whole.use(effect) : Effect.provide(effect, options.empty)
+        opens ? engine.use(effect) : Effect.provide(effect, options.empty)
       )
     const greeting = yield* Deferred.make<void>()
-    const server = yield* make({ ...options, log, use, greeted: Deferred.succeed(greeting, undefined) })
+    const { check, server } = yield* make({ ...options, log, use, greeted: Deferred.succeed(greeting, undefined) })
     const transport = new StdioTransport({ input: process.stdin, output: stdout, check })
     yield* Effect.acquireRelease(
       Effect.promise(() => server.connect(transport)),
       () => Effect.promise(() => server.close())
     )
     if (options.beside !== undefined) {
-      const beside = Effect.catchAll(whole.use(options.beside), (error) =>
+      const beside = Effect.catchAll(engine.use(options.beside), (error) =>
         Effect.logError(`Not following changes: ${error instanceof Error ? error.message : String(error)}`)
       )
       yield* Effect.forkScoped(

@@ -4,15 +4,51 @@ import * as Path from "@effect/platform/Path"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { type Judgements, allFoundAt, mean, ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 import { FileIndexer } from "../files/FileIndexer.ts"
 import { defaultCollection } from "../model/Collection.ts"
 import type { Fusion, SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import { Search } from "../Search.ts"
-import { parseJudgements, parseQueries } from "./beir.ts"
-import { allFoundAt, type Judgements, mean, ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
+
+const Query = Schema.parseJson(Schema.Struct({ _id: Schema.String, text: Schema.NonEmptyString }))
+const decodeQuery = Schema.decodeUnknownEither(Query)
+
+/** Non-empty lines with their numbers, from 1. */
+const linesOf = (text: string): ReadonlyArray<readonly [line: string, number: number]> =>
+  text
+    .split(/\r?\n/)
+    .map((line, index) => [line, index + 1] as const)
+    .filter(([line]) => line.trim() !== "")
+
+/** Grades by query id, then document id: `query-id <tab> corpus-id <tab> score`, with or without a header line. */
+export const parseJudgements = (text: string): Either.Either<ReadonlyMap<string, Judgements>, string> => {
+  const judgements = new Map<string, Map<string, number>>()
+  for (const [line, number] of linesOf(text)) {
+    const [query, document, grade, ...more] = line.split("\t")
+    const value = grade === undefined || grade.trim() === "" ? Number.NaN : Number(grade)
+    if (query === undefined || document === undefined || more.length > 0 || !Number.isFinite(value)) {
+      if (number === 1) continue
+      return Either.left(`line ${number} is not a query-id, corpus-id and score separated by tabs`)
+    }
+    judgements.set(query, (judgements.get(query) ?? new Map<string, number>()).set(document, value))
+  }
+  return Either.right(judgements)
+}
+
+/** Texts by query id: a JSON object with `_id` and `text` on each line. */
+export const parseQueries = (text: string): Either.Either<ReadonlyMap<string, string>, string> => {
+  const queries = new Map<string, string>()
+  for (const [line, number] of linesOf(text)) {
+    const query = decodeQuery(line)
+    if (Either.isLeft(query)) return Either.left(`line ${number} is not a JSON object with "_id" and "text"`)
+    queries.set(query.right._id, query.right.text)
+  }
+  return Either.right(queries)
+}
 
 /** A folder is not a dataset in BEIR layout; the reason says what is wrong, and where. */
 export class DatasetUnreadable extends Schema.TaggedError<DatasetUnreadable>()("DatasetUnreadable", {
@@ -84,28 +120,37 @@ export type BenchmarkMode = (typeof modes)[number]
 /** The mode of hybrid search with this fusion. */
 export const hybridMode = (fusion: Fusion): BenchmarkMode => `hybrid ${fusion}`
 
-/** Means over the judged queries, 0 to 1, and latencies of a search for 10 results, in milliseconds. */
-export interface Quality {
-  readonly ndcg10: number
-  readonly recall10: number
-  /** The share of queries with all relevant documents in the top 10. */
-  readonly allEvidence10: number
-  readonly recall100: number
-  readonly mrr10: number
-  readonly p50Ms: number
-  readonly p95Ms: number
-}
+/** Means over the judged queries, 0 to 1, and latencies of a search for 10 results. */
+export const Quality = Schema.Struct({
+  ndcg_at_10: Schema.Finite,
+  recall_at_10: Schema.Finite,
+  all_evidence_at_10: Schema.Finite.annotations({
+    description: "Share of queries with all relevant documents in the top 10"
+  }),
+  recall_at_100: Schema.Finite,
+  mrr_at_10: Schema.Finite,
+  p50_ms: Schema.Finite.annotations({ description: "Median time of a search for 10 results" }),
+  p95_ms: Schema.Finite
+})
+export type Quality = typeof Quality.Type
 
-export interface Evaluation {
-  readonly dataset: string
-  readonly documents: number
-  readonly passages: number
-  readonly queries: number
-  /** Records of the corpus that could not be read. */
-  readonly failed: number
-  readonly indexMs: number
-  readonly quality: Readonly<Record<BenchmarkMode, Quality>>
-}
+export const QualityByMode = Schema.Record({ key: Schema.Literal(...modes), value: Quality })
+
+/** The mean of each figure. */
+export const meanQuality = (all: ReadonlyArray<Quality>): Quality =>
+  Record.map(Quality.fields, (_, figure) => mean(all.map((each) => each[figure])))
+
+/** What was measured with a dataset. */
+export const Evaluation = Schema.Struct({
+  dataset: Schema.String,
+  documents: Schema.Int,
+  passages: Schema.Int,
+  queries: Schema.Int,
+  failed: Schema.Int.annotations({ description: "Records of the corpus that could not be read" }),
+  index_time_ms: Schema.Int,
+  passages_per_second: Schema.Int,
+  modes: QualityByMode
+})
 
 const requests: Readonly<Record<BenchmarkMode, Partial<SearchRequest>>> = {
   keyword: { hybrid: true, alpha: 0, graph: false },
@@ -159,44 +204,39 @@ export class Benchmark extends Effect.Service<Benchmark>()("clew/Benchmark", {
       // Warm up: the first queries load the model and fill SQLite's cache.
       for (const { text } of queries.slice(0, 5)) yield* run(text, 10)
       const milliseconds: Array<number> = []
-      const scores: Array<Omit<Quality, "p50Ms" | "p95Ms">> = []
+      const scores: Array<Quality> = []
       for (const { judgements, text } of queries) {
         const before = yield* Clock.currentTimeNanos
         yield* run(text, 10)
         milliseconds.push(Number((yield* Clock.currentTimeNanos) - before) / 1e6)
         const ranking = documentsOf((yield* run(text, depth)).hits, corpus)
         scores.push({
-          ndcg10: ndcgAt(10, ranking, judgements),
-          recall10: recallAt(10, ranking, judgements),
-          allEvidence10: allFoundAt(10, ranking, judgements),
-          recall100: recallAt(100, ranking, judgements),
-          mrr10: reciprocalRankAt(10, ranking, judgements)
+          ndcg_at_10: ndcgAt(10, ranking, judgements),
+          recall_at_10: recallAt(10, ranking, judgements),
+          all_evidence_at_10: allFoundAt(10, ranking, judgements),
+          recall_at_100: recallAt(100, ranking, judgements),
+          mrr_at_10: reciprocalRankAt(10, ranking, judgements),
+          p50_ms: 0,
+          p95_ms: 0
         })
       }
-      return {
-        ndcg10: mean(scores.map(({ ndcg10 }) => ndcg10)),
-        recall10: mean(scores.map(({ recall10 }) => recall10)),
-        allEvidence10: mean(scores.map(({ allEvidence10 }) => allEvidence10)),
-        recall100: mean(scores.map(({ recall100 }) => recall100)),
-        mrr10: mean(scores.map(({ mrr10 }) => mrr10)),
-        p50Ms: percentile(milliseconds, 0.5),
-        p95Ms: percentile(milliseconds, 0.95)
-      } satisfies Quality
+      const latencies = { p50_ms: percentile(milliseconds, 0.5), p95_ms: percentile(milliseconds, 0.95) }
+      return [mode, { ...meanQuality(scores), ...latencies }] as const
     })
 
     return {
       /** Indexes the dataset's corpus into an empty index, and runs every judged query in every mode. */
       evaluate: Effect.fn("Benchmark.evaluate")(function* (dataset: Dataset) {
-        const indexed = yield* index(dataset)
-        const quality = {
-          keyword: yield* measure(dataset, "keyword"),
-          vector: yield* measure(dataset, "vector"),
-          "hybrid rrf": yield* measure(dataset, "hybrid rrf"),
-          "hybrid score": yield* measure(dataset, "hybrid score"),
-          "score + graph": yield* measure(dataset, "score + graph"),
-          "score + auto": yield* measure(dataset, "score + auto")
-        }
-        return { dataset: dataset.name, queries: dataset.queries.length, ...indexed, quality } satisfies Evaluation
+        const { indexMs, ...indexed } = yield* index(dataset)
+        const measured = yield* Effect.forEach(modes, (mode) => measure(dataset, mode))
+        return {
+          dataset: dataset.name,
+          queries: dataset.queries.length,
+          ...indexed,
+          index_time_ms: indexMs,
+          passages_per_second: Math.round((indexed.passages * 1000) / Math.max(1, indexMs)),
+          modes: Object.fromEntries(measured) as Record<BenchmarkMode, Quality>
+        } satisfies typeof Evaluation.Type
       })
     }
   })

@@ -1,3 +1,4 @@
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { CollectionName } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
@@ -8,7 +9,7 @@ import type { ListedDocument } from "../model/Stored.ts"
 import type { Judgement } from "../model/Judgement.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "./judged.ts"
+import { graded, isAbout, isSource, type JudgedQuestion, type PassagePlace } from "./Judgements.ts"
 import { ndcgAt, recallAt, reciprocalRankAt } from "./evaluation.ts"
 
 /** The modes of search measured by judgements; `configured` searches like `clew query`. */
@@ -31,17 +32,19 @@ export interface Pooled {
 
 /** How well a question was answered, each from 0 to 1. */
 export interface Scores {
-  readonly ndcg10: number
-  readonly recall10: number
-  readonly mrr10: number
+  readonly ndcg_at_10: number
+  readonly recall_at_10: number
+  readonly mrr_at_10: number
   /** The share of the top ten that was judged at all. */
-  readonly judged10: number
+  readonly judged_at_10: number
 }
 
 /** A question with its results by mode. */
 export interface Answered {
   readonly query: string
   readonly scores: Readonly<Record<JudgedMode, Scores>>
+  /** Milliseconds of the configured search. */
+  readonly ms: number
 }
 
 const placeOf = ({ document, passage }: Similar): PassagePlace => ({
@@ -133,19 +136,20 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       mode: JudgedMode,
       collection: CollectionName | undefined
     ) {
-      const { hits } = yield* search.run({ ...requests[mode], query, topK: depth, collection })
+      const [time, { hits }] = yield* Effect.timed(search.run({ ...requests[mode], query, topK: depth, collection }))
       const places = hits.flatMap((hit) => placesOf(hit, judgements))
       const { grades, ranking } = graded(places, judgements)
       const best = places.slice(0, 10)
-      return {
-        ndcg10: ndcgAt(10, ranking, grades),
-        recall10: recallAt(10, ranking, grades),
-        mrr10: reciprocalRankAt(10, ranking, grades),
-        judged10:
+      const scores: Scores = {
+        ndcg_at_10: ndcgAt(10, ranking, grades),
+        recall_at_10: recallAt(10, ranking, grades),
+        mrr_at_10: reciprocalRankAt(10, ranking, grades),
+        judged_at_10:
           best.length === 0
             ? 1
             : best.filter((place) => judgements.some((judgement) => isAbout(judgement, place))).length / best.length
-      } satisfies Scores
+      }
+      return { scores, ms: Duration.toMillis(time) }
     })
 
     /** Runs the questions in every mode; each must have an answer. */
@@ -153,18 +157,18 @@ export class Judging extends Effect.Service<Judging>()("clew/Judging", {
       questions: ReadonlyArray<JudgedQuestion>,
       collection?: CollectionName
     ) {
+      // The first search loads the model.
+      for (const question of questions.slice(0, 1)) yield* scored(question, "configured", collection)
       return yield* Effect.forEach(questions, (question) =>
         Effect.gen(function* () {
-          const of = (mode: JudgedMode) => scored(question, mode, collection)
+          const all = yield* Effect.forEach(judgedModes, (mode) =>
+            Effect.map(scored(question, mode, collection), (found) => [mode, found] as const)
+          )
+          const scores = all.map(([mode, { scores }]) => [mode, scores] as const)
           return {
             query: question.query,
-            scores: {
-              configured: yield* of("configured"),
-              keyword: yield* of("keyword"),
-              vector: yield* of("vector"),
-              "hybrid rrf": yield* of("hybrid rrf"),
-              "hybrid score": yield* of("hybrid score")
-            }
+            scores: Object.fromEntries(scores) as Answered["scores"],
+            ms: all[judgedModes.indexOf("configured")]![1].ms
           } satisfies Answered
         })
       )

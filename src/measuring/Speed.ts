@@ -1,20 +1,19 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { percentile } from "./Benchmark.ts"
 import { untilMade } from "../Collections.ts"
 import { Indexer } from "../Indexer.ts"
+import { Search } from "../Search.ts"
+import { Store } from "../Store.ts"
 import { CollectionName } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import { Search } from "../Search.ts"
-import { Store } from "../Store.ts"
-import { mean } from "./evaluation.ts"
-import { queryOf, randomFrom } from "./sampling.ts"
+import { percentile } from "./Benchmark.ts"
+import { mean, queryOf, randomFrom } from "./evaluation.ts"
 
 /** There is no passage to sample queries from. */
-export class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexed", {
+class NothingIndexed extends Schema.TaggedError<NothingIndexed>()("NothingIndexed", {
   collection: CollectionName
 }) {
   override get message() {
@@ -34,14 +33,10 @@ export interface Sample {
 }
 
 /** Milliseconds of a search for 10 results. */
-export interface Latencies {
-  readonly p50Ms: number
-  readonly p95Ms: number
-  readonly p99Ms: number
-}
+export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
 
 export const legs = ["keyword", "vector", "hybrid"] as const
-export type SpeedLeg = (typeof legs)[number]
+type SpeedLeg = (typeof legs)[number]
 
 const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
   keyword: { hybrid: true, alpha: 0 },
@@ -125,10 +120,10 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         for (const query of queries.slice(0, 10)) yield* run(query)
         const times = yield* Effect.forEach(queries, (query) => Effect.map(elapsed(run(query)), ([ms]) => ms))
         return {
-          p50Ms: percentile(times, 0.5),
-          p95Ms: percentile(times, 0.95),
-          p99Ms: percentile(times, 0.99)
-        } satisfies Latencies
+          p50_ms: percentile(times, 0.5),
+          p95_ms: percentile(times, 0.95),
+          p99_ms: percentile(times, 0.99)
+        } satisfies typeof Latencies.Type
       }),
 
       /** The vector leg's top ten for each query. */

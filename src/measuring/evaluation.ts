@@ -44,3 +44,60 @@ export const reciprocalRankAt = (k: number, ranking: ReadonlyArray<string>, judg
 /** The arithmetic mean; 0 without values. */
 export const mean = (values: ReadonlyArray<number>): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Numbers from 0 to below 1, deterministic for a seed (mulberry32, Tommy Ettinger). */
+export const randomFrom = (seed: number): (() => number) => {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const shortest = 3
+const longest = 12
+const mostCharacters = 1000
+
+/**
+ * A query that someone looking for the passage might use: one time in four its document's title, else 3 to 12
+ * consecutive words of it, if it has as many. Empty: it has none.
+ */
+export const queryOf = (
+  { text, title = "" }: { readonly text: string; readonly title?: string | undefined },
+  random: () => number
+): string => {
+  const words = text.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
+  const wantsTitle = random() < 1 / 4
+  if (title.trim() !== "" && (wantsTitle || words.length === 0)) return title.trim().slice(0, mostCharacters).trim()
+  const length = Math.min(words.length, shortest + Math.floor(random() * (longest - shortest + 1)))
+  const from = Math.floor(random() * (words.length - length + 1))
+  return words
+    .slice(from, from + length)
+    .join(" ")
+    .slice(0, mostCharacters)
+    .trim()
+}
+
+/** A mean, and the bounds that contain 95 % of the means of resampled values. */
+interface Interval {
+  readonly mean: number
+  readonly low: number
+  readonly high: number
+}
+
+const rounds = 2000
+
+/** Efron's percentile bootstrap of the mean, deterministic for a seed; all 0 without values. */
+export const bootstrap = (values: ReadonlyArray<number>, seed: number): Interval => {
+  const random = randomFrom(seed)
+  const means: Array<number> = []
+  for (let round = 0; round < rounds; round++) {
+    let sum = 0
+    for (let n = 0; n < values.length; n++) sum += values[Math.floor(random() * values.length)]!
+    means.push(values.length === 0 ? 0 : sum / values.length)
+  }
+  means.sort((a, b) => a - b)
+  return { mean: mean(values), low: means[Math.floor(0.025 * rounds)]!, high: means[Math.ceil(0.975 * rounds) - 1]! }
+}

@@ -10,3 +10,18 @@ export const Check = Schema.Struct({
   next: Schema.optional(Schema.String.annotations({ description: "What to do about it" }))
 }).annotations({ identifier: "Check" })
 export type Check = typeof Check.Type
+
+export const ok = (name: string, detail: string): Check => ({ name, status: "ok", detail })
+
+const told =
+  (status: "warn" | "fail") =>
+  (name: string, detail: string, next?: string): Check => ({
+    name,
+    status,
+    detail,
+    ...(next === undefined ? {} : { next })
+  })
+
+/** Each with what to do about it. */
+export const warn = told("warn")
+export const fail = told("fail")

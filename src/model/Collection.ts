@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { int, text } from "./fields.ts"
 import * as Struct from "effect/Struct"
 
 const nameRule = "a collection's name is 1 to 64 letters, digits, '.', '_' or '-', and starts with a letter or digit"
@@ -21,21 +22,21 @@ export const presentMaking = 2
 
 /** The identity of an embedder: vectors of different identities are never mixed. */
 export const EmbedderIdentity = Schema.Struct({
-  backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
-  model: Schema.String.annotations({ description: "Name or directory of the model" }),
+  backend: text("builtin, onnx, ollama or openai"),
+  model: text("Name or directory of the model"),
   dimensions: Schema.Int.pipe(Schema.positive()).annotations({ description: "Dimensions of a vector" }),
   queryPrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("query_prefix")),
   passagePrefix: Schema.String.pipe(Schema.propertySignature, Schema.fromKey("passage_prefix")),
-  digest: Schema.optional(
-    Schema.String.annotations({ description: "Digest of the model's weights, if the server reports it" })
-  ),
-  making: Schema.optional(
-    Schema.Int.annotations({
-      description: "The older version of Clew's way to make vectors, if it is not the present one"
-    })
-  )
+  digest: Schema.optional(text("Digest of the model's weights, if the server reports it")),
+  making: Schema.optional(int("The older version of Clew's way to make vectors, if it is not the present one"))
 }).annotations({ identifier: "EmbedderIdentity", description: "The embedder that made a collection's vectors" })
 export type EmbedderIdentity = typeof EmbedderIdentity.Type
+
+/**
+ * Whether what a collection's vectors have in common is taken off their similarities. Static models gave better results
+ * without it: docs/quality.md.
+ */
+export const hasBackground = ({ backend }: Pick<EmbedderIdentity, "backend">): boolean => backend !== "builtin"
 
 /** A named set of documents with one embedder. */
 export interface Collection {
@@ -49,6 +50,10 @@ export interface Collection {
 export interface CollectionSummary extends Collection {
   readonly documents: number
   readonly passages: number
+  /** Another embedder that is making vectors for the collection, and how many passages have one. */
+  readonly next?:
+    | { readonly embedder: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">; readonly done: number }
+    | undefined
 }
 
 /** To Ollama, a name without a tag means `:latest`. */

@@ -1,11 +1,10 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { filterFaults } from "./filterFaults.ts"
-import { isObject } from "./kinds.ts"
+import { isObject, codePoints, isLongerThan, isWellFormed, kindOf, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
-const { characters, keys, values } = limits.filter
+const { characters, depth: deepest, keys: mostKeys, values: mostValues } = limits.filter
 
 export type Scalar = string | number | boolean
 
@@ -41,7 +40,7 @@ export interface Filter {
 }
 
 const scalars = [{ type: "string", maxLength: characters }, { type: "number" }, { type: "boolean" }]
-const list = { type: "array", items: { anyOf: scalars }, maxItems: values }
+const list = { type: "array", items: { anyOf: scalars }, maxItems: mostValues }
 const bound = (description: string) => ({
   anyOf: [{ type: "string", maxLength: characters }, { type: "number" }],
   description
@@ -83,7 +82,7 @@ const fromUnknown = (ast: ParseResult.Type["ast"]) => (input: unknown) => {
   return Either.left(issues.length === 1 ? issues[0]! : new ParseResult.Composite(ast, input, issues as never))
 }
 
-const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters, at least one. At most ${keys} keys in all, ${values} values in a list, ${characters} characters in a string, ${limits.filter.depth} levels of or and and`
+const description = `Restricts the search to documents whose metadata match every key: a value to equal, a list of which any may equal, or operators (gte, lte, gt, lt, not, exists). The keys or and and take a list of filters, at least one. At most ${mostKeys} keys in all, ${mostValues} values in a list, ${characters} characters in a string, ${deepest} levels of or and and`
 
 export const Filter: Schema.Schema<Filter> = Schema.declare(
   [],
@@ -99,7 +98,7 @@ export const Filter: Schema.Schema<Filter> = Schema.declare(
       description,
       properties: { or: filters("Filters; at least one must match"), and: filters("Filters; all must match") },
       additionalProperties: { anyOf: [...scalars, list, operators] },
-      maxProperties: keys,
+      maxProperties: mostKeys,
       examples: [{ source: "*/docs/*" }, { lang: ["en", "de"], year: { gte: 2020 } }]
     }
   }
@@ -125,3 +124,124 @@ export const keysOf = (filter: Filter): ReadonlySet<string> =>
       return inner === undefined ? [key] : inner.flatMap((each) => [...keysOf(each)])
     })
   )
+
+export interface Fault {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly message: string
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const rangeOperators = new Set(["gte", "lte", "gt", "lt"])
+const allOperators = [...rangeOperators, "not", "exists"]
+
+const isScalar = (value: unknown): boolean =>
+  typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)
+
+const tooLong = (value: unknown): string | undefined =>
+  typeof value !== "string"
+    ? undefined
+    : isLongerThan(value, characters)
+      ? `a string in a filter must be at most ${characters} characters, got ${codePoints(value)}`
+      : isWellFormed(value)
+        ? undefined
+        : notWellFormed("a string in a filter")
+
+const listFault = (list: ReadonlyArray<unknown>): string | undefined =>
+  list.length > mostValues
+    ? `a list in a filter must have at most ${mostValues} values, got ${list.length}`
+    : (list.map(tooLong).find((fault) => fault !== undefined) ??
+      (list.every(isScalar) ? undefined : "a list in a filter must hold strings, finite numbers and booleans only"))
+
+const what = "a string, a finite number, a boolean, a list of these"
+
+const comparisonFault = (value: unknown, also: string): string | undefined =>
+  Array.isArray(value)
+    ? listFault(value)
+    : isScalar(value)
+      ? tooLong(value)
+      : `a condition must be ${what}, or ${also}, got ${kindOf(value)}`
+
+/** Other common names of operators. */
+const meant: Readonly<Record<string, string>> = {
+  ne: "not",
+  neq: "not",
+  nin: "not",
+  "!=": "not",
+  min: "gte",
+  max: "lte"
+}
+
+const unknownOperator = (name: string, known: ReadonlyArray<string>): string => {
+  const plain = name.replace(/^\$/, "")
+  const other = known.includes(plain) ? plain : Object.hasOwn(meant, plain) ? meant[plain] : undefined
+  const hint =
+    other !== undefined
+      ? ` (did you mean ${other}?)`
+      : plain === "in" || plain === "eq"
+        ? " (for equal to, or any of, write the value or the list itself)"
+        : ""
+  return `the operators of a condition are ${known.join(", ")}; got ${name.slice(0, 60)}${hint}`
+}
+
+const operatorsFault = (condition: Json, known: ReadonlyArray<string>): string | undefined => {
+  const given = Object.entries(condition)
+  if (given.length === 0) return `a condition needs at least one of ${known.join(", ")}`
+  for (const [name, value] of given) {
+    if (!known.includes(name)) return unknownOperator(name, known)
+    const fault =
+      name === "exists"
+        ? typeof value === "boolean"
+          ? undefined
+          : `exists must be true or false, got ${kindOf(value)}`
+        : name === "not"
+          ? isObject(value)
+            ? operatorsFault(value, [...rangeOperators])
+            : comparisonFault(value, "a range")
+          : typeof value === "string" || Number.isFinite(value)
+            ? tooLong(value)
+            : `${name} must be a string or a finite number, got ${kindOf(value)}`
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+/** The faults of a filter: at most one per condition, and no more than the limit. */
+const filterFaults = (input: unknown): ReadonlyArray<Fault> => {
+  const faults: Array<Fault> = []
+  let keys = 0
+  const check = (filter: unknown, path: ReadonlyArray<PropertyKey>, left: number): void => {
+    const add = (message: string, ...more: ReadonlyArray<PropertyKey>) =>
+      faults.push({ path: [...path, ...more], message })
+    if (!isObject(filter)) {
+      add(`${path.length === 0 ? "filter" : "a filter"} must be a JSON object, not ${kindOf(filter)}`)
+      return
+    }
+    const names = Object.keys(filter)
+    keys += Math.max(1, names.length)
+    // Reported once for the whole filter.
+    if (keys > mostKeys) return
+    const long = names.find((name) => isLongerThan(name, characters))
+    if (long !== undefined) add(`a key in a filter must be at most ${characters} characters, got ${codePoints(long)}`)
+    for (const [key, condition] of Object.entries(filter)) {
+      if (key === "__proto__") add('filter has a key "__proto__", which cannot be filtered by')
+      else if ((key === "or" || key === "and") && Array.isArray(condition) && condition.length === 0)
+        add(`${key} needs at least one filter`, key)
+      else if ((key === "or" || key === "and") && Array.isArray(condition) && condition.some(isObject)) {
+        if (left === 0) add(`or and and must not nest deeper than ${deepest} levels`, key)
+        else
+          for (const [index, inner] of condition.slice(0, mostKeys + 1).entries())
+            check(inner, [...path, key, index], left - 1)
+      } else {
+        const fault = isObject(condition)
+          ? operatorsFault(condition, allOperators)
+          : comparisonFault(condition, "operators (gte, lte, gt, lt, not, exists)")
+        if (fault !== undefined) add(fault, key)
+      }
+    }
+  }
+  check(input, [], deepest)
+  if (keys <= mostKeys) return faults
+  const count = isObject(input) && Object.keys(input).length > mostKeys ? Object.keys(input).length : keys
+  return [{ path: [], message: `filter must have at most ${mostKeys} keys, got ${count}` }]
+}

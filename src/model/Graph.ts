@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { flag, int, list, number, text } from "./fields.ts"
 import type { DocumentId } from "./Document.ts"
 
 /** A passage's relation to an entity; see `docs/graph.md`. */
@@ -10,19 +11,16 @@ export type Relation = typeof Relation.Type
 
 /** A step of the path by which the graph led to a passage. */
 export const ViaStep = Schema.Struct({
-  entity: Schema.String.annotations({ description: "The name that joins the two passages" }),
-  source: Schema.optional(
-    Schema.String.annotations({
-      description: "Source of the passage it was reached from; absent if the query names it"
-    })
-  ),
-  chunk_index: Schema.optional(Schema.Int.annotations({ description: "That passage's index in its document, from 0" }))
+  entity: text("The name that joins the two passages"),
+  source: Schema.optional(text("Source of the passage it was reached from; absent if the query names it")),
+  chunk_index: Schema.optional(int("That passage's index in its document, from 0"))
 }).annotations({ identifier: "ViaStep", description: "A step of the path by which the graph led to a passage" })
 export type ViaStep = typeof ViaStep.Type
 
 /** Whether a search uses the knowledge graph. */
 export const GraphUse = Schema.Union(Schema.Boolean, Schema.Literal("auto")).annotations({
   identifier: "GraphUse",
+  message: () => ({ message: 'graph must be true, false or "auto"', override: true }),
   description:
     "Whether passages that the graph joins to the best ones, or to names in the query, take places from the sixth on; auto: if the collection's documents name each other and the query names something in it"
 })
@@ -96,12 +94,8 @@ export interface GraphStep {
   readonly through: number
 }
 
-const locator = Schema.optional(
-  Schema.String.annotations({ description: "Page, slide or similar of that passage, such as #page=3" })
-)
-const says = Schema.optional(
-  Schema.String.annotations({ description: "What a language model read there about the two, if one was asked" })
-)
+const locator = Schema.optional(text("Page, slide or similar of that passage, such as #page=3"))
+const says = Schema.optional(text("What a language model read there about the two, if one was asked"))
 
 /** The suffix of a source: the place in a file that is not text, else the line. */
 export const placeOf = ({ line, locator }: { readonly line: number; readonly locator?: string | undefined }): string =>
@@ -109,71 +103,65 @@ export const placeOf = ({ line, locator }: { readonly line: number; readonly loc
 
 /** A passage related to an entity: its position, and the words that show the relation. */
 export const EntityMention = Schema.Struct({
-  source: Schema.String.annotations({ description: "Source of the document, else its doc_id" }),
-  doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-  chunk_index: Schema.Int.annotations({ description: "The passage's index in its document, from 0" }),
-  start_line: Schema.Int.annotations({ description: "Line on which the passage begins, from 1" }),
-  line: Schema.Int.annotations({ description: "Line of the name, from 1" }),
+  source: text("Source of the document, else its doc_id"),
+  doc_id: text("The document's id in its collection"),
+  chunk_index: int("The passage's index in its document, from 0"),
+  start_line: int("Line on which the passage begins, from 1"),
+  line: int("Line of the name, from 1"),
   locator,
   relation: Relation,
-  name: Schema.String.annotations({ description: "The name as written in this passage" })
+  name: text("The name as written in this passage")
 }).annotations({ identifier: "EntityMention", description: "A passage related to an entity" })
 
 export const Neighbour = Schema.Struct({
-  name: Schema.String.annotations({ description: "The name as written in that passage" }),
-  documents: Schema.Int.annotations({ description: "Documents related to it, counted in up to 129 passages" }),
-  hops: Schema.Int.annotations({ description: "Steps from the requested entity" }),
+  name: text("The name as written in that passage"),
+  documents: int("Documents related to it, counted in up to 129 passages"),
+  hops: int("Steps from the requested entity"),
   relation: Relation.annotations({ description: "The relation of the passage that joins the two to it" }),
-  source: Schema.String.annotations({ description: "Source of that passage" }),
-  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" }),
-  line: Schema.Int.annotations({ description: "Line of the name there, from 1" }),
+  source: text("Source of that passage"),
+  start_line: int("Line on which that passage begins, from 1"),
+  line: int("Line of the name there, from 1"),
   locator,
   says
 }).annotations({ identifier: "Neighbour", description: "An entity that a passage joins to another" })
 
 export const GraphEntity = Schema.Struct({
-  name: Schema.String.annotations({ description: "Its name, as written in the passage that defines it, if any" }),
-  description: Schema.optional(
-    Schema.String.annotations({ description: "The beginning of the document with that title, if any" })
-  ),
-  documents: Schema.Int.annotations({ description: "Documents related to it, counted in up to 129 passages" }),
-  mentions: Schema.Array(EntityMention).annotations({ description: "Defining ones first" }),
-  neighbours: Schema.Array(Neighbour).annotations({ description: "Nearest and rarest first" })
+  name: text("Its name, as written in the passage that defines it, if any"),
+  description: Schema.optional(text("The beginning of the document with that title, if any")),
+  documents: int("Documents related to it, counted in up to 129 passages"),
+  mentions: list(EntityMention, "Defining ones first"),
+  neighbours: list(Neighbour, "Nearest and rarest first")
 }).annotations({ identifier: "GraphEntity", description: "What the graph knows about an entity" })
 export type GraphEntity = typeof GraphEntity.Type
 
 export const PathStep = Schema.Struct({
-  from: Schema.String.annotations({ description: "The entity that the step starts from" }),
-  to: Schema.String.annotations({ description: "The entity that it leads to" }),
-  source: Schema.String.annotations({ description: "Source of the passage related to both" }),
-  start_line: Schema.Int.annotations({ description: "Line on which that passage begins, from 1" }),
-  line: Schema.Int.annotations({ description: "Line of the name of `to`, from 1" }),
+  from: text("The entity that the step starts from"),
+  to: text("The entity that it leads to"),
+  source: text("Source of the passage related to both"),
+  start_line: int("Line on which that passage begins, from 1"),
+  line: int("Line of the name of `to`, from 1"),
   locator,
-  chunk_index: Schema.Int.annotations({ description: "That passage's index in its document, from 0" }),
+  chunk_index: int("That passage's index in its document, from 0"),
   says,
-  text: Schema.String.annotations({ description: "That passage's text" })
+  text: text("That passage's text")
 }).annotations({ identifier: "PathStep", description: "A step between two entities, with the passage that joins them" })
 
 export const GraphPath = Schema.Struct({
-  steps: Schema.Array(PathStep).annotations({ description: "Empty if there is no path" })
+  steps: list(PathStep, "Empty if there is no path")
 }).annotations({ identifier: "GraphPath", description: "A shortest path between two entities" })
 export type GraphPath = typeof GraphPath.Type
 
 export const RankedEntity = Schema.Struct({
-  name: Schema.String.annotations({ description: "Its name, as written in the passage that defines it, if any" }),
-  documents: Schema.Int.annotations({ description: "Documents related to it" }),
-  rank: Schema.Finite.annotations({ description: "PageRank; the sum over all entities and documents is 1" })
+  name: text("Its name, as written in the passage that defines it, if any"),
+  documents: int("Documents related to it"),
+  rank: number("PageRank; the sum over all entities and documents is 1")
 }).annotations({ identifier: "RankedEntity", description: "An entity with its PageRank" })
 export type RankedEntity = typeof RankedEntity.Type
 
 export const GraphEntities = Schema.Struct({
-  entities: Schema.Array(RankedEntity).annotations({ description: "By PageRank, highest first, then by name" }),
-  complete: Schema.Boolean.annotations({
-    description: "False: the collection is so large that only its first 20,000 passages are ranked"
-  }),
-  next_cursor: Schema.optional(
-    Schema.String.annotations({ description: "Present if there is another page: its cursor, an opaque string" })
-  )
+  entities: list(RankedEntity, "By PageRank, highest first, then by name"),
+  complete: flag("False: the collection is so large that only its first 20,000 passages are ranked"),
+  next_cursor: Schema.optional(text("Present if there is another page: its cursor, an opaque string"))
 }).annotations({ identifier: "GraphEntities", description: "A page of the entities that join documents" })
 export type GraphEntities = typeof GraphEntities.Type
 

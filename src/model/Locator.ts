@@ -16,7 +16,7 @@ export const Locator = Schema.Union(
 export type Locator = typeof Locator.Type
 
 /** Hours, minutes and seconds, such as `00:12:31`. */
-export const timeText = (milliseconds: number): string => {
+const timeText = (milliseconds: number): string => {
   const seconds = Math.floor(milliseconds / 1000)
   const two = (value: number) => String(value).padStart(2, "0")
   return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`

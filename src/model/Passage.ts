@@ -21,3 +21,17 @@ export interface Passage extends Span {
 
 /** An embedding: float32, L2-normalised, with the embedder's dimensions. */
 export type Vector = Float32Array
+
+/** A passage by its id in the index, with a leg's score. */
+export interface Scored {
+  readonly id: number
+  readonly score: number
+}
+
+/** The passages that a filter leaves, by their ids in the index. */
+export interface Mask {
+  /** Passage id i is included if bits[i >>> 5] >>> (i & 31) & 1; ids beyond the last word are not. */
+  readonly bits: Uint32Array
+  /** The number of included passages. */
+  readonly count: number
+}

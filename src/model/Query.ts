@@ -1,8 +1,9 @@
 import * as Schema from "effect/Schema"
+import { flag, within } from "./fields.ts"
 import { CollectionName } from "./Collection.ts"
 import { Filter } from "./Filter.ts"
 import { GraphUse } from "./Graph.ts"
-import { codePoints, isLongerThan, isWellFormed, mustBeWithin, notWellFormed } from "./kinds.ts"
+import { codePoints, isLongerThan, isWellFormed, notWellFormed } from "./kinds.ts"
 import { limits } from "./Limits.ts"
 
 /** 1 to 10,000 characters (code points), not blank. */
@@ -26,51 +27,40 @@ export const QueryText = Schema.String.pipe(
   })
 )
 
-export const TopK = Schema.Int.pipe(
-  Schema.between(limits.topK.min, limits.topK.max),
-  Schema.annotations({
-    identifier: "TopK",
-    description: "How many passages to return",
-    message: mustBeWithin("top_k", limits.topK, "integer")
-  })
-)
+export const TopK = within("top_k", "TopK", Schema.Int, limits.topK, "How many passages to return")
 
 /** For the next page of the same question. */
-export const Offset = Schema.Int.pipe(
-  Schema.between(limits.offset.min, limits.offset.max),
-  Schema.annotations({
-    identifier: "Offset",
-    description: "How many of the best passages to skip; default 0",
-    message: mustBeWithin("offset", limits.offset, "integer")
-  })
+export const Offset = within(
+  "offset",
+  "Offset",
+  Schema.Int,
+  limits.offset,
+  "How many of the best passages to skip; default 0"
 )
 
-export const Alpha = Schema.Finite.pipe(
-  Schema.between(limits.alpha.min, limits.alpha.max),
-  Schema.annotations({
-    identifier: "Alpha",
-    description: "Weight of the vector leg: 0 is keyword only, 1 vector only. Only for hybrid search",
-    message: mustBeWithin("alpha", limits.alpha, "number")
-  })
+export const Alpha = within(
+  "alpha",
+  "Alpha",
+  Schema.Finite,
+  limits.alpha,
+  "Weight of the vector leg: 0 is keyword only, 1 vector only. Only for hybrid search"
 )
 
-export const MinRelevance = Schema.Finite.pipe(
-  Schema.between(limits.minRelevance.min, limits.minRelevance.max),
-  Schema.annotations({
-    identifier: "MinRelevance",
-    description: "Leave out passages of less relevance, 0 to 1; default 0",
-    message: mustBeWithin("min_relevance", limits.minRelevance, "number")
-  })
+export const MinRelevance = within(
+  "min_relevance",
+  "MinRelevance",
+  Schema.Finite,
+  limits.minRelevance,
+  "Leave out passages of less relevance, 0 to 1; default 0"
 )
 
 /** Limits the returned text, in tokens of the built-in tokenizer. */
-export const MaxTokens = Schema.Int.pipe(
-  Schema.between(limits.maxTokens.min, limits.maxTokens.max),
-  Schema.annotations({
-    identifier: "MaxTokens",
-    description: "Longest text to return, in tokens; what does not fit is left out, and the text says so",
-    message: mustBeWithin("max_tokens", limits.maxTokens, "integer")
-  })
+export const MaxTokens = within(
+  "max_tokens",
+  "MaxTokens",
+  Schema.Int,
+  limits.maxTokens,
+  "Longest text to return, in tokens; what does not fit is left out, and the text says so"
 )
 
 /** `rrf` fuses ranks, `score` fuses scores. */
@@ -101,16 +91,18 @@ export const SearchRequest = Schema.Struct({
 export type SearchRequest = typeof SearchRequest.Type
 
 /** Whether results explain their scores. */
-export const Explain = Schema.optional(
-  Schema.Boolean.annotations({ description: "Explain how each score was computed, and how long each stage took" })
-)
+export const Explain = Schema.optional(flag("Explain how each score was computed, and how long each stage took"))
 
 /** A request as an interface passes it on. */
 export interface DoorRequest extends SearchRequest {
+  /** How many hits after the last one to give as `further`; default 0. */
+  readonly further?: number | undefined
   /** How many of the best hits to skip. */
   readonly offset?: number | undefined
   /** The fusion if neither the request nor the configuration names one; default score. */
   readonly usualFusion?: Fusion | undefined
+  /** The most passages of one document before those of others; default: the configuration's. */
+  readonly perDocument?: number | undefined
   /** Whether to explain the scores; default false. */
   readonly explain?: boolean | undefined
 }

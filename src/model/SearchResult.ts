@@ -1,18 +1,189 @@
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import { flag, int, number, text } from "./fields.ts"
 import * as Struct from "effect/Struct"
 import type { CollectionName } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
-import { Explanation, SearchExplanation } from "./Explain.ts"
 import { ViaStep } from "./Graph.ts"
 import { fragment, type Locator } from "./Locator.ts"
 import type { Passage } from "./Passage.ts"
-import { provenance } from "./Provenance.ts"
+import { Fusion, Mode } from "./Query.ts"
+
+/**
+ * What a passage has of a sentence: `mentioned` if one of its statements has all of it, nearly word for word; `not_found` if it does not say it; `contradicted` if it says
+ * otherwise; `unclear` if words and meaning do not decide, such as in a paraphrase or another language.
+ */
+export const Verdict = Schema.Literal("mentioned", "not_found", "contradicted", "unclear")
+export type Verdict = typeof Verdict.Type
+
+/** What a passage must contain, or must not, in addition to the filter on its document. */
+export interface Demands {
+  /** Phrases that its title, headings or text must contain. */
+  readonly phrases: ReadonlyArray<string>
+  /** Words that its title or file's name must contain. */
+  readonly titles: ReadonlyArray<string>
+  /** What none of its fields, or its title or file's name, may contain. */
+  readonly without: ReadonlyArray<{ readonly text: string; readonly in: "any" | "phrase" | "title" }>
+}
+
+const list = (description: string) => Schema.optional(Schema.Array(Schema.String).annotations({ description }))
+
+/** How a query with quotes, `-word` or `field:word` was read. */
+export const ReadAs = Schema.Struct({
+  words: text("What was searched for by words and by meaning"),
+  phrases: list("Phrases that every result contains"),
+  without: list("Words and phrases that no result contains"),
+  fields: list("Conditions on fields, as written in the query"),
+  as_words: Schema.optional(text("Why quotes, dashes or fields were read as plain words")),
+  unchecked: Schema.optional(int("Passages with a phrase's words that were too many to check"))
+}).annotations({
+  identifier: "ReadAs",
+  description: "How quotes, -word and field:word in the query were read; absent if it has none"
+})
+export type ReadAs = typeof ReadAs.Type
+
+/** A limit for the length of an explanation. */
+export const explainedTerms = 32
+
+export const ExplainedTerm = Schema.Struct({
+  term: text("The term as searched: a word without its ending"),
+  score: number("What it adds to the passage's BM25"),
+  near: Schema.optional(flag("It replaces a word that matches nothing")),
+  title: int("Occurrences in the title and the file's name, which count three times"),
+  heading: int("Occurrences in the headings"),
+  text: int("Occurrences in the text")
+}).annotations({ identifier: "ExplainedTerm", description: "A term of the query that the passage has" })
+
+const leg = {
+  rank: Schema.optional(int("Rank in the leg, from 1; absent beyond the leg's depth")),
+  score: number("The leg's own score"),
+  beside: Schema.optional(number("Mean score of the passages before and after it, which counts towards its score")),
+  contribution: number("What the leg adds to the result's score")
+}
+
+/** How a result's score came about: the contributions add up to it. */
+export const Explanation = Schema.Struct({
+  vector: Schema.optional(Schema.Struct(leg).annotations({ description: "By meaning" })),
+  keyword: Schema.optional(
+    Schema.Struct({
+      ...leg,
+      terms: Schema.Array(ExplainedTerm).annotations({
+        description: `The query's first ${explainedTerms} terms, highest score first`
+      }),
+      others: Schema.optional(number("What the query's further terms add")),
+      name_bonus: Schema.optional(
+        number("Share by which the score exceeds the sum of its terms, for names written as in the query")
+      )
+    }).annotations({ description: "By words" })
+  ),
+  recency: Schema.optional(
+    Schema.Struct({
+      age_days: number("Age of the document, in days"),
+      contribution: number("What its age takes from the result's score, 0 or less")
+    }).annotations({ description: "Where search.recency is set and the document has a date" })
+  ),
+  rerank: Schema.optional(
+    Schema.Struct({
+      rank: int("Its rank before reranking"),
+      score: number("The sum of the contributions")
+    }).annotations({ description: "Present if a reranker gave the result's score" })
+  )
+}).annotations({
+  identifier: "Explanation",
+  description: "How the score was computed; a result that only the graph reached has neither leg"
+})
+export type Explanation = typeof Explanation.Type
+
+/** How a whole search ran. */
+export const SearchExplanation = Schema.Struct({
+  read_as: Schema.optional(ReadAs),
+  passages: int("Passages of the collections searched"),
+  filtered: Schema.optional(int("Passages left by the filter and the query's restrictions")),
+  depth: int("Passages that each leg ranks"),
+  candidates: Schema.Struct({
+    vector: int("Passages that the vector leg ranked"),
+    keyword: int("Passages that the keyword leg ranked")
+  }).annotations({ description: "Passages that each leg ranked" }),
+  alpha: Schema.optional(number("Weight of the vector leg in the fusion")),
+  rrf_k: Schema.optional(number("Constant of the fusion of ranks")),
+  stages_us: Schema.Struct({
+    embed: int("Embedding the query"),
+    mask: int("Applying the filter"),
+    vector: int("The vector leg"),
+    keyword: int("The keyword leg"),
+    fuse: int("Fusing both"),
+    context: int("Adding the scores of the passages before and after"),
+    read: int("Reading the results' texts"),
+    rerank: Schema.optional(int("Asking the reranker"))
+  }).annotations({ description: "Durations of the stages, in microseconds" })
+}).annotations({ identifier: "SearchExplanation", description: "How the search ran" })
+export type SearchExplanation = typeof SearchExplanation.Type
+
+/** The store's part of an explanation; times in microseconds. */
+export interface RankReport extends Omit<SearchExplanation, "stages_us" | "read_as"> {
+  readonly stages_us: Omit<SearchExplanation["stages_us"], "embed" | "rerank">
+}
+
+/** How passages were found. */
+export interface Found {
+  /** The legs that answered. */
+  readonly mode: Mode
+  /** How the legs were fused. */
+  readonly fusion?: Fusion | undefined
+  /** What the search lacked, and why. */
+  readonly degraded?: string | undefined
+  /** Similarly spelled words that replaced words of the query without a match. */
+  readonly alsoSearched?: ReadonlyArray<string> | undefined
+  /** How the query was read, if it has quotes, `-word` or `field:value`. */
+  readonly readAs?: ReadAs | undefined
+  /** Set if no hit is likely to answer. */
+  readonly weak?: boolean | undefined
+  /** Where nothing was found, what about the filter may be why. */
+  readonly hint?: string | undefined
+}
+
+/** Where nothing was found, what about the filter may be why. */
+export const Hint = text("A possible reason why nothing was found")
+
+/** How passages were found, as every door says it. */
+export const provenance = {
+  mode: Mode,
+  fusion: Schema.optional(Fusion.annotations({ description: "How the legs of hybrid search were fused" })),
+  degraded: Schema.optional(text("What the search lacked, and why")),
+  also_searched: Schema.optional(
+    Schema.Array(Schema.String).annotations({ description: "Similar spellings that were also searched for" })
+  ),
+  read_as: Schema.optional(ReadAs),
+  weak: Schema.optional(flag("True if no result is likely to answer")),
+  hint: Schema.optional(Hint)
+}
+const Provenance = Schema.Struct(provenance)
+export type Provenance = typeof Provenance.Type
+
+/** What there is nothing to say of is absent. */
+export const toProvenance = ({ alsoSearched, degraded, fusion, hint, mode, readAs, weak }: Found): Provenance => ({
+  mode,
+  ...(fusion === undefined ? {} : { fusion }),
+  ...(degraded === undefined ? {} : { degraded }),
+  ...(alsoSearched === undefined ? {} : { also_searched: alsoSearched }),
+  ...(readAs === undefined ? {} : { read_as: readAs }),
+  ...(weak === undefined ? {} : { weak }),
+  ...(hint === undefined ? {} : { hint })
+})
 
 /** A leg's ranking of a passage: rank from 1, and the leg's own score. */
 export interface LegPlace {
   readonly rank: number
   readonly score: number
+}
+
+/** A document's file as it was when it was last read. */
+export interface ReadFile {
+  readonly path: string
+  /** When it was read, or the document stored, in milliseconds since 1970. */
+  readonly at: number
+  /** Its size and modification time in nanoseconds, where they prove that it is the same. */
+  readonly stamp?: { readonly size: number; readonly modified: string } | undefined
 }
 
 type PlacedPassage = Passage & { readonly ordinal: number }
@@ -26,7 +197,19 @@ export interface Similar {
     readonly source: string
     readonly title?: string | undefined
     readonly metadata: Metadata
+    /** In milliseconds since 1970. */
+    readonly indexedAt: number
+    /** Undefined if it did not come from a file. */
+    readonly file?: ReadFile | undefined
   }
+}
+
+/** A statement of passage `n`, with n from 1, quoted as an answer. */
+export interface Quote {
+  readonly n: number
+  readonly text: string
+  /** False: with what it needs to be understood: a row with its columns' names, a sentence with its heading. */
+  readonly isVerbatim: boolean
 }
 
 /** A passage found, with its document and its rank in each leg. */
@@ -40,6 +223,8 @@ export interface Hit extends Similar {
   readonly keyword?: LegPlace | undefined
   /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
+  /** What has become of the document's file since it was indexed; undefined if it is the same, or cannot be checked. */
+  readonly stale?: "changed" | "gone" | undefined
   /** How the score was computed, on request. */
   readonly explain?: Explanation | undefined
   /** The passages that its own is made of, in their order, where neighbours that overlap are one hit. */
@@ -50,31 +235,25 @@ export interface Hit extends Similar {
 
 /** The position of a passage in its document. */
 export const place = {
-  chunk_index: Schema.Int.annotations({ description: "The passage's index in its document, from 0" }),
-  heading: Schema.optional(Schema.String.annotations({ description: "Headings above the passage, joined by ' > '" })),
-  start: Schema.Int.annotations({ description: "UTF-16 offset of the passage in the original" }),
-  end: Schema.Int.annotations({ description: "UTF-16 offset after the passage's last character" }),
-  start_line: Schema.Int.annotations({ description: "First line, from 1" }),
-  end_line: Schema.Int.annotations({ description: "Last line, from 1" }),
-  locator: Schema.optional(
-    Schema.String.annotations({
-      description: "Where the passage begins in a file that is not text, to append to its name: #page=3"
-    })
-  ),
-  page: Schema.optional(Schema.Int.annotations({ description: "Page of a PDF, from 1" })),
-  slide: Schema.optional(Schema.Int.annotations({ description: "Slide of a presentation, from 1" })),
-  sheet: Schema.optional(Schema.String.annotations({ description: "Sheet of a workbook" })),
-  table_header: Schema.optional(
-    Schema.String.annotations({ description: "The names of the columns, if it begins within a table" })
-  )
+  chunk_index: int("The passage's index in its document, from 0"),
+  heading: Schema.optional(text("Headings above the passage, joined by ' > '")),
+  start: int("UTF-16 offset of the passage in the original"),
+  end: int("UTF-16 offset after the passage's last character"),
+  start_line: int("First line, from 1"),
+  end_line: int("Last line, from 1"),
+  locator: Schema.optional(text("Where the passage begins in a file that is not text, to append to its name: #page=3")),
+  page: Schema.optional(int("Page of a PDF, from 1")),
+  slide: Schema.optional(int("Slide of a presentation, from 1")),
+  sheet: Schema.optional(text("Sheet of a workbook")),
+  table_header: Schema.optional(text("The names of the columns, if it begins within a table"))
 }
 
 export const ResultMetadata = Schema.Struct(
   {
-    source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
-    doc_id: Schema.String.annotations({ description: "The document's id in its collection" }),
-    title: Schema.optional(Schema.String.annotations({ description: "The document's title, if it has one" })),
-    collection: Schema.String.annotations({ description: "The collection it was found in" }),
+    source: text("The document's source, or its doc_id if it has none"),
+    doc_id: text("The document's id in its collection"),
+    title: Schema.optional(text("The document's title, if it has one")),
+    collection: text("The collection it was found in"),
     ...place
   },
   { key: Schema.String, value: Schema.Unknown }
@@ -88,13 +267,25 @@ export const SimilarPlace = Schema.Struct({
   locator: place.locator
 }).annotations({ identifier: "SimilarPlace", description: "Where a passage stands that says the same" })
 
+/** How old a passage is, and whether its file is still the one that was indexed. */
+export const freshness = {
+  indexed_at: text("When the document was last indexed, as an ISO 8601 time"),
+  changed: Schema.optional(flag("True if its file has changed since then, by size or time")),
+  gone: Schema.optional(flag("True if its file no longer exists"))
+}
+const Freshness = Schema.Struct(freshness)
+
+export const toFreshness = ({ document, stale }: Pick<Hit, "document" | "stale">): typeof Freshness.Type => ({
+  indexed_at: `${new Date(document.indexedAt).toISOString().slice(0, 19)}Z`,
+  ...(stale === undefined ? {} : { [stale]: true })
+})
+
 export const SearchResult = Schema.Struct({
-  text: Schema.String.annotations({ description: "The passage, exactly as in the original" }),
-  score: Schema.Finite.annotations({ description: "The score it was ranked by, higher is better" }),
-  relevance: Schema.optional(
-    Schema.Finite.annotations({ description: "How likely it is to answer, 0 to 1, the same in every mode" })
-  ),
+  text: text("The passage, exactly as in the original"),
+  score: number("The score it was ranked by, higher is better"),
+  relevance: Schema.optional(number("How likely it is to answer, 0 to 1, the same in every mode")),
   metadata: ResultMetadata,
+  ...freshness,
   via: Schema.optional(
     Schema.Array(ViaStep).annotations({
       description: "The path by which the knowledge graph led here; absent if the ranking found it"
@@ -116,18 +307,18 @@ export type SearchResult = typeof SearchResult.Type
 
 export const SearchResponse = Schema.Struct({
   results: Schema.Array(SearchResult).annotations({ description: "Best first" }),
-  query_time_ms: Schema.Int.annotations({ description: "Duration of the search" }),
+  query_time_ms: int("Duration of the search"),
   ...provenance,
   explain: Schema.optional(SearchExplanation)
 }).annotations({ identifier: "SearchResponse", description: "What was found, and by which legs" })
 export type SearchResponse = typeof SearchResponse.Type
 
 export const PromptResponse = Schema.Struct({
-  prompt: Schema.String.annotations({ description: "Instruction, numbered context and question, ready for a model" }),
+  prompt: text("Instruction, numbered context and question, ready for a model"),
   sources: Schema.Array(Schema.String).annotations({ description: "The source of entry n at index n - 1" }),
-  query_time_ms: Schema.Int.annotations({ description: "Duration of the search" }),
+  query_time_ms: int("Duration of the search"),
   ...provenance,
-  omitted: Schema.optional(Schema.Int.annotations({ description: "Passages found but left out to fit max_tokens" }))
+  omitted: Schema.optional(int("Passages found but left out to fit max_tokens"))
 }).annotations({ identifier: "PromptResponse", description: "A prompt with citations" })
 export type PromptResponse = typeof PromptResponse.Type
 
@@ -159,7 +350,7 @@ const similarPlace = ({ collection, document, passage }: Similar): typeof Simila
   ...(passage.locator === undefined ? {} : { locator: fragment(passage.locator) })
 })
 
-export const placeOf = (passage: Passage & { readonly ordinal: number }) => ({
+export const placeOf = (passage: PlacedPassage) => ({
   chunk_index: passage.ordinal,
   ...(passage.heading.length === 0 ? {} : { heading: headingPath(passage.heading) }),
   start: passage.start,
@@ -191,30 +382,24 @@ const withoutNamesakes = (metadata: Metadata): Metadata => {
 }
 
 /** The service's own keys win over a document's of the same name. */
-export const toSearchResult = ({
-  collection,
-  document,
-  explain,
-  passage,
-  relevance,
-  score,
-  similar,
-  spans,
-  via
-}: Hit): SearchResult => ({
-  text: passage.text,
-  score,
-  ...(relevance === undefined ? {} : { relevance }),
-  metadata: {
-    ...withoutNamesakes(document.metadata),
-    source: document.source,
-    doc_id: document.docId,
-    ...(document.title === undefined ? {} : { title: document.title }),
-    collection,
-    ...placeOf(passage)
-  },
-  ...(via === undefined ? {} : { via }),
-  ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
-  ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),
-  ...(explain === undefined ? {} : { explain })
-})
+export const toSearchResult = (hit: Hit): SearchResult => {
+  const { collection, document, explain, passage, relevance, score, similar, spans, via } = hit
+  return {
+    text: passage.text,
+    score,
+    ...(relevance === undefined ? {} : { relevance }),
+    metadata: {
+      ...withoutNamesakes(document.metadata),
+      source: document.source,
+      doc_id: document.docId,
+      ...(document.title === undefined ? {} : { title: document.title }),
+      collection,
+      ...placeOf(passage)
+    },
+    ...toFreshness(hit),
+    ...(via === undefined ? {} : { via }),
+    ...(spans === undefined ? {} : { spans: spans.map(spanOf) }),
+    ...(similar === undefined ? {} : { similar: similar.map(similarPlace) }),
+    ...(explain === undefined ? {} : { explain })
+  }
+}

@@ -1,28 +1,96 @@
 import * as Schema from "effect/Schema"
+import { flag, int, list, number, text } from "./fields.ts"
 import type { CollectionSummary, EmbedderIdentity } from "./Collection.ts"
 import type { Figure, StoreStats } from "./Stored.ts"
-import { Watching } from "./Watching.ts"
+
+/** The state of a watcher. */
+export interface WatchStatus {
+  readonly paths: ReadonlyArray<string>
+  /** `waiting`: another process watches. */
+  readonly state: "waiting" | "starting" | "events" | "polling"
+  /** When the last scan ended, in milliseconds since 1970. */
+  readonly lastScanAt?: number | undefined
+  readonly lastScanMs?: number | undefined
+  /** Changed files that have not been scanned yet. */
+  readonly waiting: number
+  readonly failed: number
+  /** Paths whose documents are kept because they are missing or have lost most of their files. */
+  readonly held: ReadonlyArray<string>
+}
+
+/** How the serving process follows files. */
+export const Watching = Schema.Struct({
+  paths: list(Schema.String, "The watched files and folders"),
+  state: Schema.Literal("waiting", "starting", "events", "polling").annotations({
+    description:
+      "events: the system reports changes; polling: it does not, and files are scanned now and then; waiting: another process watches this index"
+  }),
+  last_scan_at: Schema.optional(Schema.Int).annotations({
+    description: "Time of the last scan, in milliseconds since 1970"
+  }),
+  last_scan_ms: Schema.optional(Schema.Int).annotations({ description: "Duration of that scan" }),
+  waiting: int("Changed files that have not been scanned yet"),
+  failed: int("Files that could not be read or indexed"),
+  held: list(Schema.String, "Paths whose documents are kept because they are missing or have lost most of their files")
+}).annotations({ identifier: "Watching", description: "How files are followed" })
+export type Watching = typeof Watching.Type
+
+export const toWatching = ({ failed, held, lastScanAt, lastScanMs, paths, state, waiting }: WatchStatus): Watching => ({
+  paths,
+  state,
+  ...(lastScanAt === undefined ? {} : { last_scan_at: lastScanAt }),
+  ...(lastScanMs === undefined ? {} : { last_scan_ms: lastScanMs }),
+  waiting,
+  failed,
+  held
+})
 
 /** A collection's embedder, as the interfaces show it. */
 export const Embedding = Schema.Struct({
-  backend: Schema.String.annotations({ description: "builtin, ollama or openai" }),
-  model: Schema.String.annotations({ description: "The model's name" }),
-  dimensions: Schema.Int.annotations({ description: "Dimensions of a vector" })
+  backend: text("builtin, onnx, ollama or openai"),
+  model: text("The model's name"),
+  dimensions: int("Dimensions of a vector")
 }).annotations({ identifier: "Embedding", description: "The embedder" })
 
-export const toEmbedding = ({ backend, dimensions, model }: EmbedderIdentity): typeof Embedding.Type => ({
+export const toEmbedding = ({
+  backend,
+  dimensions,
+  model
+}: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">): typeof Embedding.Type => ({
   backend,
   model,
   dimensions
 })
 
+/** A change of embedder under way, as the interfaces show it. */
+const Reindexing = Schema.Struct({
+  embedding: Embedding,
+  done: int("Passages with a vector of that embedder"),
+  total: int("Passages of the collection")
+}).annotations({
+  identifier: "Reindexing",
+  description: "The embedder that is making the collection's vectors; until it is done, searches use `embedding`"
+})
+
+const toReindexing = ({ next, passages }: Pick<CollectionSummary, "next" | "passages">) =>
+  next === undefined
+    ? {}
+    : {
+        reindexing: {
+          embedding: toEmbedding(next.embedder),
+          done: next.done,
+          total: passages
+        }
+      }
+
 /** A collection, as the interfaces show it. */
 export const CollectionInfo = Schema.Struct({
-  name: Schema.String.annotations({ description: "The collection's name" }),
-  documents: Schema.Int.annotations({ description: "Number of documents" }),
-  chunks: Schema.Int.annotations({ description: "Number of passages" }),
+  name: text("The collection's name"),
+  documents: int("Number of documents"),
+  chunks: int("Number of passages"),
   embedding: Embedding,
-  created_at: Schema.Int.annotations({ description: "When it was created, in milliseconds since 1970" })
+  reindexing: Schema.optional(Reindexing),
+  created_at: int("When it was created, in milliseconds since 1970")
 }).annotations({ identifier: "Collection", description: "A named set of documents with one embedder" })
 export type CollectionInfo = typeof CollectionInfo.Type
 
@@ -31,35 +99,38 @@ export const toCollectionInfo = ({
   documents,
   embedder,
   name,
+  next,
   passages
 }: CollectionSummary): CollectionInfo => ({
   name,
   documents,
   chunks: passages,
   embedding: toEmbedding(embedder),
+  ...toReindexing({ next, passages }),
   created_at: createdAt
 })
 
 /** The contents of an index, as in GET /stats and `info --json`. */
 export const Stats = Schema.Struct({
-  documents: Schema.Int.annotations({ description: "Documents of the index, or of the named collection" }),
-  chunks: Schema.Int.annotations({ description: "Passages" }),
-  collections: Schema.Int.annotations({ description: "Collections" }),
-  database_bytes: Schema.Int.annotations({ description: "Size of the database" }),
-  posting_bytes: Schema.Int.annotations({ description: "Of that, the keyword index" }),
-  code_bytes: Schema.Int.annotations({
-    description: "Of that, the codes by which vectors are found; 0 while there are few vectors"
-  }),
+  documents: int("Documents of the index, or of the named collection"),
+  chunks: int("Passages"),
+  collections: int("Collections"),
+  database_bytes: int("Size of the database"),
+  posting_bytes: int("Of that, the keyword index"),
+  code_bytes: int("Of that, the codes by which vectors are found; 0 while there are few vectors"),
   linkage: Schema.optional(
-    Schema.Finite.annotations({
-      description:
-        "Share of the documents that name or link another, in the named collection, else in the default one; absent before that exists"
-    })
+    number(
+      "Share of the documents that name or link another, in the named collection, else in the default one; absent before that exists"
+    )
   ),
   embedding: Embedding,
-  read_only: Schema.Boolean.annotations({ description: "Whether writes are refused" }),
-  version: Schema.String.annotations({ description: "Clew's version" }),
-  uptime_seconds: Schema.Int.annotations({ description: "Since the process started" }),
+  languages: Schema.optional(
+    list(Schema.String, "ISO 639 codes of the languages that the embedder's model serves, if its folder tells")
+  ),
+  reindexing: Schema.optional(Reindexing),
+  read_only: flag("Whether writes are refused"),
+  version: text("Clew's version"),
+  uptime_seconds: int("Since the process started"),
   watch: Schema.optional(Watching).annotations({ description: "Present if this process follows files" })
 }).annotations({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
@@ -71,7 +142,8 @@ const valueOf = (name: string, figures: ReadonlyArray<Figure>): number =>
 export const toStats = (
   stats: StoreStats,
   sizes: ReadonlyArray<Figure>,
-  process: Pick<Stats, "linkage" | "embedding" | "read_only" | "version" | "uptime_seconds" | "watch">
+  process: Pick<Stats, "linkage" | "embedding" | "languages" | "read_only" | "version" | "uptime_seconds" | "watch">,
+  collection?: Pick<CollectionSummary, "next" | "passages">
 ): Stats => ({
   documents: stats.documents,
   chunks: stats.passages,
@@ -79,5 +151,6 @@ export const toStats = (
   database_bytes: stats.databaseBytes,
   posting_bytes: valueOf("posting_bytes", sizes),
   code_bytes: valueOf("code_bytes", sizes),
-  ...process
+  ...process,
+  ...(collection && toReindexing(collection))
 })

@@ -1,13 +1,11 @@
 import type * as Option from "effect/Option"
 import type { CollectionName, EmbedderIdentity } from "./Collection.ts"
 import type { DocumentId, Metadata } from "./Document.ts"
-import type { RankReport } from "./Explain.ts"
 import type { Filter } from "./Filter.ts"
 import type { Said } from "./Graph.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
-import type { Demands } from "./ReadAs.ts"
-import type { Hit } from "./SearchResult.ts"
+import type { RankReport, Demands, Hit } from "./SearchResult.ts"
 
 /** A document's identity: its doc_id, else its source, else the hash of its content. */
 export interface DocumentRef {
@@ -213,6 +211,8 @@ export interface RankRequest extends Asked {
   /** Whether for words that match nothing the terms are looked up that are spelled most like them; not unless given. */
   readonly spelling?: boolean | undefined
   readonly alpha: number
+  /** Whether the vectors find texts in other languages than the query's, so that words count less there; default false. */
+  readonly isMultilingual?: boolean | undefined
   readonly fusion: Fusion
   /** The constant of reciprocal rank fusion, default 10. */
   readonly rrfK?: number | undefined
@@ -231,13 +231,38 @@ export interface RankRequest extends Asked {
   readonly explain?: boolean | undefined
 }
 
-/** What a ranking found. */
+/** The list to make of a ranking. */
+export interface Listing {
+  /** Its length. */
+  readonly places: number
+  /** Whether hits that say nearly the same, and overlapping neighbours, are folded into the better hit. */
+  readonly fold: boolean
+  /** Most places per document, 0 for any number; its other passages come after all others. */
+  readonly perDocument: number
+  /** Hits of less relevance are left out. */
+  readonly minRelevance: number
+  /** The question by which relevance is judged. */
+  readonly question: string
+}
+
+export interface FindRequest extends Omit<RankRequest, "limit"> {
+  readonly list: Listing
+  /** About how many passages the collections have: what a store may decide by where to search. */
+  readonly passages: number
+}
+
+/** What a search found. */
 export interface Found {
+  /** The list, each with its relevance. */
   readonly hits: ReadonlyArray<Hit>
-  /** Where the graph leads from the best hits, best first; some may be among the hits. */
-  readonly led: ReadonlyArray<Hit>
+  /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */
+  readonly best?: number | undefined
   /** What was looked up for words that match nothing. */
   readonly near: ReadonlyArray<NearTerm>
+  /** Passages that may meet the query's demands but were too many to check. */
+  readonly unchecked: number
+  /** Collections whose similarities have no known scale, so that nothing they found is called weak. */
+  readonly unscaled: ReadonlyArray<CollectionName>
   /** How the ranking went, where the request asks for that and anything was searched. */
   readonly report?: RankReport | undefined
 }
@@ -263,7 +288,7 @@ export interface Figure {
 /** Derived data of a collection being rebuilt from its texts or vectors, and the progress. */
 export interface Rebuild {
   readonly collection: CollectionName
-  readonly kind: "postings" | "codes"
+  readonly kind: "postings" | "codes" | "graph"
   /** In passages. */
   readonly done: number
   readonly total: number

@@ -1,10 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
-import * as SynchronizedRef from "effect/SynchronizedRef"
 import * as fs from "node:fs/promises"
 import { EmbedderUnavailable } from "../Embedder.ts"
 import { packagedModelFolder } from "./model.ts"
+import { once } from "../runtime/once.ts"
 import { parse, type Tokenizer as Loaded } from "../tokenizer/tokenizer.ts"
 
 /** The packaged tokenizer's file, for another thread to read. */
@@ -24,20 +23,11 @@ const read = Effect.gen(function* () {
   )
 })
 
-// One for the process: the file does not change, and counting tokens warms the cache for embedding.
-const loaded = SynchronizedRef.unsafeMake(Option.none<Loaded>())
-
-/** The packaged model's tokenizer, read once, at its first use; after a failure the next use retries. */
-export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> =
-  // Uninterruptible, since a caller interrupted while it waits would cancel it for all others.
-  Effect.uninterruptible(
-    SynchronizedRef.modifyEffect(loaded, (before) =>
-      Option.match(before, {
-        onSome: (tokenizer) => Effect.succeed([tokenizer, before] as const),
-        onNone: () => Effect.map(read, (tokenizer) => [tokenizer, Option.some(tokenizer)] as const)
-      })
-    )
-  )
+/**
+ * The packaged model's tokenizer. One for the process: the file does not change, and counting tokens warms the cache for
+ * embedding.
+ */
+export const packagedTokenizer: Effect.Effect<Loaded, EmbedderUnavailable> = once(read)
 
 /** The tokenizer that measures passages and budgets, whatever the embedder. */
 export class Tokenizer extends Effect.Service<Tokenizer>()("clew/Tokenizer", {

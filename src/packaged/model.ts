@@ -1,4 +1,4 @@
-import { inAssets } from "../runtime/packaged.ts"
+import { inAssets, inPackage } from "../runtime/packaged.ts"
 
 /** The packaged model's name. */
 export const packagedModel = "clew-static-en-v1"
@@ -8,3 +8,6 @@ export const packagedDimensions = 256
 
 /** Its folder. */
 export const packagedModelFolder: string = inAssets(`${packagedModel}/`)
+
+/** The reference for every key. */
+export const packagedConfig: string = inPackage("config.toml")

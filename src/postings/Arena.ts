@@ -1,7 +1,108 @@
 import * as Effect from "effect/Effect"
+import type { Head } from "./block.ts"
+import { type SharedMemory, gibibyte, kernels, pageBytes, sharedMemory } from "../runtime/wasm.ts"
 import wasm from "./kernel.wasm.ts"
-import { compact, objectBytes } from "./compact.ts"
-import type { Loaded } from "./loaded.ts"
+
+/** A place in the arena, and a callback for when it moves. */
+interface Held {
+  readonly at: number
+  readonly bytes: number
+  readonly moved: (at: number) => void
+}
+
+const recentFirst = (a: { readonly used: number }, b: { readonly used: number }): number => b.used - a.used
+
+/** The first items whose total is at most `most` bytes, ignoring the rest. */
+const within = <A>(some: ReadonlyArray<A>, most: number, bytesOf: (each: A) => number): ReadonlyArray<A> => {
+  let sum = 0
+  const end = some.findIndex((each) => (sum += bytesOf(each)) > most)
+  return end < 0 ? some : some.slice(0, end)
+}
+
+/** Approximate bytes of an object outside the arena. */
+export const objectBytes = 128
+
+const lengthOf = ({ at, end }: Postings): number => end - at
+
+/**
+ * Frees space: keeps the last used segments, then the last used postings, up to `most` bytes, moved together from
+ * `first` on. Forgets the others and all tombstones, which are loaded again. Returns how many places stay, and their
+ * end. Each place counts together with its object, so that what stays never fills the arena again by itself.
+ */
+export const compact = (
+  segments: Map<number, Loaded>,
+  bytes: Uint8Array,
+  first: number,
+  most: number
+): { readonly kept: number; readonly end: number } => {
+  const bytesOf = ([, { ids }]: readonly [number, Loaded]) => 4 * ids.count + objectBytes
+  const costOf = (postings: Postings) => lengthOf(postings) + objectBytes
+  const lasting = within(
+    [...segments].sort(([, a], [, b]) => recentFirst(a, b)),
+    most / 2,
+    bytesOf
+  )
+  const left = most - lasting.reduce((sum, each) => sum + bytesOf(each), 0)
+  const found = lasting.flatMap(([, { postings }]) => [...postings.values()].filter((each) => lengthOf(each) > 0))
+  const recent = new Set(within(found.sort(recentFirst), left, costOf))
+
+  segments.clear()
+  const held: Array<Held> = []
+  for (const [stamp, loaded] of lasting) {
+    segments.set(stamp, loaded)
+    loaded.deadAt = 0
+    held.push({ at: loaded.lengthsAt, bytes: 4 * loaded.ids.count, moved: (at) => (loaded.lengthsAt = at) })
+    for (const [key, postings] of loaded.postings) {
+      if (!recent.has(postings)) {
+        loaded.postings.delete(key)
+        continue
+      }
+      const length = lengthOf(postings)
+      held.push({
+        at: postings.at,
+        bytes: length,
+        moved: (at) => {
+          postings.at = at
+          postings.end = at + length
+        }
+      })
+    }
+  }
+  let end = first
+  for (const { at, bytes: length, moved } of held.sort((a, b) => a.at - b.at)) {
+    bytes.copyWithin(end, at, at + length)
+    moved(end)
+    end = Math.ceil((end + length) / 16) * 16
+  }
+  return { kept: held.length, end }
+}
+
+/** A term's unpacked postings in the arena, and how many of them are not deleted in this version. */
+export interface Postings {
+  at: number
+  end: number
+  readonly count: number
+  /** How many have a frequency too large for 4 bits. */
+  readonly large: number
+  living: number
+  version: number
+  /** The last use of the arena that asked for them. */
+  used: number
+}
+
+/** What the arena has of a segment: its passages' lengths, its tombstones in this version, and the requested terms. */
+export interface Loaded {
+  readonly ids: Head["ids"]
+  readonly firsts: Head["firsts"]
+  lengthsAt: number
+  /** Terms of all its passages. */
+  readonly terms: number
+  deadAt: number
+  version: number
+  /** The last use of the arena that searched it. */
+  used: number
+  readonly postings: Map<string, Postings>
+}
 
 /** The exports of the kernel; see kernel.as.ts. */
 interface Kernel {
@@ -25,25 +126,6 @@ interface Kernel {
   readonly unpack: (from: number, end: number, list: number, count: number, passages: number, windows: number) => number
 }
 
-interface Memory {
-  readonly buffer: SharedArrayBuffer
-  readonly grow: (pages: number) => number
-}
-
-/** Neither ECMAScript's types nor Node's declare all of it. */
-const { Instance, Memory, Module } = (
-  globalThis as unknown as {
-    readonly WebAssembly: {
-      readonly Memory: new (of: { initial: number; maximum: number; shared: true }) => Memory
-      readonly Module: new (bytes: Uint8Array) => object
-      readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
-    }
-  }
-).WebAssembly
-
-const pageBytes = 65_536
-/** A gibibyte, of addresses only until it is used. */
-const maxPages = 16_384
 /**
  * How full an arena may be before half of it is released: at least this much, more for large indexes. A query may
  * exceed it.
@@ -54,7 +136,7 @@ const maxBytes = 64 * 1024 * 1024
 /** The bytes below belong to the kernel. */
 const firstByte = 1024
 
-let compiled: object | undefined
+const kernelOn = kernels<Kernel>(wasm)
 let current: Arena | undefined
 
 /**
@@ -65,7 +147,7 @@ let current: Arena | undefined
 export class Arena {
   readonly kernel: Kernel
   readonly segments = new Map<number, Loaded>()
-  private readonly memory: Memory
+  private readonly memory: SharedMemory
   private used = firstByte
   private beside = 0
   private users = 0
@@ -77,9 +159,8 @@ export class Arena {
   doubles: Float64Array
 
   private constructor() {
-    this.memory = new Memory({ initial: 16, maximum: maxPages, shared: true })
-    compiled ??= new Module(Buffer.from(wasm, "base64"))
-    this.kernel = new Instance(compiled, { env: { memory: this.memory } }).exports as Kernel
+    this.memory = sharedMemory(16, gibibyte)
+    this.kernel = kernelOn(this.memory)
     this.bytes = new Uint8Array(this.memory.buffer)
     this.words = new Uint32Array(this.memory.buffer)
     this.doubles = new Float64Array(this.memory.buffer)
@@ -129,7 +210,7 @@ export class Arena {
     if (end <= this.bytes.length) return
     // Grows by at least a quarter, so that growing is rare.
     const pages = Math.max(Math.ceil((end - this.bytes.length) / pageBytes), this.bytes.length / pageBytes / 4)
-    this.memory.grow(Math.min(Math.ceil(pages), maxPages - this.bytes.length / pageBytes))
+    this.memory.grow(Math.min(Math.ceil(pages), gibibyte - this.bytes.length / pageBytes))
     this.bytes = new Uint8Array(this.memory.buffer)
     this.words = new Uint32Array(this.memory.buffer)
     this.doubles = new Float64Array(this.memory.buffer)

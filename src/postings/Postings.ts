@@ -14,21 +14,18 @@
  */
 import * as Effect from "effect/Effect"
 import type { NearTerm } from "../model/Stored.ts"
-import type { Scored } from "../model/Scored.ts"
+import { queryLanguage } from "../terms/detect.ts"
 import type { Language } from "../terms/languages.ts"
 import { isLoneCharacter } from "../terms/scan.ts"
-import { queryLanguage } from "../terms/detect.ts"
-import { weighted } from "../terms/terms.ts"
-import { termsVersion } from "../terms/version.ts"
+import { termsVersion, weighted } from "../terms/terms.ts"
 import { Arena } from "./Arena.ts"
-import { buildSegment, type KeywordRow } from "./build.ts"
-import { languagesOf, listOf, passagesIn } from "./languages.ts"
+import { type Segment, type SegmentStore, State, postingsFormat } from "./SegmentStore.ts"
+import { type KeywordRow, buildSegment } from "./build.ts"
+import { languagesOf, learned, listOf, passagesIn } from "./languages.ts"
 import { loadSegments } from "./load.ts"
 import { mergeStep } from "./mergeStep.ts"
+import type { Matching, Wanted } from "./score.ts"
 import { best } from "./search.ts"
-import type { Wanted } from "./score.ts"
-import { learned } from "./stemmers.ts"
-import { postingsFormat, type Segment, type SegmentStore, State } from "./SegmentStore.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
 
@@ -119,18 +116,16 @@ export const queryLanguageIn = Effect.fnUntraced(function* (segments: ReadonlyAr
 })
 
 /** The terms to look up for a query in a language, and for words of it that match nothing. */
-export const wantedTerms = (
-  query: string,
-  language: Language,
-  near: ReadonlyArray<NearTerm> = []
-): ReadonlyArray<Wanted> => {
-  const wanted = [...weighted(query, language)].map(([term, count]) => ({
+const wantedTerms = (query: string, language: Language, near: ReadonlyArray<NearTerm> = []): ReadonlyArray<Wanted> => {
+  const wanted = [...weighted(query, language)].map(([term, count]): Wanted => ({
     term,
     count,
     isPrefix: isLoneCharacter(term)
   }))
   for (const { term, weight } of near) {
-    if (!wanted.some((want) => want.term === term)) wanted.push({ term, count: weight, isPrefix: false })
+    if (!wanted.some((want) => want.term === term)) {
+      wanted.push({ term, count: weight, isPrefix: false, isNear: true })
+    }
   }
   return wanted
 }
@@ -149,9 +144,9 @@ export const termScores = Effect.fnUntraced(function* <E>(
   const segments = yield* segmentsIn(store, collections)
   const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
   const terms = yield* Effect.forEach(wanted.slice(0, options.most), (want) =>
-    Effect.map(best(store, segments, [want], { ...options, depth: 1, also: passages }), (scored) => ({
+    Effect.map(best(store, segments, [want], { ...options, depth: 1, also: passages }), ({ found }) => ({
       ...want,
-      scores: new Map(scored.map(({ id, score }) => [id, score]))
+      scores: new Map(found.map(({ id, score }) => [id, score]))
     }))
   )
   return { terms, total: wanted.length }
@@ -173,6 +168,6 @@ export const search = Effect.fnUntraced(function* <E>(
 ) {
   const segments = yield* segmentsIn(store, collections)
   const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
-  if (wanted.length === 0) return [] satisfies ReadonlyArray<Scored>
+  if (wanted.length === 0) return { found: [], known: 1 } satisfies Matching as Matching
   return yield* best(store, segments, wanted, options)
 })

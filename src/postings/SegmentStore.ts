@@ -1,6 +1,5 @@
 import type * as Effect from "effect/Effect"
-import type { Block } from "./block.ts"
-import type { Head } from "./head.ts"
+import type { Block, Head } from "./block.ts"
 
 /** The state of a segment: searched, being filled by a merge, being deleted, or waiting for the others of a rebuild. */
 export const State = { live: 0, building: 1, garbage: 2, waiting: 3 } as const

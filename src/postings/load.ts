@@ -1,14 +1,50 @@
 import * as Effect from "effect/Effect"
-import type { Arena } from "./Arena.ts"
-import type { Loaded, Postings } from "./loaded.ts"
 import { damaged } from "../model/Damaged.ts"
-import { BlockReader, compareTerms, findTerm } from "./block.ts"
-import { ByteReader, ByteWriter } from "./bytes.ts"
-import { blockOf } from "./head.ts"
-import { forEachPosting, type Frequencies, writePosting } from "./posting.ts"
+import { Arena, type Loaded, type Postings } from "./Arena.ts"
 import type { BlockRef, Segment, SegmentStore } from "./SegmentStore.ts"
-import { tombstones } from "./tombstones.ts"
-import { unpacked } from "./unpacked.ts"
+import { BlockReader, blockOf, compareTerms, findTerm } from "./block.ts"
+import { ByteReader, ByteWriter, type Frequencies, forEachPosting, writePosting } from "./bytes.ts"
+import { isDead, tombstones } from "./tombstones.ts"
+import { forEachOrdinal, unpacked } from "./unpacked.ts"
+
+/**
+ * The ids of a collection's passages that have all given terms: in any field, or in the title only. Without terms, all
+ * passages.
+ */
+export const holding = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
+  collection: number,
+  needles: ReadonlyArray<Needle>,
+  options: { readonly field: "any" | "title"; readonly isCancelled: () => boolean }
+) {
+  const segments = yield* store.live(collection)
+  const bits = new Uint32Array(((segments.at(-1)?.last_id ?? 0) >>> 5) + 1)
+  yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const loaded = yield* loadSegments(store, arena, segments)
+      yield* loadPostings(store, arena, segments, loaded, needles)
+      for (const { deadAt, ids, postings } of loaded) {
+        if (options.isCancelled()) return yield* Effect.interrupt
+        // The rarest first: passages without it need not be counted.
+        const sorted = needles.map((needle) => postings.get(needleKey(needle))!).sort((a, b) => a.count - b.count)
+        if (sorted[0]?.count === 0) continue
+        const met = new Uint8Array(ids.count)
+        for (const [turn, held] of sorted.entries()) {
+          forEachOrdinal(arena, held, ids.count, (ordinal, isInTitle) => {
+            if (met[ordinal] === turn && (options.field === "any" || isInTitle)) met[ordinal] = turn + 1
+          })
+        }
+        const dead = deadAt === 0 ? undefined : arena.bytes.subarray(deadAt)
+        for (let ordinal = 0; ordinal < met.length; ordinal++) {
+          if (met[ordinal] !== sorted.length || (dead !== undefined && isDead(dead, ordinal))) continue
+          const id = ids.idOf(ordinal)
+          bits[id >>> 5]! |= 1 << (id & 31)
+        }
+      }
+    })
+  )
+  return bits
+})
 
 /** A term to look up, or a prefix whose terms count as one. */
 export interface Needle {

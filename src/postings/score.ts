@@ -1,17 +1,78 @@
-import { idf, norm } from "./bm25.ts"
-import type { Mask } from "../model/Mask.ts"
-import type { Scored } from "../model/Scored.ts"
-import type { Arena } from "./Arena.ts"
-import type { Loaded } from "./loaded.ts"
-import { type Needle, needleKey } from "./load.ts"
-import { allowed } from "./allowed.ts"
+import type { Mask, Scored } from "../model/Passage.ts"
+import type { Arena, Loaded } from "./Arena.ts"
 import type { Segment } from "./SegmentStore.ts"
+import { type Needle, needleKey } from "./load.ts"
+import type { Runs } from "./runs.ts"
 import { isDead } from "./tombstones.ts"
 import { describe, listBytes, window, windowsOf } from "./unpacked.ts"
+
+/** Up to 32 bits from an index; those beyond the bitmap are 0. */
+const bitsAt = (bits: Uint32Array, place: number): number => {
+  const word = Math.floor(place / 32)
+  const shift = place % 32
+  const low = word < bits.length ? (bits[word] as number) : 0
+  if (shift === 0) return low
+  const high = word + 1 < bits.length ? (bits[word + 1] as number) : 0
+  return (low >>> shift) | (high << (32 - shift))
+}
+
+/** Writes to `out`, as bits, which ordinals are in a set of ids; false if none are. */
+export const allowed = ({ bits }: Pick<Mask, "bits">, ids: Runs, out: Uint32Array): boolean => {
+  out.fill(0)
+  let any = 0
+  for (let run = 0; run < ids.starts.length; run++) {
+    const id = ids.starts[run] as number
+    const ordinal = ids.ordinals[run] as number
+    const length = ids.lengthOf(run)
+    for (let done = 0; done < length; done += 32) {
+      const left = length - done
+      const taken = bitsAt(bits, id + done) & (left < 32 ? (1 << left) - 1 : -1)
+      if (taken === 0) continue
+      any = 1
+      const word = (ordinal + done) >>> 5
+      const shift = (ordinal + done) & 31
+      out[word] = (out[word] as number) | (taken << shift)
+      if (shift > 0 && word + 1 < out.length) out[word + 1] = (out[word + 1] as number) | (taken >>> (32 - shift))
+    }
+  }
+  return any === 1
+}
+
+/** Saturation of a term's frequency, and the influence of a passage's length: the usual values. */
+const k1 = 1.2
+const b = 0.75
+
+/** The weight of a term in more than half of the passages: close to zero, but they still match. */
+const leastIdf = 1e-6
+
+/** The weight of a term that occurs in `matching` of `total` passages (Robertson & Zaragoza 2009, 3.1). */
+export const idf = (total: number, matching: number): number => {
+  const weight = Math.log((total - matching + 0.5) / (matching + 0.5))
+  return weight > 0 ? weight : leastIdf
+}
+
+/**
+ * BM25 with lengths normalised by the average over all passages: a term adds `gain · idf · f / (f + base + slope · length)`
+ * to the score of a passage of `length` terms where it occurs `f` times, each occurrence counted by its field's weight.
+ */
+interface Norm {
+  readonly gain: number
+  readonly base: number
+  readonly slope: number
+}
+
+/** The norm for `passages` with `terms` in total. */
+export const norm = (passages: number, terms: number): Norm => ({
+  gain: k1 + 1,
+  base: k1 * (1 - b),
+  slope: terms === 0 ? 0 : (k1 * b * passages) / terms
+})
 
 /** A term of the query, and how often it occurs there; a fraction if it only stands in for another word. */
 export interface Wanted extends Needle {
   readonly count: number
+  /** It stands in for a word of the query that matches nothing. */
+  readonly isNear?: boolean
 }
 
 export interface SearchOptions {
@@ -45,6 +106,12 @@ const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle
 const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: number) => number): number =>
   segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
 
+/** The best passages, and which share of the weight of the query's terms those have that occur at all, 0 to 1. */
+export interface Matching {
+  readonly found: ReadonlyArray<Scored>
+  readonly known: number
+}
+
 /**
  * The best passages of loaded segments, with all that tie with the last, best first, then by id; undefined if
  * cancelled.
@@ -56,16 +123,22 @@ export const score = (
   wanted: ReadonlyArray<Wanted>,
   { also, depth, mask }: SearchOptions,
   isCancelled: () => boolean
-): ReadonlyArray<Scored> | undefined => {
+): Matching | undefined => {
   const passages = total(segments, ({ dead, passages }) => passages - dead)
   const { base, gain, slope } = norm(
     passages,
     total(segments, ({ dead_terms, terms }) => terms - dead_terms)
   )
-  if (passages === 0 || depth === 0) return []
+  if (passages === 0 || depth === 0) return { found: [], known: 1 }
+  const sum = { all: 0, known: 0 }
   const weights = wanted.map((want) => {
     const matching = total(segments, (segment, index) => living(arena, segment, loaded[index]!, want))
-    return want.count * gain * idf(passages, matching)
+    const weight = want.count * gain * idf(passages, matching)
+    if (want.isNear !== true) {
+      sum.all += weight
+      if (matching > 0) sum.known += weight
+    }
+    return weight
   })
   const most = Math.min(depth, passages)
   const largest = Math.max(...segments.map((segment) => segment.passages))
@@ -145,5 +218,8 @@ export const score = (
   }
   const ranked = above(kernel.bound()).sort((a, b) => b.score - a.score || a.id - b.id)
   const known = new Set(ranked.map(({ id }) => id))
-  return [...ranked, ...others.filter(({ id }) => !known.has(id))]
+  return {
+    found: [...ranked, ...others.filter(({ id }) => !known.has(id))],
+    known: sum.all === 0 ? 1 : sum.known / sum.all
+  }
 }

@@ -1,7 +1,10 @@
 import * as Effect from "effect/Effect"
+import { randomBytes } from "node:crypto"
 import { damaged } from "../model/Damaged.ts"
-import { chunkOrdinals, type Segment, type SegmentStore } from "./SegmentStore.ts"
-import { unique } from "./unique.ts"
+import { type Segment, type SegmentStore, chunkOrdinals } from "./SegmentStore.ts"
+
+/** A unique number: 48 random bits. */
+export const unique = (): number => randomBytes(6).readUIntBE(0, 6)
 
 /** A segment's tombstones: one bit per passage, in bytes, lowest bit first. */
 export const tombstones = <E>(

@@ -1,5 +1,4 @@
-import type { Arena } from "./Arena.ts"
-import type { Postings } from "./loaded.ts"
+import type { Arena, Postings } from "./Arena.ts"
 
 /** Bytes of the kernel's description of a list; where in it are the number of large frequencies, and the weight. */
 export const listBytes = 40

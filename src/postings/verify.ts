@@ -1,13 +1,10 @@
 import * as Effect from "effect/Effect"
 import { rising } from "../model/Damaged.ts"
-import { BlockReader, compareTerms, maxTermBytes } from "./block.ts"
-import { buildSegment, type KeywordRow } from "./build.ts"
-import { ByteReader } from "./bytes.ts"
-import type { Head } from "./head.ts"
-import { languagesOf, listOf, passagesIn } from "./languages.ts"
-import { forEachPosting } from "./posting.ts"
 import type { Segment, SegmentStore } from "./SegmentStore.ts"
-import { learned } from "./stemmers.ts"
+import { BlockReader, type Head, compareTerms, maxTermBytes } from "./block.ts"
+import { type KeywordRow, buildSegment } from "./build.ts"
+import { ByteReader, forEachPosting } from "./bytes.ts"
+import { languagesOf, learned, listOf, passagesIn } from "./languages.ts"
 import { isDead, tombstones } from "./tombstones.ts"
 
 /** Most disagreements reported. */

@@ -2,9 +2,7 @@ import type * as Effect from "effect/Effect"
 import type { CollectionSummary } from "../model/Collection.ts"
 import type { DocumentId } from "../model/Document.ts"
 import type { ViaStep } from "../model/Graph.ts"
-import type { Mask } from "../model/Mask.ts"
-import type { Vector } from "../model/Passage.ts"
-import type { Scored } from "../model/Scored.ts"
+import type { Mask, Vector, Scored } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Language } from "../terms/languages.ts"
@@ -18,6 +16,13 @@ export interface Searched extends CollectionSummary {
   /** Passages that may meet the query's demands but were too many to check; default 0. */
   readonly unchecked?: number | undefined
   readonly vector: Vector | undefined
+  /** The mean of the vectors, if similarities are told above it. */
+  readonly background?: Vector | undefined
+}
+
+/** A searched collection with the query's vector. */
+export interface Compared extends Searched {
+  readonly vector: Vector
 }
 
 /** A passage's position, which decides between equal scores. */
@@ -50,11 +55,11 @@ export type Ways = ReadonlyMap<number, ReadonlyArray<ViaStep>>
  */
 export interface Snapshot<E> {
   /** The collections of the request in which the filter leaves any passages; fails if the first does not exist. */
-  readonly searched: (request: RankRequest) => Effect.Effect<ReadonlyArray<Searched>, E>
+  readonly searched: (request: Omit<RankRequest, "limit">) => Effect.Effect<ReadonlyArray<Searched>, E>
 
   /**
    * The best by BM25 over all the collections together, best first, with all that tie with the last; then those of
-   * `also` that match at all.
+   * `also` that match at all. `known` is the share of the query's terms that occur there, weighted by rarity, 0 to 1.
    */
   readonly matching: (
     asked: ReadonlyArray<Searched>,
@@ -64,7 +69,7 @@ export interface Snapshot<E> {
       readonly near: ReadonlyArray<NearTerm> | undefined
       readonly also: ReadonlyArray<number>
     }
-  ) => Effect.Effect<ReadonlyArray<Scored>, E>
+  ) => Effect.Effect<{ readonly found: ReadonlyArray<Scored>; readonly known: number }, E>
 
   /** For words of a query that match nothing in the collections, the most similarly spelled terms there. */
   readonly near: (asked: ReadonlyArray<Searched>, query: string) => Effect.Effect<ReadonlyArray<NearTerm>, E>
@@ -84,14 +89,10 @@ export interface Snapshot<E> {
   ) => Effect.Effect<{ readonly terms: ReadonlyArray<TermScores>; readonly total: number }, E>
 
   /** The nearest passages of a collection by cosine, best first, with all that tie with the last. */
-  readonly nearest: (asked: Searched, vector: Vector, depth: number) => Effect.Effect<ReadonlyArray<Scored>, E>
+  readonly nearest: (asked: Compared, depth: number) => Effect.Effect<ReadonlyArray<Scored>, E>
 
   /** The similarity of those of the passages that are in the collection and have a direction. */
-  readonly similarity: (
-    asked: Searched,
-    vector: Vector,
-    passages: ReadonlyArray<number>
-  ) => Effect.Effect<ReadonlyArray<Scored>, E>
+  readonly similarity: (asked: Compared, passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>
 
   readonly places: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Place>, E>
 

@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import type { Scored } from "../model/Scored.ts"
+import type { Scored } from "../model/Passage.ts"
 import type { Fused } from "./fusion.ts"
 import { present } from "../model/Damaged.ts"
 import type { Snapshot } from "./Snapshot.ts"
@@ -8,10 +8,13 @@ import type { TieOrder } from "./ties.ts"
 /** Passages whose neighbours are read: the best of the fusion. Twenty gave the same results, and so did all. */
 const lookedAt = 50
 
-/** The neighbours' share of a passage's score, by leg; the values that measured best: docs/quality.md. */
-const share = { vector: 0.35, keyword: 0.1 } as const
+/**
+ * The neighbours' share of a passage's score, by leg; the values that measured best: docs/quality.md. Vectors with a
+ * background are made by models that read a passage as a whole, and its neighbours say nothing more of it.
+ */
+const shares = { plain: { vector: 0.35, keyword: 0.1 }, above: { vector: 0, keyword: 0.1 } } as const
 
-type Leg = keyof typeof share
+type Leg = keyof typeof shares.plain
 
 /** The mean scores of the passages before and after a hit, if there are any. */
 export type Beside = ReadonlyMap<number, { readonly vector?: number; readonly keyword?: number }>
@@ -29,16 +32,20 @@ export const inContext = Effect.fnUntraced(function* <E>(
   order: ReadonlyArray<Fused<number>>,
   scoreIn: (leg: Leg, key: number) => number | undefined,
   similarity: (passages: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Scored>, E>,
-  ties: TieOrder<E>
+  ties: TieOrder<E>,
+  kind: keyof typeof shares
 ) {
+  const share = shares[kind]
   const [head, tail] = [order.slice(0, lookedAt), order.slice(lookedAt)]
   const neighbours = yield* snapshot.beside(head.map(({ key }) => key))
-  const unknown = new Set([...neighbours.values()].flat().filter((key) => scoreIn("vector", key) === undefined))
+  const wanted = share.vector === 0 ? [] : [...neighbours.values()].flat()
+  const unknown = new Set(wanted.filter((key) => scoreIn("vector", key) === undefined))
   const near = new Map((yield* similarity([...unknown])).map(({ id, score }) => [id, score]))
   const beside = new Map(
     head.map(({ key }) => {
       const ids = neighbours.get(key) ?? []
-      const vector = mean(ids.flatMap((id) => scoreIn("vector", id) ?? near.get(id) ?? []))
+      const vector =
+        share.vector === 0 ? undefined : mean(ids.flatMap((id) => scoreIn("vector", id) ?? near.get(id) ?? []))
       const keyword = mean(ids.map((id) => scoreIn("keyword", id) ?? 0))
       return [key, { ...(vector === undefined ? {} : { vector }), ...(keyword === undefined ? {} : { keyword }) }]
     })

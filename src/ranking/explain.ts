@@ -1,10 +1,9 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { explainedTerms, type Explanation, type RankReport } from "../model/Explain.ts"
-import type { Hit } from "../model/SearchResult.ts"
+import { explainedTerms, type Explanation, type RankReport, type Hit } from "../model/SearchResult.ts"
 import type { NearTerm, RankRequest } from "../model/Stored.ts"
 import type { Fused } from "./fusion.ts"
-import { searchedHeading, searchedTitle } from "../entities/naming.ts"
+import { searchedHeading, searchedTitle } from "../entities/mention.ts"
 import type { Language } from "../terms/languages.ts"
 import { spanning } from "../runtime/tracing.ts"
 import { terms } from "../terms/terms.ts"
@@ -40,7 +39,7 @@ const occurrences = (found: ReadonlyArray<string>, { isPrefix, term }: { isPrefi
 export const explain = Effect.fnUntraced(function* <E>(
   snapshot: Snapshot<E>,
   asked: ReadonlyArray<Searched>,
-  request: RankRequest,
+  request: Pick<RankRequest, "keyword">,
   best: ReadonlyArray<Fused<number>>,
   hits: ReadonlyArray<Hit>,
   {

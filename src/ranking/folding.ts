@@ -1,8 +1,84 @@
+import { limits } from "../model/Limits.ts"
 import type { Hit, Similar } from "../model/SearchResult.ts"
+import type { Listing } from "../model/Stored.ts"
 import { Seen, sketch } from "./resemblance.ts"
 
+/** Hits read beyond the places of the list, so that what is folded leaves no gap; mostly that is enough. */
+const spare = 10
+
+/** All that two legs rank. */
+const most = 2 * limits.legDepth
+
+const { end, first } = limits.graph
+
+/** How many hits to rank for a list: relevance orders differently from scores. */
+export const wantedFor = ({ fold, minRelevance, perDocument, places }: Listing): number =>
+  (minRelevance > 0 ? Math.max(places, limits.topK.max) : places) + (fold || perDocument > 0 ? spare : 0)
+
+interface Ranking {
+  readonly ranked: ReadonlyArray<Hit>
+  /** Where the graph leads, best first. */
+  readonly led: ReadonlyArray<Hit>
+  readonly relevanceOf: (hit: Hit) => number
+}
+
+/**
+ * The places of a list, filled by hits that say different things; where the graph leads follows after the fifth.
+ * Undefined if more than `wanted` hits have to be ranked to fill them.
+ */
+export const listed = (listing: Listing, { led, ranked, relevanceOf }: Ranking, wanted: number) => {
+  const { minRelevance: least } = listing
+  const fit = (hits: ReadonlyArray<Hit>) => (least > 0 ? hits.filter((hit) => relevanceOf(hit) >= least) : hits)
+  const options = { ...listing, limit: listing.places }
+  const plain = folded(fit(ranked), options)
+  const isPlain = !listing.fold && listing.perDocument === 0
+  if (!isPlain && !plain.isComplete && ranked.length === wanted && wanted < most) return undefined
+  const along = fit(led)
+  const folds = along.length === 0 ? plain.folds : withLed(along, relevanceOf, plain.folds, options)
+  return folds.map((fold) => ({ hit: fold.hit, shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) } }))
+}
+
+const idOf = ({ collection, document, passage }: Hit): string =>
+  JSON.stringify([collection, document.docId, passage.ordinal])
+
+/**
+ * The list with those of `led` from the sixth to the tenth place that repeat nothing there. Each keeps the place that it
+ * has, or takes, best first, an empty one, else of what is at most as relevant the place of the most relevant, which goes
+ * behind the tenth.
+ */
+const withLed = (
+  led: ReadonlyArray<Hit>,
+  relevanceOf: (hit: Hit) => number,
+  plain: ReadonlyArray<Fold>,
+  { limit, ...options }: FoldOptions
+): ReadonlyArray<Fold> => {
+  const listed = plain.slice(0, end).map(({ hit }) => hit)
+  if (listed.length < first) return plain
+  const placeOf = new Map(listed.map((hit, at) => [idOf(hit), at - first]))
+  const others = new Set(led.filter((hit) => !placeOf.has(idOf(hit))))
+  const { folds, open } = folded([...listed, ...others], { ...options, limit: listed.length + others.size })
+  const saying = new Set(folds.slice(0, open).map(({ hit }) => hit))
+  const places: Array<Fold | undefined> = Array.from({ length: end - first }, (_, place) => plain[first + place])
+  const relevances = listed.slice(first).map(relevanceOf)
+  const free = new Set(places.keys())
+  const fitting = (relevance: number) =>
+    [...free]
+      .filter((place) => (relevances[place] ?? 0) <= relevance)
+      .sort((a, b) => (relevances[b] ?? 1) - (relevances[a] ?? 1))[0]
+  for (const hit of led) {
+    const own = placeOf.get(idOf(hit))
+    const place = own ?? (saying.has(hit) ? fitting(relevanceOf(hit)) : undefined)
+    if (place === undefined || !free.delete(place)) continue
+    places[place] = own === undefined ? { hit, overlapping: [], similar: [] } : { ...places[place]!, hit }
+  }
+  const tail = places.filter((fold) => fold !== undefined)
+  const taken = new Set(tail.map(({ hit }) => idOf(hit)))
+  const rest = plain.slice(first).filter(({ hit }) => !taken.has(idOf(hit)))
+  return [...plain.slice(0, first), ...tail, ...rest].slice(0, limit)
+}
+
 /** A hit, with lower-ranked hits that are folded into it. */
-export interface Fold {
+interface Fold {
   readonly hit: Hit
   /** The passages before and after it in its document that overlap it. */
   readonly overlapping: ReadonlyArray<Hit>
@@ -10,7 +86,7 @@ export interface Fold {
   readonly similar: ReadonlyArray<Hit>
 }
 
-export interface FoldOptions {
+interface FoldOptions {
   /** Length of the list. */
   readonly limit: number
   /** Whether near-duplicates and overlapping neighbours are folded into the better hit. */
@@ -19,7 +95,7 @@ export interface FoldOptions {
   readonly perDocument: number
 }
 
-export interface FoldedList {
+interface FoldedList {
   readonly folds: ReadonlyArray<Fold>
   /** How many of them, from the first, are neither folded into others nor postponed. */
   readonly open: number
@@ -49,7 +125,20 @@ const isOverlapping = ({ passage: a }: Hit, { passage: b }: Hit): boolean => {
   )
 }
 
-const said = ({ document, passage }: Hit) => sketch([document.title ?? "", ...passage.heading, passage.text])
+/** Texts of fewer characters say something else under another title or heading. */
+const selfContained = 160
+
+/** What is written around words in Markdown and reStructuredText: the addresses of links, the names of roles. */
+const markup = /\]\([^()\s]{1,500}\)|:[a-z:]{2,30}:(?=`)|<[^<>\s]{1,500}>(?=`_)/g
+
+/**
+ * What a hit says. The same text in another format has other titles, headings and markup, so only a short one is compared
+ * with those.
+ */
+const said = ({ document, passage }: Hit) => {
+  const text = passage.text.replace(markup, " ")
+  return sketch(text.length < selfContained ? [document.title ?? "", ...passage.heading, text] : [text])
+}
 
 /**
  * The best places of a list, best first. A hit that overlaps a better one beside it, or repeats what a better one says,

@@ -6,34 +6,108 @@ import * as Effect from "effect/Effect"
 import { identicalEmbedder } from "../model/Collection.ts"
 import { present } from "../model/Damaged.ts"
 import { limits } from "../model/Limits.ts"
+import type { Scored } from "../model/Passage.ts"
 import type { Hit } from "../model/SearchResult.ts"
-import type { Found, RankRequest } from "../model/Stored.ts"
+import type { FindRequest, Found, RankRequest } from "../model/Stored.ts"
 import { spanning } from "../runtime/tracing.ts"
-import { byRank, fuse, type Ranked } from "./fusion.ts"
 import { namesGain, namesIn } from "../terms/codeNames.ts"
-import { along } from "./along.ts"
+import type { Compared, Searched, Snapshot, Ways } from "./Snapshot.ts"
 import { inContext } from "./context.ts"
-import { explain, type ScoreIn, Stages } from "./explain.ts"
+import { type ScoreIn, Stages, explain } from "./explain.ts"
+import { listed, wantedFor } from "./folding.ts"
+import { type Fused, type Leg, type Ranked, byRank, fuse } from "./fusion.ts"
 import { byRecency } from "./recency.ts"
-import { alone, idsOf, toCandidates, toLeg, without } from "./legs.ts"
-import type { Searched, Snapshot } from "./Snapshot.ts"
-import { tied, TieOrder } from "./ties.ts"
+import { judging, unscaled } from "./relevance.ts"
+import { TieOrder, tied } from "./ties.ts"
 
-/** Both legs, their fusion and the hits' texts, over all requested collections. Run it in one snapshot. */
-export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
-  const stages = new Stages()
-  const asked = yield* stages.during("mask", snapshot.searched(request))
-  if (asked.length === 0) return { hits: [], led: [], near: [] } satisfies Found as Found
+/** The passages of a list of scores. */
+const idsOf = (scored: ReadonlyArray<Scored>): ReadonlyArray<number> => scored.map((hit) => hit.id)
+
+/** The passages of `some` that are not in `others`. */
+export const without = (some: ReadonlyArray<Scored>, others: ReadonlyArray<Scored>): ReadonlyArray<number> => {
+  const known = new Set(idsOf(others))
+  return idsOf(some).filter((id) => !known.has(id))
+}
+
+/** By falling scores. */
+const toCandidates = (scored: ReadonlyArray<Scored>): Array<Ranked<number>> =>
+  scored.map(({ id, score }) => ({ key: id, score })).sort((a, b) => b.score - a.score)
+
+/** The best `depth` passages of a leg as its ranking; the others keep their scores, for fusion by score. */
+const toLeg = (
+  sorted: ReadonlyArray<Ranked<number>>,
+  others: ReadonlyArray<Scored>,
+  depth: number
+): Leg<number> & { readonly scores: ReadonlyMap<number, number> } => {
+  const scores = new Map([
+    ...others.map(({ id, score }) => [id, score] as const),
+    ...sorted.map(({ key, score }) => [key, score] as const)
+  ])
+  return { ranked: sorted.slice(0, depth), scoreOf: (id) => scores.get(id), scores }
+}
+
+/** The ranking of the only leg. */
+export const alone = (name: "vector" | "keyword", leg: Leg<number>): ReadonlyArray<Fused<number>> =>
+  leg.ranked.map(({ key, score }, index) => ({
+    key,
+    score,
+    second: score,
+    vector: undefined,
+    keyword: undefined,
+    parts: { vector: 0, keyword: 0, [name]: score },
+    [name]: { rank: index + 1, score }
+  }))
+
+const noWays: Ways = new Map()
+
+const unranked = {
+  score: 0,
+  second: 0,
+  vector: undefined,
+  keyword: undefined,
+  parts: { vector: 0, keyword: 0 }
+} as const
+
+/**
+ * The passages that the graph leads to from the best of a ranking, best first, and the paths that led there; one that
+ * no leg ranked has no score of theirs. Of several collections, only the graph of the one with the best hit is used,
+ * since two graphs have nothing in common.
+ */
+const along = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  { graph }: Pick<RankRequest, "graph">,
+  ranked: ReadonlyArray<Fused<number>>
+) {
+  if (graph === undefined || ranked.length < limits.graph.first) return { led: [], ways: noWays }
+  const head = ranked.slice(0, limits.graph.first)
+  const homes = asked.length === 1 ? undefined : yield* snapshot.homes(head.map(({ key }) => key))
+  const walked = homes === undefined ? asked[0]! : asked.find(({ id }) => id === homes.get(head[0]!.key))!
+  const hits = homes === undefined ? head : head.filter(({ key }) => homes.get(key) === walked.id)
+  const ways = yield* snapshot.expand(walked, graph, hits)
+  const known = new Map(ranked.map((hit) => [hit.key, hit]))
+  return { led: Array.from(ways.keys(), (key): Fused<number> => known.get(key) ?? { key, ...unranked }), ways }
+})
+
+/** The best `limit` passages over all requested collections, and where the graph leads from them. */
+const order = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  request: Omit<RankRequest, "limit">,
+  limit: number,
+  stages: Stages
+) {
   const hasVectors = asked.some(({ vector }) => vector !== undefined)
   const asks = hasVectors && request.wordsAlone !== true
   const both = asks && request.keyword !== undefined
   const groups = byEmbedder(asked)
   // The order of one embedder's vectors is final; fusion, names and age also move up what is below.
   const isFinal = request.keyword === undefined && request.recency === undefined && groups.length === 1
-  const depth = both ? limits.legDepth : Math.max(isFinal ? 0 : limits.legDepth, request.limit)
+  const depth = both ? limits.legDepth : Math.max(isFinal ? 0 : limits.legDepth, limit)
   // Scores of different embedders are not comparable; ranks are.
   const method = groups.length > 1 ? "rrf" : request.fusion
   const crosswise = both && method === "score"
+  const kind = asked.every(({ background }) => background !== undefined) ? "above" : "plain"
 
   const nearest = asks
     ? yield* stages.during(
@@ -42,16 +116,17 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       )
     : []
   const { keyword } = request
-  const { matching, near } = keyword
+  const { matching, near, share } = keyword
     ? yield* stages.during(
         "keyword",
         Effect.gen(function* () {
           const near = request.spelling === true ? yield* snapshot.near(asked, keyword) : []
           const also = crosswise ? idsOf(nearest.flat()) : []
-          return { near, matching: yield* snapshot.matching(asked, keyword, { depth, near, also }) }
+          const { found, known } = yield* snapshot.matching(asked, keyword, { depth, near, also })
+          return { near, matching: found, share: known }
         })
       )
-    : { matching: [], near: [] }
+    : { matching: [], near: [], share: 1 }
   const unseen = crosswise ? without(matching, nearest.flat()) : []
   const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 
@@ -59,13 +134,14 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const legs = nearest.map(toCandidates)
   const { gains, ranked: matched } =
     keyword === undefined ? unnamed([]) : yield* naming(snapshot, keyword, toCandidates(matching))
-  const ranked = both ? depth : request.limit
+  const ranked = both ? depth : limit
   yield* ties.learn([...legs, matched].flatMap((leg) => tied(leg, ranked)))
   const together = legs.length > 1 ? byRank(legs.map((leg) => leg.sort(ties.best).slice(0, depth))) : (legs[0] ?? [])
   if (legs.length > 1) yield* ties.learn(tied(together, ranked))
   const vectorLeg = toLeg(together.sort(ties.best), nearToo, depth)
   const keywordLeg = toLeg(matched.sort(ties.best), [], depth)
-  const { alpha, rrfK } = request
+  const { rrfK } = request
+  const alpha = request.isMultilingual === true ? risen(request.alpha, share) : request.alpha
   const order = both
     ? yield* stages.during(
         "fuse",
@@ -82,69 +158,130 @@ export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     crosswise && request.context === true
       ? yield* stages.during(
           "context",
-          inContext(snapshot, order, scoreIn, (ids) => scoresOf(snapshot, asked, ids), ties)
+          inContext(snapshot, order, scoreIn, (ids) => scoresOf(snapshot, asked, ids), ties, kind)
         )
       : { order, beside: undefined }
-  const complete = (yield* ties.learn(tied(placed, request.limit))) ? placed.toSorted(ties.best) : placed
+  const complete = (yield* ties.learn(tied(placed, limit))) ? placed.toSorted(ties.best) : placed
   const { ages, order: timely } =
     request.recency === undefined
       ? { ages: undefined, order: complete }
-      : yield* byRecency(snapshot, complete, request.recency, ties, request.limit)
+      : yield* byRecency(snapshot, complete, request.recency, ties, limit)
   const { led, ways } = yield* spanning(along(snapshot, asked, request, timely), "Store.graph")
-  const ranking = timely.slice(0, request.limit)
-  const best = [...ranking, ...led]
-
-  const shown = yield* stages.during("read", snapshot.shown(best.map((hit) => hit.key)))
-  const names = new Map(asked.map(({ id, name }) => [id, name]))
-  const strangers = hasVectors ? best.flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : [])) : []
+  const best = timely.slice(0, limit)
+  const strangers = hasVectors
+    ? [...best, ...led].flatMap(({ key }) => (scoreIn("vector", key) === undefined ? [key] : []))
+    : []
   const others = new Map(
     strangers.length === 0 ? [] : (yield* scoresOf(snapshot, asked, strangers)).map(({ id, score }) => [id, score])
   )
-  const all = best.map(({ key, keyword, score, vector }, at): Hit => {
+  return {
+    best,
+    led,
+    ways,
+    near,
+    similarity: (key: number) => scoreIn("vector", key) ?? others.get(key),
+    details: { scoreIn, gains, ages, beside, near },
+    report: {
+      depth,
+      candidates: { vector: vectorLeg.ranked.length, keyword: keywordLeg.ranked.length },
+      ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {})
+    }
+  }
+})
+
+/** An order's passages as hits, with what they show. */
+const read = Effect.fnUntraced(function* <E>(
+  snapshot: Snapshot<E>,
+  asked: ReadonlyArray<Searched>,
+  { best, led, similarity, ways }: Ordered,
+  stages: Stages
+) {
+  const all = [...best, ...led]
+  const shown = yield* stages.during("read", snapshot.shown(all.map(({ key }) => key)))
+  const names = new Map(asked.map(({ id, name }) => [id, name]))
+  const hits = all.map(({ key, keyword, score, vector }, at): Hit => {
     const what = present(shown.get(key), () => `passage ${key}, or its document,`)
     const collection = present(names.get(what.collection), () => `the collection of passage ${key}`)
-    const via = at < ranking.length ? undefined : ways.get(key)
-    const similarity = scoreIn("vector", key) ?? others.get(key)
+    const via = at < best.length ? undefined : ways.get(key)
+    const alike = similarity(key)
     return {
       score,
       vector,
       keyword,
       collection,
       ...what.hit,
-      ...(similarity === undefined ? {} : { similarity }),
+      ...(alike === undefined ? {} : { similarity: alike }),
       ...(via === undefined ? {} : { via })
     }
   })
-  const found = (hits: ReadonlyArray<Hit>): Found => ({
-    hits: hits.slice(0, ranking.length),
-    led: hits.slice(ranking.length),
-    near
-  })
-  if (request.explain !== true) return found(all)
-
-  const languages = best.map(({ key }) => shown.get(key)!.language)
-  const explained = yield* explain(snapshot, asked, request, best, all, {
-    scoreIn,
-    gains,
-    ages,
-    beside,
-    near,
-    languages
-  })
-  const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
-  return {
-    ...found(all.map((hit, at) => ({ ...hit, explain: explained[at]! }))),
-    report: {
-      passages: asked.reduce((sum, { passages }) => sum + passages, 0),
-      ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),
-      unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
-      depth,
-      candidates: { vector: vectorLeg.ranked.length, keyword: keywordLeg.ranked.length },
-      ...(both ? { alpha, ...(method === "rrf" ? { rrf_k: rrfK ?? 10 } : {}) } : {}),
-      stages_us: stages.us
-    }
-  } satisfies Found as Found
+  return { hits, languageOf: (key: number) => shown.get(key)!.language }
 })
+
+type Ordered = Effect.Effect.Success<ReturnType<typeof order>>
+
+/** The best passages over all requested collections. Run it in one snapshot. */
+export const rank = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: RankRequest) {
+  const stages = new Stages()
+  const asked = yield* snapshot.searched(request)
+  if (asked.length === 0) return []
+  const ordered = yield* order(snapshot, asked, request, request.limit, stages)
+  return (yield* read(snapshot, asked, { ...ordered, led: [] }, stages)).hits
+})
+
+/** A list of passages over all requested collections: ranked, judged, and folded. Run it in one snapshot. */
+export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, request: FindRequest) {
+  const { list } = request
+  const stages = new Stages()
+  const asked = yield* stages.during("mask", snapshot.searched(request))
+  if (asked.length === 0) return { hits: [], near: [], unscaled: [], unchecked: 0 } satisfies Found as Found
+  for (let wanted = wantedFor(list); ; wanted *= 4) {
+    const ordered = yield* order(snapshot, asked, request, wanted, stages)
+    const { best, led, near, report } = ordered
+    const { hits, languageOf } = yield* read(snapshot, asked, ordered, stages)
+    const relevanceOf = judging(asked, list.question, near)
+    const ranked = hits.slice(0, best.length)
+    const places = listed(list, { ranked, led: hits.slice(best.length), relevanceOf }, wanted)
+    if (places === undefined) continue
+    const found = {
+      hits: places.map(({ shown }) => shown),
+      near,
+      unscaled: unscaled(asked),
+      unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
+      ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
+    }
+    if (request.explain !== true) return found satisfies Found as Found
+    const keys = new Map(hits.map((hit, at) => [hit, [...best, ...led][at]!]))
+    const own = places.map(({ hit }) => hit)
+    const shown = own.map((hit) => keys.get(hit)!)
+    const explained = yield* explain(snapshot, asked, request, shown, own, {
+      ...ordered.details,
+      languages: shown.map(({ key }) => languageOf(key))
+    })
+    const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
+    return {
+      ...found,
+      hits: found.hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),
+      report: {
+        passages: asked.reduce((sum, { passages }) => sum + passages, 0),
+        ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),
+        ...report,
+        stages_us: stages.us
+      }
+    } satisfies Found as Found
+  }
+})
+
+/** From this share of a query's terms on, the words decide as much as ever. */
+const enough = 0.7
+
+/**
+ * The weight of the vector leg if the collections have only this share of the query's terms: it is probably in another
+ * language than they are, and a few words that happen to be the same must not decide.
+ */
+const risen = (alpha: number, share: number): number => {
+  const words = (1 - alpha) * Math.min(1, share / enough) ** 2
+  return alpha === 0 ? 0 : alpha / (alpha + words)
+}
 
 /** The best of the keyword leg that are checked for names; they can only rise. */
 const lookedAt = 30
@@ -169,21 +306,19 @@ const naming = Effect.fnUntraced(function* <E>(
   return { ranked: [...risen.sort((a, b) => b.score - a.score), ...sorted.slice(lookedAt)], gains }
 })
 
+const hasVector = (asked: Searched): asked is Compared => asked.vector !== undefined
+
 /** The nearest passages of collections that share one embedder. */
 const nearestOf = <E>(snapshot: Snapshot<E>, group: ReadonlyArray<Searched>, depth: number) =>
   Effect.map(
-    Effect.forEach(group, (asked) =>
-      asked.vector === undefined ? Effect.succeed([]) : snapshot.nearest(asked, asked.vector, depth)
-    ),
+    Effect.forEach(group, (asked) => (hasVector(asked) ? snapshot.nearest(asked, depth) : Effect.succeed([]))),
     (found) => found.flat()
   )
 
 /** The similarity of passages in any of the collections. */
 const scoresOf = <E>(snapshot: Snapshot<E>, asked: ReadonlyArray<Searched>, ids: ReadonlyArray<number>) =>
   Effect.map(
-    Effect.forEach(asked, (each) =>
-      each.vector === undefined ? Effect.succeed([]) : snapshot.similarity(each, each.vector, ids)
-    ),
+    Effect.forEach(asked, (each) => (hasVector(each) ? snapshot.similarity(each, ids) : Effect.succeed([]))),
     (found) => found.flat()
   )
 

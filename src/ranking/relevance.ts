@@ -1,5 +1,10 @@
-import { queryTerms, splitQuery } from "../terms/terms.ts"
+import { searchedHeading, searchedTitle } from "../entities/mention.ts"
+import type { CollectionName, CollectionSummary } from "../model/Collection.ts"
+import type { Hit } from "../model/SearchResult.ts"
+import type { NearTerm } from "../model/Stored.ts"
+import type { Searched } from "./Snapshot.ts"
 import { beginningsOf, scan } from "../terms/scan.ts"
+import { queryTerms, splitQuery } from "../terms/terms.ts"
 
 /** The text by which a passage is judged: everything that is searched. */
 export interface Judged {
@@ -17,7 +22,15 @@ const enough = 8
 export const weakBelow = 0.1
 
 /** Coefficients: a constant, the share of the terms, and the similarity or the number of terms. */
-export const fitted = { meaning: [-4.8, 2.48, 5.12], words: [-4.65, 4.74, 1.39] } as const
+export const fitted = {
+  /** With the cosine similarity by the packaged model. */
+  meaning: [-4.8, 2.48, 5.12],
+  /** With the similarity above the background, whatever the model. */
+  above: [-5.11, 3.43, 7.14],
+  words: [-4.65, 4.74, 1.39]
+} as const
+
+type Scale = "meaning" | "above"
 
 /**
  * How often where the graph leads is needed, relative to what its own words and meaning tell: of 100 questions of MuSiQue,
@@ -26,7 +39,7 @@ export const fitted = { meaning: [-4.8, 2.48, 5.12], words: [-4.65, 4.74, 1.39] 
 const ledOdds = 3
 
 /** The relevance of a passage that the graph leads to, given that of the passage by itself. */
-export const alongGraph = (own: number): number => (ledOdds * own) / (1 - own + ledOdds * own)
+const alongGraph = (own: number): number => (ledOdds * own) / (1 - own + ledOdds * own)
 
 /** The number of a query's terms, relative to the number that makes a difference, 0 to 1. */
 export const lengthOf = (content: ReadonlySet<string>): number => Math.min(enough, content.size) / enough
@@ -77,19 +90,63 @@ export const sharing = (
 
 /**
  * How likely a passage is to answer a query, 0 to 1, however it was ranked. A logistic regression on the share of the
- * query's terms that it has and, if given, on the cosine similarity by the packaged model; without the similarity, on
- * the share and the number of terms. Fitted on judged passages: docs/quality.md.
+ * query's terms that it has and, if given, on the similarity; without the similarity, on the share and the number of
+ * terms. Fitted on judged passages: docs/quality.md.
  */
 export const relevance = (
   query: string,
   near: ReadonlyArray<{ readonly word: string; readonly term: string }> = []
-): ((judged: Judged, similarity: number | undefined) => number) => {
+): ((judged: Judged, similarity: number | undefined, scale?: Scale) => number) => {
   const content = new Set(splitQuery(query).content)
   const shareOf = sharing(content, near)
-  return (judged, similarity) => {
+  return (judged, similarity, scale = "meaning") => {
     const share = shareOf(judged)
     const [[constant, byShare, byOther], other] =
-      similarity === undefined ? [fitted.words, lengthOf(content)] : [fitted.meaning, similarity]
+      similarity === undefined ? [fitted.words, lengthOf(content)] : [fitted[scale], similarity]
     return logistic(constant + byShare * share + byOther * other)
   }
 }
+
+/** Whether a collection has the packaged model, on whose cosines `relevance` was fitted. */
+export const isFitted = ({ embedder: { backend, model } }: Pick<CollectionSummary, "embedder">): boolean =>
+  backend === "builtin" && model === "clew-static-en-v1"
+
+const scaleOf = (asked: Pick<Searched, "background" | "embedder">): Scale | undefined =>
+  isFitted(asked) ? "meaning" : asked.background === undefined ? undefined : "above"
+
+/** The relevance of hits, each computed once; by words alone where similarities have no known scale. */
+export const judging = (
+  asked: ReadonlyArray<Pick<Searched, "background" | "embedder" | "name">>,
+  question: string,
+  near: ReadonlyArray<NearTerm>
+): ((hit: Hit) => number) => {
+  const scales = new Map(asked.map((each) => [each.name, scaleOf(each)]))
+  const judge = relevance(question, near)
+  const judged = new Map<Hit, number>()
+  return (hit) => {
+    const before = judged.get(hit)
+    if (before !== undefined) return before
+    const { collection, document, passage, similarity, via } = hit
+    const what = {
+      title: searchedTitle(document.title, document.source),
+      heading: searchedHeading(passage),
+      text: passage.text
+    }
+    const scale = scales.get(collection)
+    const own = judge(what, scale && similarity, scale)
+    const value = via === undefined ? own : alongGraph(own)
+    judged.set(hit, value)
+    return value
+  }
+}
+
+/** The collections whose similarities have no known scale. */
+export const unscaled = (asked: ReadonlyArray<Pick<Searched, "background" | "embedder" | "name">>) =>
+  asked.flatMap((each) => (scaleOf(each) === undefined ? [each.name] : []))
+
+/** Whether none of the judged hits is likely to answer; what similarities without a known scale found is never called weak. */
+export const isWeak = (hits: ReadonlyArray<Hit>, unscaled: ReadonlyArray<CollectionName>): boolean =>
+  hits.every(
+    ({ collection, relevance = 0, similarity }) =>
+      relevance < weakBelow && (similarity === undefined || !unscaled.includes(collection))
+  )

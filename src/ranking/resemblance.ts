@@ -1,8 +1,8 @@
 /** A text prepared for comparison: the hashes of its words, in order. */
 export interface Sketch {
   readonly words: Uint32Array
-  /** A hash of the words with a digit, independent of their order. */
-  readonly numbers: number
+  /** The hashes of the words with a digit. */
+  readonly numbers: ReadonlySet<number>
   /** A hash of all words in order. */
   readonly whole: number
 }
@@ -15,6 +15,8 @@ const fewWords = 12
 
 /** If the texts share at least this part of all their shingles, they count as nearly equal. */
 const alike = 0.7
+/** A text of which a previous one has this part of the shingles says nothing new. */
+const contained = 0.85
 
 /** One in this many shingles is used to find similar texts, which must share at least this many of them. */
 const sampling = 4
@@ -47,7 +49,7 @@ export const sketch = (texts: ReadonlyArray<string>): Sketch => {
   if (room.length < characters) room = new Uint32Array(characters)
   const words = room
   let count = 0
-  let numbers = 0
+  const numbers = new Set<number>()
   let whole = seed
   for (const small of lowered) {
     let hash = seed
@@ -65,7 +67,7 @@ export const sketch = (texts: ReadonlyArray<string>): Sketch => {
       if (length > 0) {
         words[count++] = hash
         whole = Math.imul(whole ^ hash, prime)
-        if (hasDigit) numbers = (numbers + hash) | 0
+        if (hasDigit) numbers.add(hash)
         hash = seed
         length = 0
         hasDigit = false
@@ -77,7 +79,7 @@ export const sketch = (texts: ReadonlyArray<string>): Sketch => {
       }
     }
   }
-  return { words: words.slice(0, count), numbers: numbers >>> 0, whole: whole >>> 0 }
+  return { words: words.slice(0, count), numbers, whole: whole >>> 0 }
 }
 
 /** Calls `use` with the hash of each shingle, in order and with repeats. */
@@ -118,8 +120,9 @@ class Known {
 }
 
 /**
- * Finds texts that repeat a previous one: the same words, or the same numbers and nearly the same words, by Jaccard's
- * coefficient of Broder's shingles. A text is only compared with those that share many sampled shingles with it.
+ * Finds texts that repeat a previous one: the same words, or no other numbers and nearly the same words, by Jaccard's
+ * coefficient of Broder's shingles, or hardly a word that the previous one lacks. A text is only compared with those that
+ * share many sampled shingles with it.
  */
 export class Seen {
   private readonly known: Array<Known> = []
@@ -152,10 +155,17 @@ export class Seen {
   }
 }
 
-const isAlike = (a: Known, b: Known): boolean => {
-  if (a.sketch.numbers !== b.sketch.numbers) return false
-  const [some, others] = a.shingles.size < b.shingles.size ? [a.shingles, b.shingles] : [b.shingles, a.shingles]
+const hasAll = (all: ReadonlySet<number>, some: ReadonlySet<number>): boolean => {
+  for (const one of some) if (!all.has(one)) return false
+  return true
+}
+
+const isAlike = (before: Known, next: Known): boolean => {
+  const isWithin = hasAll(before.sketch.numbers, next.sketch.numbers)
+  if (!isWithin && !hasAll(next.sketch.numbers, before.sketch.numbers)) return false
+  const [some, others] =
+    before.shingles.size < next.shingles.size ? [before.shingles, next.shingles] : [next.shingles, before.shingles]
   let common = 0
   for (const shingle of some) if (others.has(shingle)) common++
-  return common >= alike * (some.size + others.size - common)
+  return common >= alike * (some.size + others.size - common) || (isWithin && common >= contained * next.shingles.size)
 }

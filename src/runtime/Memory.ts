@@ -28,3 +28,9 @@ export const reclaiming: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> 
   const waiting = yield* FiberHandle.make()
   return Effect.asVoid(FiberHandle.run(waiting, Effect.delay(collect, "1 second")))
 })
+
+/**
+ * For a process that mostly waits, one per client and index: the heap stays smaller, and searches take no longer. Indexing
+ * takes half as much processor time again.
+ */
+export const sparing: Effect.Effect<void> = Effect.sync(() => setFlagsFromString("--optimize-for-size"))

@@ -1,7 +1,55 @@
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
-import * as Client from "./Client.ts"
-import { FairQueue } from "./FairQueue.ts"
+
+/** What waits, by who waits for it: each owner in turn, and what one owner waits for in its order. */
+export class FairQueue<A> {
+  private readonly waiting = new Map<string, Set<A>>()
+  private count = 0
+
+  get size(): number {
+    return this.count
+  }
+
+  push(owner: string, item: A): void {
+    const own = this.waiting.get(owner)
+    if (own === undefined) this.waiting.set(owner, new Set([item]))
+    else own.add(item)
+    this.count++
+  }
+
+  /** Takes an item out; does nothing if it no longer waits. */
+  delete(owner: string, item: A): void {
+    const own = this.waiting.get(owner)
+    if (own?.delete(item) !== true) return
+    this.count--
+    if (own.size === 0) this.waiting.delete(owner)
+  }
+
+  /** The next owner's first; undefined if nothing waits. */
+  shift(): A | undefined {
+    for (const [owner, own] of this.waiting) {
+      for (const item of own) {
+        this.delete(owner, item)
+        // The owner's next turn comes after those of all others.
+        if (own.size > 0) {
+          this.waiting.delete(owner)
+          this.waiting.set(owner, own)
+        }
+        return item
+      }
+    }
+    return undefined
+  }
+}
+
+/** The client that a fiber works for; queues let clients take turns. Work of the process itself has none. */
+export const current: FiberRef.FiberRef<string> = FiberRef.unsafeMake("")
+
+/** Runs an effect for a client. */
+export const working =
+  (client: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.locally(effect, current, client)
 
 /** Runs an effect in its turn. */
 export type Turn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -48,7 +96,7 @@ export const makeTurns = (atOnce: number): Turns => {
     (kind: typeof urgent): Turn =>
     (effect) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(FiberRef.get(Client.current), (client) => {
+        Effect.flatMap(FiberRef.get(current), (client) => {
           const me: Place = { begin: () => {}, hasBegun: false }
           kind.waiting.push(client, me)
           advance()

@@ -5,10 +5,7 @@ export interface Shown {
 }
 
 const word = /\S+/g
-/**
- * Symbols inside or in front, or a capital after a small letter: `core.autocrlf`, `--flag`, `HEAD@{1}`, `defineModel`.
- * A hyphen alone makes no name, since prose has it too, except after a single letter: `v-if`.
- */
+/** Symbols inside or in front, or a capital after a small letter; a hyphen only after a single letter: `v-if`. */
 const sign = /[\p{L}\p{N}][_./:@{}$#=\\]+[\p{L}\p{N}]|^\p{L}-\p{L}|^[-@.$#]{1,2}\p{L}|\p{Ll}\p{Lu}|[{}()]/u
 const before = new Set("\"'`([<{«“")
 const after = new Set("\"'`()]>,;!?»”.:")
@@ -54,10 +51,7 @@ const begins = (text: string, name: string): boolean => {
 const named = 0.1
 const defined = 0.3
 
-/**
- * How much more a passage counts for the names that occur literally in it; a heading or the start of a line defines a
- * name.
- */
+/** How much more a passage counts for names that occur in it; a heading or the start of a line defines a name. */
 export const namesGain = (names: ReadonlyArray<string>, { heading, text }: Shown): number => {
   if (names.length === 0) return 0
   const gains = names.map((name) =>

@@ -30,10 +30,7 @@ export const splits = (word: string, language: Language): ReadonlyArray<Parts> =
   return found
 }
 
-/**
- * The most frequent parts, by the geometric mean of their passages (Koehn & Knight 2003); none if a part occurs in
- * none.
- */
+/** The most frequent parts, by the geometric mean of their passages (Koehn & Knight 2003); none if one is in none. */
 export const likeliest = (ways: ReadonlyArray<Parts>, passagesWith: (word: string) => number): Parts | undefined => {
   let best: Parts | undefined
   let most = 0

@@ -23,9 +23,7 @@ const spelled: Readonly<Record<string, string>> = {
 const spelledOut = new RegExp(`[${Object.keys(spelled).join("")}]`, "g")
 export const isAscii = /^[\x20-\x7e]*$/
 
-/**
- * A word in lower case, without accents, with compatibility forms resolved: "Ångström" becomes "angstrom", "ＡＢＣ" "abc".
- */
+/** A word in lower case, without accents, in compatible form: "Ångström" becomes "angstrom", "ＡＢＣ" "abc". */
 export const fold = (word: string): string => {
   const lower = word.toLowerCase()
   return isAscii.test(lower)

@@ -1,13 +1,12 @@
+import { lazily } from "../model/lazily.ts"
+import { stem } from "porter2"
 import { fold } from "./fold.ts"
 
 /** Removes the endings of a word in lower case; accents stay. */
 type Stem = (word: string) => string
 
-/**
- * Words of grammar in lower case, without accents, which identify the language of a text. One-letter words say nothing
- * in code.
- */
-export const english =
+/** Words of grammar in lower case, without accents; one-letter words say nothing in code. */
+const english =
   "a an the of in on at to for from by with as into onto and or but nor so if than then that this these those there is " +
   "are was were be been being am do does did has have had having will would shall should can could may might must it its " +
   "he him his she her they them their we our you your i my me who whom whose which what when where why how not no"
@@ -79,9 +78,7 @@ const known = {
     "varje vilka ditt vem vilket sitta sadana vart dina vars vart vara ert era"
 }
 
-/**
- * The language of a text, if its words are stemmed by that language's rules; "en" if nothing shows another. ISO 639-1.
- */
+/** The language by whose rules words are stemmed; "en" if nothing shows another. ISO 639-1. */
 export type Language = keyof typeof known | "en"
 
 /** A language with its own rules. */
@@ -90,13 +87,13 @@ export type Other = Exclude<Language, "en">
 export const isLanguage = (code: string): code is Language => code === "en" || Object.hasOwn(known, code)
 
 /** The languages that have a word, folded, among their words of grammar. */
-export const languagesByWord: ReadonlyMap<string, ReadonlyArray<Language>> = (() => {
+export const languagesByWord = lazily((): ReadonlyMap<string, ReadonlyArray<Language>> => {
   const found = new Map<string, Array<Language>>()
   for (const [language, grammar] of [["en", english], ...Object.entries(known)] as ReadonlyArray<[Language, string]>) {
     for (const word of new Set(grammar.split(" ").map(fold))) found.set(word, [...(found.get(word) ?? []), language])
   }
   return found
-})()
+})
 
 const stemmers = new Map<Language, Stem>()
 
@@ -119,10 +116,7 @@ const accented: Partial<Record<Language, ReadonlyArray<readonly [RegExp, string]
   ]
 }
 
-/**
- * The folded stem of a word by a loaded language's rules; undefined if they do not apply: the word contains other signs
- * than letters, or another script, or the language is English.
- */
+/** The folded stem of a word by a loaded language's rules; undefined if they do not apply, as in English. */
 export const stemIn = (language: Language, word: string): string | undefined => {
   if (language === "en") return undefined
   const lower = word.normalize("NFC").toLowerCase()
@@ -132,3 +126,79 @@ export const stemIn = (language: Language, word: string): string | undefined => 
   const rules = accented[language] ?? []
   return fold(stem(rules.reduce((text, [ending, becomes]) => text.replace(ending, becomes), lower)))
 }
+
+/** Frequent words of grammar by language, which are rare in other languages. */
+const grammar: Readonly<Record<string, string>> = {
+  en: "the of and to in is that it for on with as was be by this are or from at have not which but you we an can if when",
+  de: "der die und das ist nicht ein eine zu den von mit sich auf für dem auch wird werden im des oder wie bei wenn kann",
+  fr: "le la les des et est un une que dans pour pas sur qui avec par au ce sont du ne plus ou cette aux être",
+  es: "el la los las que en un una es por con para del se no al como más está su pero lo este son",
+  it: "il di che è e la per un non una con sono del della nel le gli si dei come più alla ma anche",
+  pt: "o que de e do da em um uma para com não os as dos no na se por mais como ao é das",
+  nl: "de het een van en is dat niet op te zijn voor met die aan er om ook als bij worden kan naar",
+  sv: "och att det som en är av för på den med inte om ett har de till kan vi eller",
+  pl: "i w na z do nie się jest to że o jak po za od są przez dla lub",
+  tr: "ve bir bu için ile de da olarak olan çok daha gibi ne veya kadar"
+}
+
+const words = new Map<string, ReadonlySet<string>>(
+  Object.entries(grammar).map(([language, list]) => [language, new Set(list.split(" "))])
+)
+
+/** Characters read per text. */
+const most = 2000
+/** Fewer words than this decide nothing. */
+const least = 12
+
+/** Whether a text is English, by its letters and words of grammar; undefined: it is code, names or too short. */
+export const isEnglish = (text: string): boolean | undefined => {
+  const found =
+    text
+      .slice(0, most)
+      .toLowerCase()
+      .match(/\p{L}+/gu) ?? []
+  const letters = found.reduce((sum, word) => sum + word.length, 0)
+  if (letters < 3 * least) return undefined
+  const foreign = found.reduce((sum, word) => sum + (/^\p{sc=Latin}/u.test(word) ? 0 : word.length), 0)
+  if (foreign > letters / 2) return false
+  if (found.length < least) return undefined
+  const share = (language: string) => found.filter((word) => words.get(language)!.has(word)).length / found.length
+  const english = share("en")
+  const other = Math.max(...[...words.keys()].filter((language) => language !== "en").map(share))
+  return Math.max(english, other) < 0.1 ? undefined : english >= other
+}
+
+/** Scripts that identify a language, or a few that share no words with the others. */
+const scripts: ReadonlyArray<readonly [string, RegExp]> = [
+  ["ja", /[\p{Script=Hiragana}\p{Script=Katakana}]/gu],
+  ["zh", /\p{Script=Han}/gu],
+  ["ko", /\p{Script=Hangul}/gu],
+  ["cyrillic", /\p{Script=Cyrillic}/gu],
+  ["greek", /\p{Script=Greek}/gu],
+  ["arabic", /\p{Script=Arabic}/gu],
+  ["hebrew", /\p{Script=Hebrew}/gu],
+  ["thai", /\p{Script=Thai}/gu],
+  ["devanagari", /\p{Script=Devanagari}/gu]
+]
+
+/** The language or script of a text, even of a single sentence; undefined if its words of grammar do not decide. */
+export const languageOf = (text: string): string | undefined => {
+  const head = text.slice(0, most).toLowerCase()
+  const letters = head.match(/\p{L}/gu)?.length ?? 0
+  if (letters === 0) return undefined
+  for (const [language, script] of scripts) {
+    if ((head.match(script)?.length ?? 0) > letters * 0.3) return language
+  }
+  const found = head.match(/\p{L}+/gu) ?? []
+  const counts = [...words]
+    .map(([language, list]) => ({ language, count: found.filter((word) => list.has(word)).length }))
+    .sort((a, b) => b.count - a.count)
+  const [first, second] = counts
+  return first!.count > second!.count ? first!.language : undefined
+}
+
+/**
+ * The terms of English words of grammar. Nearly every passage contains them, so they rank nothing (BM25 gives no weight
+ * to a term of more than half of all passages), and they cost most of a query's time.
+ */
+export const functionWords: ReadonlySet<string> = new Set(`${english} eg ie etc`.split(" ").map(stem))

@@ -85,10 +85,7 @@ export const wordOf = ({ written }: QueryPart): QueryPart => ({ kind: "word", wr
 /** Whether a query contains anything but words. */
 export const hasOperators = (parts: ReadonlyArray<QueryPart>): boolean => parts.some(({ kind }) => kind !== "word")
 
-/**
- * The text to search by words and by meaning: the words and quoted texts; else the values of the fields. Empty: the
- * query only has exclusions.
- */
+/** The text to search for: the words and quoted texts, else the fields' values; empty if all is excluded. */
 export const positiveWords = (parts: ReadonlyArray<QueryPart>): string => {
   const said = parts.flatMap((part) =>
     part.kind === "word" ? [part.written] : part.kind === "phrase" && !part.negated ? [part.value] : []

@@ -3,10 +3,7 @@ import { splitQuery } from "./terms.ts"
 
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/**
- * A version or number with its points, or a word, including the rest of a contraction ("it's") and the sign of `C++`
- * and `C#`.
- */
+/** A version or number with its points, or a word with the rest of a contraction ("it's") or the sign of `C++`. */
 const words = /v?\d+(?:[.,]\d+)+|[\p{L}\p{M}\p{N}]+(?:['\u2019]\p{L}+)*(?:\+\+|#)?/giu
 /** The points of "U.S.". */
 const points = /(?<=(?<![\p{L}\p{N}])\p{L})\.(?=\p{L}(?![\p{L}\p{N}]))/gu
@@ -39,10 +36,7 @@ export const plainTerms = (text: string): ReadonlyArray<string> => [
   ...new Set(splitQuery(wordsOf(text).join(" ").toLowerCase()).content)
 ]
 
-/**
- * Tests whether texts contain a phrase: its words in order with only signs and spaces between, whatever the case and
- * accents. Undefined: the phrase has no word.
- */
+/** Tests whether texts contain a phrase, whatever its signs, case and accents; undefined if it has no word. */
 export const phraseTest = (phrase: string): ((text: string) => boolean) | undefined => {
   const wanted = flat(phrase)
   if (wanted.trim() === "") return undefined

@@ -1,13 +1,62 @@
 import { CharClass, classAt, classOf, widthAt } from "./classes.ts"
 import { foldUnspaced } from "./fold.ts"
 import type { Language } from "./languages.ts"
-import { mix, type SeenWords, seenIn } from "./seenWords.ts"
+import { analyse, type WordTerms } from "./word.ts"
+
+/** The rest of a longer word adds nothing. */
+const maxWord = 256
+
+const sets = 0x8000
+const longestKept = 40
+
+/** The hash of a text with one more UTF-16 unit; the empty text's is 0. */
+const mix = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x9e3779b1)
 
 /**
- * Receives a term and its UTF-16 span. `tail` marks the last character of an unspaced run of several, which its last
- * pair already contains.
+ * Recent words and their terms in one language, two per hash: a new word takes the first place and moves the first to
+ * the second. So memory is bounded, and a rare word does not evict a frequent one.
  */
-export type Emit = (term: string, start: number, end: number, tail: boolean) => void
+export class SeenWords {
+  private readonly words = new Array<string>(2 * sets).fill("")
+  private readonly lengths = new Uint8Array(2 * sets)
+  private readonly terms = new Array<string | WordTerms>(2 * sets).fill("")
+
+  constructor(private readonly language: Language) {}
+
+  /** The terms of the word or compound from `start` to `end`, whose units hash to `hash`. */
+  termsOf(text: string, start: number, end: number, hash: number): string | WordTerms {
+    const { lengths, terms, words } = this
+    const length = end - start
+    if (length > longestKept) return analyse(text.slice(start, Math.min(end, start + maxWord)), this.language)
+    const first = 2 * ((hash ^ (hash >>> 16)) & (sets - 1))
+    const known = words[first] as string
+    if (lengths[first] === length && text.startsWith(known, start)) return terms[first] as string | WordTerms
+    const second = words[first + 1] as string
+    const isSecond = lengths[first + 1] === length && text.startsWith(second, start)
+    // A slice keeps its whole text in memory; this copy does not.
+    const word = isSecond ? second : ` ${text.slice(start, end)}`.slice(1)
+    const found = isSecond ? (terms[first + 1] as string | WordTerms) : analyse(word, this.language)
+    words[first + 1] = known
+    lengths[first + 1] = lengths[first] as number
+    terms[first + 1] = terms[first] as string | WordTerms
+    words[first] = word
+    lengths[first] = length
+    terms[first] = found
+    return found
+  }
+}
+
+const seen = new Map<Language, SeenWords>()
+
+/** The recent words of a language. */
+export const seenIn = (language: Language): SeenWords => {
+  const known = seen.get(language) ?? new SeenWords(language)
+  seen.set(language, known)
+  return known
+}
+
+/** Receives a term and its UTF-16 span; `tail`: the last character of an unspaced run, which its last pair has too. */
+type Emit = (term: string, start: number, end: number, tail: boolean) => void
 
 const { connector, mark, picture, separator, unspaced, word } = CharClass
 const dot = 46
@@ -101,14 +150,11 @@ const scanWord = (text: string, start: number, words: SeenWords, emit: Emit): nu
 }
 
 /** How terms begin: their first two characters, as far as those are ASCII. */
-export type Beginnings = Uint8Array
+type Beginnings = Uint8Array
 
 const letterY = 121
 
-/**
- * The beginnings of English terms. A stem begins as its word does, except that a `y` after the first letter may have
- * become an `i` (dying, die).
- */
+/** The beginnings of English terms: of their words, but for a `y` that may have become an `i` (dying, die). */
 export const beginningsOf = (terms: Iterable<string>): Beginnings => {
   const found = new Uint8Array(128 * 128)
   for (const term of terms) {
@@ -125,10 +171,7 @@ export const beginningsOf = (terms: Iterable<string>): Beginnings => {
 
 const isSmall = (c: number): boolean => (c >= 97 && c <= 122) || isDigit(c)
 
-/**
- * The end of the word at `start` if its only term begins in none of these ways; `start` if it may, or if the word may
- * have other terms.
- */
+/** The end of the word at `start` if its only term begins in none of these ways, else `start`. */
 const endOfOther = (text: string, start: number, beginnings: Beginnings): number => {
   const c = text.charCodeAt(start)
   const first = c >= 65 && c <= 90 ? c + 32 : c

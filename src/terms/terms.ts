@@ -1,5 +1,5 @@
-import { functionWords } from "./functionWords.ts"
-import { type Language, stemIn } from "./languages.ts"
+import { functionWords, type Language, stemIn } from "./languages.ts"
+import { CharClass, classAt } from "./classes.ts"
 import { scan } from "./scan.ts"
 
 /** The index terms of a document's text, in order, with repeats. */
@@ -22,14 +22,12 @@ export const queryTerms = (text: string): Array<string> => {
 }
 
 /** A query's content terms, and the function words around them, each in order with repeats. */
-export interface QueryTerms {
+interface QueryTerms {
   readonly content: ReadonlyArray<string>
   readonly function: ReadonlyArray<string>
 }
 
-/**
- * Splits a query's terms. The content is never empty if there are terms: a query of only function words is about them.
- */
+/** Splits a query's terms; the content is never empty: a query of only function words is about them. */
 export const splitQuery = (text: string): QueryTerms => {
   const all = queryTerms(text)
   const content = all.filter((term) => !functionWords.has(term))
@@ -42,10 +40,7 @@ export const splitQuery = (text: string): QueryTerms => {
 const maxRepeats = 4
 const maxTerms = 64
 
-/**
- * The terms to rank by, with the number of times each counts, at most 4. Of more than 64, including repeats, the most
- * repeated and then the first are kept.
- */
+/** The terms to rank by and their counts, at most 4; of more than 64, the most repeated, then the first. */
 export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
   for (const term of terms) counts.set(term, Math.min(maxRepeats, (counts.get(term) ?? 0) + 1))
@@ -62,9 +57,28 @@ export const salient = (terms: ReadonlyArray<string>): ReadonlyMap<string, numbe
 /** The share of a word's weight that its stem in its own language gets; its English term gets the rest. */
 const ownShare = 0.6
 
+/** The greatest weight of a pair of characters beside words written with spaces: pairs overlap. */
+const pairShare = 0.5
+/** The weight of all pairs together, relative to the words'. */
+const pairsShare = 2
+
+const isPair = (term: string): boolean => classAt(term, 0) === CharClass.unspaced
+
+/**
+ * The terms and their weights, those of pairs lower if there are also words: most pairs of a question are its grammar, and
+ * at full weight a dozen of them outweigh the name that it is about.
+ */
+const balanced = (counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const pairs = [...counts.keys()].filter(isPair).length
+  const words = counts.size - pairs
+  if (pairs === 0 || words === 0) return counts
+  const share = Math.min(pairShare, (pairsShare * words) / pairs)
+  return new Map([...counts].map(([term, count]) => [term, isPair(term) ? share * count : count]))
+}
+
 /** The terms to rank by in a language, with their weights: the English terms, and the words' stems. */
 export const weighted = (query: string, language: Language): ReadonlyMap<string, number> => {
-  const counts = salient(splitQuery(query).content)
+  const counts = balanced(salient(splitQuery(query).content))
   if (language === "en") return counts
   const stems = stemsOf(query, language)
   const weights = new Map<string, number>()
@@ -78,7 +92,7 @@ export const weighted = (query: string, language: Language): ReadonlyMap<string,
 }
 
 /** The stems of a query's words in a language, by their English terms. */
-export const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
+const stemsOf = (query: string, language: Language): ReadonlyMap<string, string> => {
   const stems = new Map<string, string>()
   scan(query, (term, start, end) => {
     const own = stemIn(language, query.slice(start, end))
@@ -86,3 +100,11 @@ export const stemsOf = (query: string, language: Language): ReadonlyMap<string, 
   })
   return stems
 }
+
+/**
+ * The version of the terms that `terms` and `queryTerms` make from a text, and of the texts of a passage that terms are
+ * made from. If you change what a text's terms are, raise it by one; nothing else is needed. Postings of a lower version
+ * are rebuilt from the stored texts (Store/sqlite/rebuild.ts), at once or in the background, and answer until then. A
+ * change that only affects how queries are looked up needs no new version.
+ */
+export const termsVersion = 4

@@ -30,9 +30,7 @@ export const termOf = (folded: string): string => {
 }
 
 const plain = /^[A-Za-z]?[a-z0-9]*$/
-/**
- * A dotted number with or without `v`, a number with thousands separators, or a word with the sign of `C++` and `C#`.
- */
+/** A dotted number, one with thousands separators, or a word with the sign of `C++` and `C#`. */
 const pieces = /(?<![\p{L}\p{M}\p{N}])v?\d+(?:[.,]\d+)+|[^._\-/@&',’‐‑+#]+(?:\+\+|#)?/giu
 const dottedNumber = /^v?\d+[.,]\d/i
 /** U.S.A, e.g: its single letters are not useful terms. */

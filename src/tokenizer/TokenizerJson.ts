@@ -56,15 +56,12 @@ const FlatNormalizer = Schema.Union(
 export type Normalizer =
   | typeof FlatNormalizer.Type
   | { readonly type: "Sequence"; readonly normalizers: ReadonlyArray<Normalizer> }
-type NormalizerEncoded =
-  | typeof FlatNormalizer.Encoded
-  | { readonly type: "Sequence"; readonly normalizers: ReadonlyArray<NormalizerEncoded> }
 
-export const Normalizer: Schema.Schema<Normalizer, NormalizerEncoded> = Schema.Union(
+export const Normalizer: Schema.Schema<Normalizer, any> = Schema.Union(
   ...FlatNormalizer.members,
   Schema.Struct({
     type: Schema.Literal("Sequence"),
-    normalizers: Schema.Array(Schema.suspend((): Schema.Schema<Normalizer, NormalizerEncoded> => Normalizer))
+    normalizers: Schema.Array(Schema.suspend((): Schema.Schema<Normalizer, any> => Normalizer))
   })
 )
 
@@ -101,6 +98,12 @@ const MetaspacePreTokenizer = Schema.Struct({
 })
 export type Metaspace = typeof MetaspacePreTokenizer.Type
 
+const ByteLevelPreTokenizer = Schema.Struct({
+  type: Schema.Literal("ByteLevel"),
+  add_prefix_space: flag(true),
+  use_regex: flag(true)
+})
+
 const FlatPreTokenizer = Schema.Union(
   step("BertPreTokenizer"),
   step("Whitespace"),
@@ -109,22 +112,20 @@ const FlatPreTokenizer = Schema.Union(
   DigitsPreTokenizer,
   SplitPreTokenizer,
   CharDelimiterPreTokenizer,
-  MetaspacePreTokenizer
+  MetaspacePreTokenizer,
+  ByteLevelPreTokenizer
 )
 
 /** How normalised text is split into the pieces that the model sees one by one. */
 export type PreTokenizer =
   | typeof FlatPreTokenizer.Type
   | { readonly type: "Sequence"; readonly pretokenizers: ReadonlyArray<PreTokenizer> }
-type PreTokenizerEncoded =
-  | typeof FlatPreTokenizer.Encoded
-  | { readonly type: "Sequence"; readonly pretokenizers: ReadonlyArray<PreTokenizerEncoded> }
 
-export const PreTokenizer: Schema.Schema<PreTokenizer, PreTokenizerEncoded> = Schema.Union(
+export const PreTokenizer: Schema.Schema<PreTokenizer, any> = Schema.Union(
   ...FlatPreTokenizer.members,
   Schema.Struct({
     type: Schema.Literal("Sequence"),
-    pretokenizers: Schema.Array(Schema.suspend((): Schema.Schema<PreTokenizer, PreTokenizerEncoded> => PreTokenizer))
+    pretokenizers: Schema.Array(Schema.suspend((): Schema.Schema<PreTokenizer, any> => PreTokenizer))
   })
 )
 
@@ -154,14 +155,63 @@ const Unigram = Schema.Struct({
 })
 export type Unigram = typeof Unigram.Type
 
-/**
- * The parts of a Hugging Face tokenizer.json that determine the ids of a text without special tokens. The vocabulary is
- * read separately.
- */
+/** Without a dropout, and without marks at the beginning or end of words. */
+const Bpe = Schema.Struct({
+  type: Schema.Literal("BPE"),
+  unk_token: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null }),
+  fuse_unk: flag(false),
+  byte_fallback: flag(false),
+  ignore_merges: flag(false),
+  continuing_subword_prefix: Schema.optional(Schema.Literal(null, "")),
+  end_of_word_suffix: Schema.optional(Schema.Literal(null, "")),
+  merges: Schema.Array(Schema.Union(Schema.String, Schema.Tuple(Schema.String, Schema.String)))
+})
+export type Bpe = typeof Bpe.Type
+
+/** A place in a template: a text, or a special token. */
+const TemplatePiece = Schema.Union(
+  Schema.Struct({ Sequence: Schema.Struct({ id: Schema.Literal("A", "B"), type_id: Schema.NonNegativeInt }) }),
+  Schema.Struct({ SpecialToken: Schema.Struct({ id: Schema.String, type_id: Schema.NonNegativeInt }) })
+)
+export type TemplatePiece = typeof TemplatePiece.Type
+
+const Special = Schema.Tuple(Schema.String, Schema.NonNegativeInt)
+
+const FlatPostProcessor = Schema.Union(
+  Schema.Struct({
+    type: Schema.Literal("TemplateProcessing"),
+    single: Schema.Array(TemplatePiece),
+    pair: Schema.Array(TemplatePiece),
+    special_tokens: Schema.Record({ key: Schema.String, value: Schema.Struct({ ids: Schema.Array(Schema.Int) }) })
+  }),
+  Schema.Struct({ type: Schema.Literal("BertProcessing"), cls: Special, sep: Special }),
+  Schema.Struct({ type: Schema.Literal("RobertaProcessing"), cls: Special, sep: Special }),
+  // It moves offsets only.
+  step("ByteLevel")
+)
+
+/** The special tokens around a text, or around two. */
+export const PostProcessor = Schema.Union(
+  ...FlatPostProcessor.members,
+  Schema.Struct({ type: Schema.Literal("Sequence"), processors: Schema.Array(FlatPostProcessor) })
+)
+export type PostProcessor = typeof PostProcessor.Type
+
+/** The parts of a Hugging Face tokenizer.json that determine a text's ids, without the vocabulary. */
 export const TokenizerJson = Schema.Struct({
   added_tokens: Schema.optionalWith(Schema.Array(AddedToken), { default: () => [] }),
   normalizer: Schema.optionalWith(Schema.NullOr(Normalizer), { default: () => null }),
   pre_tokenizer: Schema.optionalWith(Schema.NullOr(PreTokenizer), { default: () => null }),
-  model: Schema.Union(WordPiece, Unigram)
+  post_processor: Schema.optional(Schema.Unknown),
+  model: Schema.Union(WordPiece, Unigram, Bpe)
 }).annotations({ identifier: "TokenizerJson" })
 export type TokenizerJson = typeof TokenizerJson.Type
+
+/** The tokenizer.json is damaged, or needs something that is not implemented; the reason says what and where. */
+export class UnsupportedTokenizer extends Schema.TaggedError<UnsupportedTokenizer>()("UnsupportedTokenizer", {
+  reason: Schema.String
+}) {
+  override get message() {
+    return this.reason
+  }
+}

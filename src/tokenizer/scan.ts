@@ -1,4 +1,305 @@
-import type { TokenIds } from "./tokenIds.ts"
+import type { AddedToken, BertNormalizer } from "./TokenizerJson.ts"
+import { hashSeed, hashSlot, hashStep, type Model, type Scan, type TokenIds } from "./model.ts"
+import type { Normalize } from "./normalize.ts"
+import type { PreTokenize } from "./preTokenize.ts"
 
-/** Tokenises a text's UTF-16 range, appends the ids of its known tokens to `out` if given, and returns its size. */
-export type Scan = (text: string, start: number, end: number, out: TokenIds | undefined) => number
+const capacity = 1 << 16
+const mask = capacity * 2 - 1
+const keyUnits = capacity * 10
+const idSlots = capacity * 4
+
+/** Longer pieces are not worth caching. */
+const longestPiece = 64
+
+/**
+ * The tokens of previous pieces, so that each word is tokenised once. Keys are copied into one array of UTF-16 units:
+ * looking up a part of a text allocates nothing, and the cache keeps no text alive. It is emptied when full, at about 4
+ * MB.
+ */
+class PieceCache {
+  private entries = 0
+  /** Entry + 1, 0 for a free slot. */
+  private readonly slots = new Int32Array(mask + 1)
+  private readonly hashes = new Int32Array(capacity)
+  private readonly sizes = new Int32Array(capacity)
+  private readonly keyEnds = new Int32Array(capacity + 1)
+  private readonly keys = new Uint16Array(keyUnits)
+  private readonly idEnds = new Int32Array(capacity + 1)
+  private readonly ids = new Int32Array(idSlots)
+
+  /**
+   * The entry of a text range, -1 if there is none. `fold` maps each unit to the one used for hashing and adding;
+   * without it, units are unchanged.
+   */
+  find(text: string, start: number, end: number, hash: number, fold: Uint8Array | undefined): number {
+    const { hashes, keyEnds, keys, slots } = this
+    const length = end - start
+    search: for (let slot = hashSlot(hash, mask); slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const entry = slots[slot]! - 1
+      if (hashes[entry] !== hash) continue
+      const key = keyEnds[entry]!
+      if (keyEnds[entry + 1]! - key !== length) continue
+      for (let i = 0; i < length; i++) {
+        const unit = text.charCodeAt(start + i)
+        if (keys[key + i] !== (fold === undefined ? unit : fold[unit])) continue search
+      }
+      return entry
+    }
+    return -1
+  }
+
+  /** Adds a piece that is not cached yet, and returns its entry. */
+  add(
+    text: string,
+    start: number,
+    end: number,
+    hash: number,
+    fold: Uint8Array | undefined,
+    tokens: { readonly ids: ReadonlyArray<number>; readonly size: number }
+  ): number {
+    const full =
+      this.entries === capacity ||
+      this.keyEnds[this.entries]! + end - start > keyUnits ||
+      this.idEnds[this.entries]! + tokens.ids.length > idSlots
+    if (full) {
+      this.slots.fill(0)
+      this.entries = 0
+    }
+    const entry = this.entries++
+    let key = this.keyEnds[entry]!
+    for (let i = start; i < end; i++) {
+      const unit = text.charCodeAt(i)
+      this.keys[key++] = fold === undefined ? unit : fold[unit]!
+    }
+    this.keyEnds[entry + 1] = key
+    this.ids.set(tokens.ids, this.idEnds[entry])
+    this.idEnds[entry + 1] = this.idEnds[entry]! + tokens.ids.length
+    this.sizes[entry] = tokens.size
+    this.hashes[entry] = hash
+    let slot = hashSlot(hash, mask)
+    while (this.slots[slot] !== 0) slot = (slot + 1) & mask
+    this.slots[slot] = entry + 1
+    return entry
+  }
+
+  size(entry: number): number {
+    return this.sizes[entry]!
+  }
+
+  /** Appends the entry's ids. */
+  copy(entry: number, out: TokenIds): void {
+    const end = this.idEnds[entry + 1]!
+    for (let i = this.idEnds[entry]!; i < end; i++) out.push(this.ids[i]!)
+  }
+}
+
+/** An occurrence of an added token in a text. */
+interface AddedMatch {
+  readonly start: number
+  readonly end: number
+  readonly id: number
+}
+
+const wordCharacter = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]/u
+const trailingSpace = /(?<!\p{White_Space})\p{White_Space}+$/u
+const leadingSpace = /^\p{White_Space}+/u
+
+const characterBefore = (text: string, at: number): string => {
+  const unit = text.slice(Math.max(0, at - 1), at)
+  return /[\udc00-\udfff]/.test(unit) ? text.slice(Math.max(0, at - 2), at) : unit
+}
+
+/**
+ * Finds added tokens, leftmost first, and the longest of those that start together. A token for whole words is not
+ * matched within a word. Undefined if there are no added tokens.
+ */
+export const addedTokens = (
+  tokens: ReadonlyArray<AddedToken>
+): ((text: string) => ReadonlyArray<AddedMatch>) | undefined => {
+  const byContent = new Map(tokens.filter((token) => token.content !== "").map((token) => [token.content, token]))
+  if (byContent.size === 0) return undefined
+  const alternatives = [...byContent.keys()]
+    .sort((a, b) => b.length - a.length)
+    .map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+  const pattern = new RegExp(alternatives.join("|"), "g")
+
+  return (text) => {
+    const matches: Array<AddedMatch> = []
+    let after = 0
+    for (const match of text.matchAll(pattern)) {
+      const token = byContent.get(match[0])!
+      let start = match.index
+      let end = start + match[0].length
+      if (
+        token.single_word &&
+        (wordCharacter.test(characterBefore(text, start)) ||
+          wordCharacter.test(String.fromCodePoint(text.codePointAt(end) ?? 0x20)))
+      ) {
+        continue
+      }
+      if (token.lstrip) start -= trailingSpace.exec(text.slice(after, start))?.[0].length ?? 0
+      if (token.rstrip) end += leadingSpace.exec(text.slice(end))?.[0].length ?? 0
+      if (start < after) start = after
+      matches.push({ start, end, id: token.id })
+      after = end
+    }
+    return matches
+  }
+}
+
+/** For any pipeline: the whole range is normalised, then split, then each piece is tokenised or found in the cache. */
+export const scanPieces = (
+  normalize: Normalize,
+  findAdded: ((text: string) => ReadonlyArray<AddedMatch>) | undefined,
+  preTokenize: PreTokenize,
+  model: Model
+): Scan => {
+  const cache = new PieceCache()
+
+  const scanPiece = (piece: string, out: TokenIds | undefined): number => {
+    const ids: Array<number> = []
+    if (piece.length > longestPiece) {
+      const size = model.tokenize(piece, ids)
+      if (out !== undefined) for (const id of ids) out.push(id)
+      return size
+    }
+    let hash = hashSeed
+    for (let i = 0; i < piece.length; i++) hash = hashStep(hash, piece.charCodeAt(i))
+    let entry = cache.find(piece, 0, piece.length, hash, undefined)
+    if (entry === -1) {
+      const size = model.tokenize(piece, ids)
+      entry = cache.add(piece, 0, piece.length, hash, undefined, { ids, size })
+    }
+    if (out !== undefined) cache.copy(entry, out)
+    return cache.size(entry)
+  }
+
+  const scanSplit = (text: string, first: () => boolean, out: TokenIds | undefined): number => {
+    let size = 0
+    for (const piece of preTokenize(text, first)) size += scanPiece(piece, out)
+    return size
+  }
+
+  return (text, start, end, out) => {
+    if (start === end) return 0
+    const normalized = normalize(text.slice(start, end))
+    // If the normalizer removes the first character, the text no longer starts as the original does.
+    const startsAsOriginal = () => start === 0 && normalize(String.fromCodePoint(text.codePointAt(0)!)) !== ""
+    let size = 0
+    let at = 0
+    for (const match of findAdded?.(normalized) ?? []) {
+      if (match.start > at)
+        size += scanSplit(normalized.slice(at, match.start), () => at === 0 && startsAsOriginal(), out)
+      if (match.id !== model.omitted) out?.push(match.id)
+      size++
+      at = match.end
+    }
+    return at < normalized.length
+      ? size + scanSplit(normalized.slice(at), () => at === 0 && startsAsOriginal(), out)
+      : size
+  }
+}
+
+const word = 0
+const space = 1
+const punctuation = 2
+/** The normalizer removes or keeps it, so it must see it. */
+const control = 3
+
+const kinds = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const c = String.fromCharCode(unit)
+  if (/[\t\n\r ]/.test(c)) return space
+  if (/[a-zA-Z0-9]/.test(c)) return word
+  return /[!-~]/.test(c) ? punctuation : control
+})
+
+const kindAt = (text: string, i: number): number => {
+  const unit = text.charCodeAt(i)
+  return unit < 128 ? kinds[unit]! : control
+}
+
+/**
+ * BertNormalizer and BertPreTokenizer in one pass. ASCII words and punctuation are looked up directly. A stretch with
+ * anything else, up to the next ASCII white space or punctuation, goes through the normalizer and the pre-tokenizer
+ * once. The result is the same, since neither looks beyond white space or punctuation.
+ */
+export const scanBert = (
+  options: BertNormalizer,
+  normalize: Normalize,
+  preTokenize: PreTokenize,
+  model: Model
+): Scan => {
+  const cache = new PieceCache()
+  const fold = Uint8Array.from({ length: 128 }, (_, unit) =>
+    options.lowercase && unit >= 65 && unit <= 90 ? unit + 32 : unit
+  )
+
+  const tokenizeStretch = (stretch: string, ids: Array<number>): number => {
+    let size = 0
+    for (const piece of preTokenize(normalize(stretch), () => false)) size += model.tokenize(piece, ids)
+    return size
+  }
+  const tokenizeWord = (raw: string, ids: Array<number>): number =>
+    model.tokenize(options.lowercase ? raw.toLowerCase() : raw, ids)
+
+  const look = (
+    text: string,
+    start: number,
+    end: number,
+    hash: number,
+    folding: Uint8Array | undefined,
+    out: TokenIds | undefined
+  ): number => {
+    const short = end - start <= longestPiece
+    let entry = short ? cache.find(text, start, end, hash, folding) : -1
+    if (entry === -1) {
+      const ids: Array<number> = []
+      const raw = text.slice(start, end)
+      const size = folding === undefined ? tokenizeStretch(raw, ids) : tokenizeWord(raw, ids)
+      if (!short) {
+        if (out !== undefined) for (const id of ids) out.push(id)
+        return size
+      }
+      entry = cache.add(text, start, end, hash, folding, { ids, size })
+    }
+    if (out !== undefined) cache.copy(entry, out)
+    return cache.size(entry)
+  }
+
+  return (text, start, end, out) => {
+    let size = 0
+    let i = start
+    while (i < end) {
+      const unit = text.charCodeAt(i)
+      let kind = unit < 128 ? kinds[unit]! : control
+      if (kind === space) {
+        i++
+        continue
+      }
+      const from = i
+      let hash = hashSeed
+      if (kind === punctuation) {
+        hash = hashStep(hash, unit)
+        i++
+      } else {
+        while (kind === word) {
+          hash = hashStep(hash, fold[text.charCodeAt(i)]!)
+          if (++i === end) break
+          kind = kindAt(text, i)
+        }
+      }
+      if (i === end || kind !== control) {
+        size += look(text, from, i, hash, fold, out)
+        continue
+      }
+      hash = hashSeed
+      for (i = from; i < end; i++) {
+        kind = kindAt(text, i)
+        if (kind === space || kind === punctuation) break
+        hash = hashStep(hash, text.charCodeAt(i))
+      }
+      size += look(text, from, i, hash, undefined, out)
+    }
+    return size
+  }
+}

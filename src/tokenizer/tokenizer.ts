@@ -1,22 +1,20 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { addedTokens } from "./addedTokens.ts"
-import type { Model } from "./model.ts"
+import { addedTokens, scanBert, scanPieces } from "./scan.ts"
+import { type Model, type Scan, TokenIds } from "./model.ts"
 import { normalizer } from "./normalize.ts"
 import { preTokenizer } from "./preTokenize.ts"
-import type { Scan } from "./scan.ts"
-import { scanBert } from "./scanBert.ts"
-import { scanPieces } from "./scanPieces.ts"
-import { TokenIds } from "./tokenIds.ts"
-import { TokenizerJson } from "./TokenizerJson.ts"
-import { unigram } from "./unigram.ts"
-import { UnsupportedTokenizer } from "./UnsupportedTokenizer.ts"
+import { PostProcessor, type TemplatePiece, TokenizerJson, UnsupportedTokenizer } from "./TokenizerJson.ts"
+import { bpe, unigram, wordPiece } from "./pieces.ts"
 import { takeVocabulary, type Vocabulary } from "./vocabulary.ts"
-import { wordPiece } from "./wordPiece.ts"
 
-/** Turns text into token ids, without special and unknown tokens. Its functions need no `this`. */
+/** A text's tokens between special ones, or those of two texts; `type` is the id of a part. */
+export type Template = ReadonlyArray<{ readonly ids: "A" | "B" | ReadonlyArray<number>; readonly type: number }>
+
+/** Turns text into token ids, without special tokens. Its functions need no `this`. */
 export interface Tokenizer {
+  readonly unknownId: number | undefined
   /** Ids range from 0 to one less than this. */
   readonly vocabularySize: number
   /** Whether the token consists only of punctuation and symbols. */
@@ -34,9 +32,59 @@ export interface Tokenizer {
   readonly countRange: (text: string, start: number, end: number) => number
 }
 
-const build = (spec: TokenizerJson, vocabulary: Vocabulary): Tokenizer => {
-  const model: Model =
-    spec.model.type === "WordPiece" ? wordPiece(spec.model, vocabulary) : unigram(spec.model, vocabulary)
+/** A tokenizer as a transformer needs it. */
+export interface WholeTokenizer extends Tokenizer {
+  readonly single: Template
+  readonly pair: Template
+}
+
+const models = (spec: TokenizerJson["model"], vocabulary: Vocabulary, whole: boolean): Model => {
+  switch (spec.type) {
+    case "WordPiece":
+      return wordPiece(spec, vocabulary, whole)
+    case "Unigram":
+      return unigram(spec, vocabulary, whole)
+    case "BPE":
+      return bpe(spec, vocabulary, whole)
+  }
+}
+
+const a = { ids: "A", type: 0 } as const
+
+/** The special tokens that a post-processor puts around texts. */
+const templatesOf = (spec: PostProcessor): Pick<WholeTokenizer, "single" | "pair"> => {
+  switch (spec.type) {
+    case "TemplateProcessing": {
+      const place = (piece: TemplatePiece): Template[number] => {
+        if ("Sequence" in piece) return { ids: piece.Sequence.id, type: piece.Sequence.type_id }
+        const { id, type_id } = piece.SpecialToken
+        const special = spec.special_tokens[id]
+        if (special === undefined) {
+          throw new UnsupportedTokenizer({ reason: `post_processor.special_tokens has no ${JSON.stringify(id)}` })
+        }
+        return { ids: special.ids, type: type_id }
+      }
+      return { single: spec.single.map(place), pair: spec.pair.map(place) }
+    }
+    case "BertProcessing":
+    case "RobertaProcessing": {
+      const type = spec.type === "BertProcessing" ? 1 : 0
+      const [cls, sep] = [{ ids: [spec.cls[1]], type: 0 }, [spec.sep[1]]]
+      const single: Template = [cls, a, { ids: sep, type: 0 }]
+      const between = type === 1 ? [] : [{ ids: sep, type }]
+      return { single, pair: [...single, ...between, { ids: "B", type }, { ids: sep, type }] }
+    }
+    case "ByteLevel":
+      return { single: [a], pair: [a, { ids: "B", type: 0 }] }
+    case "Sequence": {
+      const given = spec.processors.find(({ type }) => type !== "ByteLevel")
+      return templatesOf(given ?? { type: "ByteLevel" })
+    }
+  }
+}
+
+const build = (spec: TokenizerJson, vocabulary: Vocabulary, whole: boolean): Tokenizer => {
+  const model = models(spec.model, vocabulary, whole)
   const normalize = spec.normalizer === null ? (text: string) => text : normalizer(spec.normalizer)
   const preTokenize = spec.pre_tokenizer === null ? (text: string) => [text] : preTokenizer(spec.pre_tokenizer)
   const findRaw = addedTokens(spec.added_tokens.filter((token) => !token.normalized))
@@ -60,13 +108,14 @@ const build = (spec: TokenizerJson, vocabulary: Vocabulary): Tokenizer => {
           let at = 0
           for (const match of findRaw(part)) {
             size += scan(part, at, match.start, out) + 1
-            if (match.id !== model.unknownId) out?.push(match.id)
+            if (match.id !== model.omitted) out?.push(match.id)
             at = match.end
           }
           return size + scan(part, at, part.length, out)
         }
 
   return {
+    unknownId: model.unknownId,
     vocabularySize: spec.added_tokens.reduce((size, token) => Math.max(size, token.id + 1), vocabulary.size),
     isWordless: vocabulary.isWordless,
     encode: (text) => {
@@ -92,24 +141,43 @@ const describe = (error: ParseResult.ParseError): string => {
     : `${issue.path.join(".")}: ${issue.message}`
 }
 
-const fromBytes = (json: Uint8Array): Tokenizer => {
+const fromBytes = (json: Uint8Array, whole = false): Tokenizer & { readonly postProcessor: unknown } => {
   const { rest, vocabulary } = takeVocabulary(json)
   const spec = decode(rest)
   if (Either.isLeft(spec)) throw new UnsupportedTokenizer({ reason: describe(spec.left) })
   if (vocabulary === undefined) {
     throw new UnsupportedTokenizer({
-      reason: "model.vocab must be an object (WordPiece) or a list (Unigram) of tokens"
+      reason: "model.vocab must be an object (WordPiece, BPE) or a list (Unigram) of tokens"
     })
   }
-  return build(spec.right, vocabulary)
+  return { ...build(spec.right, vocabulary, whole), postProcessor: spec.right.post_processor }
 }
 
-/** The tokenizer described by a Hugging Face tokenizer.json in UTF-8: WordPiece or Unigram. */
-export const parse = (json: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
+const attempt = <A>(make: () => A): Either.Either<A, UnsupportedTokenizer> =>
   Either.try({
-    try: () => fromBytes(json),
+    try: make,
     catch: (error) => {
       if (error instanceof UnsupportedTokenizer) return error
       throw error
     }
+  })
+
+/**
+ * The tokenizer described by a Hugging Face tokenizer.json in UTF-8: WordPiece, Unigram or BPE. It leaves unknown tokens
+ * out.
+ */
+export const parse = (json: Uint8Array): Either.Either<Tokenizer, UnsupportedTokenizer> =>
+  attempt(() => fromBytes(json))
+
+const decodePostProcessor = Schema.decodeUnknownEither(PostProcessor)
+
+/** The same with unknown tokens, and with the special tokens around texts: the ids that a transformer was trained on. */
+export const parseWhole = (json: Uint8Array): Either.Either<WholeTokenizer, UnsupportedTokenizer> =>
+  attempt(() => {
+    const { postProcessor, ...tokenizer } = fromBytes(json, true)
+    const spec = decodePostProcessor(postProcessor ?? { type: "ByteLevel" })
+    if (Either.isLeft(spec)) {
+      throw new UnsupportedTokenizer({ reason: `post_processor: ${describe(spec.left)}` })
+    }
+    return { ...tokenizer, ...templatesOf(spec.right) }
   })

@@ -1,7 +1,4 @@
-/**
- * Characters that models tokenise alike: words of Latin letters with their blanks, digits, signs, and the other
- * scripts.
- */
+/** Characters that models tokenise alike. */
 export const scripts = ["latin", "digits", "signs", "cyrillic", "cjk", "other"] as const
 export type Script = (typeof scripts)[number]
 

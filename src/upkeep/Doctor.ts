@@ -3,12 +3,11 @@ import * as Option from "effect/Option"
 import type { Vector } from "../model/Passage.ts"
 import type { CollectionSummary } from "../model/Collection.ts"
 import { describeEmbedder, sameEmbedder } from "../model/Collection.ts"
-import type { Check } from "../model/Check.ts"
+import { type Check, fail, ok, warn } from "../model/Check.ts"
 import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
-import { type Cure, Examiner, type Finding, type Told } from "./Examiner.ts"
-import type { StoreUnavailable } from "../Store.ts"
 import { embeddedText } from "../chunking/embedded.ts"
+import { type Cure, Examiner, type Finding, type StoreUnavailable, type Told } from "../Store.ts"
 
 const page = 256
 
@@ -67,12 +66,11 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         const vectors = yield* embed(service, embedder, passages)
         passages.forEach(({ id, isKnown }, at) => {
           const vector = vectors[at]!
-          if (Option.isSome(vector) || !isKnown) missing.push({ id, isKnown, vector })
+          if (Option.isSome(vector) || !isKnown) missing.push({ id, vector })
         })
       }
     })
 
-    /** Passages whose vector differs from what the embedder gives. */
     const strange = Effect.fnUntraced(function* (
       service: Service,
       { embedder, id, name, passages: total }: CollectionSummary,
@@ -103,16 +101,20 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         if (fix && missing.length > 0) yield* examiner.putVectors(collection.id, missing)
         const odd = deep ? yield* strange(service, collection, told) : []
         const cure: Cure = { _tag: "Vectors", collection: collection.id, passages: odd }
+        const languages =
+          embedder.backend === "onnx" ? yield* service.languages ?? Effect.succeed(undefined) : undefined
+        const served = languages === undefined ? "" : `; its model card names the languages ${languages.join(", ")}`
         const findings: Array<Finding> = [
-          { name: "embedder", status: "ok", detail: `collection ${name}: ${describeEmbedder(embedder)} answers` }
+          ok("embedder", `collection ${name}: ${describeEmbedder(embedder)} answers${served}`)
         ]
         if (embedder.making !== undefined) {
-          findings.push({
-            name: "embedder",
-            status: "warn",
-            detail: `collection ${name}: its vectors are made as an older Clew made them, the new ones too`,
-            next: `run \`clew reindex -c ${name}\`, which makes all of them as they are made now`
-          })
+          findings.push(
+            warn(
+              "embedder",
+              `collection ${name}: its vectors are made as an older Clew made them, the new ones too`,
+              `run \`clew reindex -c ${name}\`, which makes all of them as they are made now`
+            )
+          )
         }
         const usual = embedders.prefixesOf(embedder)
         for (const [of, recorded, expected] of [
@@ -120,22 +122,24 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
           ["passages", embedder.passagePrefix, usual.passage]
         ] as const) {
           if (recorded === expected) continue
-          findings.push({
-            name: "embedder",
-            status: "warn",
-            detail: `collection ${name}: ${JSON.stringify(recorded)} stands before ${of}, in a new collection ${JSON.stringify(expected)} would`,
-            next: "if that is right, set it in [embedding]; else run `clew reindex`"
-          })
+          findings.push(
+            warn(
+              "embedder",
+              `collection ${name}: ${JSON.stringify(recorded)} stands before ${of}, in a new collection ${JSON.stringify(expected)} would`,
+              "if that is right, set it in [embedding]; else run `clew reindex`"
+            )
+          )
         }
         if (missing.length > 0 && !fix) {
-          findings.push({
-            name: "vectors",
-            status: "fail",
-            detail: missing.some(({ vector }) => Option.isSome(vector))
-              ? `collection ${name}: ${missing.length} passages have no vector`
-              : `collection ${name}: ${missing.length} passages without a vector are not recorded as such`,
-            next: "run `clew doctor --fix`"
-          })
+          findings.push(
+            fail(
+              "vectors",
+              missing.some(({ vector }) => Option.isSome(vector))
+                ? `collection ${name}: ${missing.length} passages have no vector`
+                : `collection ${name}: ${missing.length} passages without a vector are not recorded as such`,
+              "run `clew doctor --fix`"
+            )
+          )
         }
         if (odd.length > 0) {
           findings.push({
@@ -166,26 +170,18 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         )
       )
 
-    /** Checks the configuration's embedder, unless a collection has it and it was already checked. */
     const forNew = (known: ReadonlyArray<CollectionSummary>) =>
       Effect.match(embedders.configured.identity, {
         onSuccess: (identity): ReadonlyArray<Finding> =>
           known.some(({ embedder }) => sameEmbedder(embedder, identity))
             ? []
-            : [
-                {
-                  name: "embedder",
-                  status: "ok",
-                  detail: `the embedder for new collections, ${describeEmbedder(identity)}, answers`
-                }
-              ],
+            : [ok("embedder", `the embedder for new collections, ${describeEmbedder(identity)}, answers`)],
         onFailure: ({ message }): ReadonlyArray<Finding> => [
-          {
-            name: "embedder",
-            status: "fail",
-            detail: `the embedder for new collections: ${message}`,
-            next: "start the embedder, or set [embedding] in the configuration"
-          }
+          fail(
+            "embedder",
+            `the embedder for new collections: ${message}`,
+            "start the embedder, or set [embedding] in the configuration"
+          )
         ]
       })
 
@@ -243,7 +239,7 @@ export class Doctor extends Effect.Service<Doctor>()("clew/Doctor", {
         if (cures.some(({ _tag }) => _tag === "Salvage")) {
           const salvaged = yield* examiner.salvage
           const left = yield* examine({ deep: false, fix: false, told })
-          const { checks, done } = yield* mended([...curesOf(left.findings), ...salvaged.cures], deep, told)
+          const { checks, done } = yield* mended(curesOf(left.findings), deep, told)
           return { checks, copy: salvaged.kept, fixed: [...salvaged.done, ...done] }
         }
         const copy = yield* examiner.copy

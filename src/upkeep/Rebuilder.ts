@@ -9,24 +9,35 @@ import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 /** The most passages rebuilt before a short command continues: about a second of work. */
 const atOnce = 20_000
 
-/** Milliseconds between two lines of progress. */
 const interval = 2000
 
-const names: Record<Rebuild["kind"], string> = { postings: "keyword index", codes: "codes of vectors" }
-
-const describe = ({ collection, kind, missing, total }: Rebuild): string => {
-  const fault =
-    kind === "codes" ? "are missing or incomplete" : missing ? "is missing" : "was built by an older version"
-  return `The ${names[kind]} of collection ${collection} (${total} passages) ${fault}`
+const names: Record<Rebuild["kind"], string> = {
+  postings: "keyword index",
+  codes: "codes of vectors",
+  graph: "knowledge graph"
 }
+
+const faults: Record<Rebuild["kind"], string> = {
+  postings: "was built by an older version",
+  codes: "are missing or incomplete",
+  graph: "is incomplete"
+}
+
+const describe = ({ collection, kind, missing, total }: Rebuild): string =>
+  `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : faults[kind]}`
 
 /** Whether a search notices that this is not rebuilt: codes make the search of so few vectors little faster. */
 const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > atOnce
 
 const pronoun = ({ kind }: Rebuild): string => (kind === "codes" ? "them" : "it")
 
-const consequence = ({ kind, missing }: Rebuild): string =>
-  kind === "codes" ? "searches by meaning are slow" : missing ? "it finds nothing" : "the old one is used"
+const consequences: Record<Rebuild["kind"], string> = {
+  postings: "the old one is used",
+  codes: "searches by meaning are slow",
+  graph: "it leads to less"
+}
+
+const consequence = ({ kind, missing }: Rebuild): string => (missing ? "it finds nothing" : consequences[kind])
 
 /** Searches use the old data meanwhile. */
 const putOff = <A, R>(effect: Effect.Effect<A, StoreUnavailable, R>) =>
@@ -47,7 +58,6 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
       )
     })
 
-    /** Runs all steps and logs the progress. */
     const logged = Effect.gen(function* () {
       const pending = yield* store.rebuilds()
       if (pending.length === 0) return

@@ -1,9 +1,17 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { Embedder } from "../Embedder.ts"
 import { Embedders } from "../Embedders.ts"
-import { type CollectionName, type EmbedderIdentity, presently, sameEmbedder } from "../model/Collection.ts"
+import {
+  type CollectionName,
+  describeEmbedder,
+  type EmbedderIdentity,
+  presently,
+  sameEmbedder
+} from "../model/Collection.ts"
 import type { ReindexState } from "../model/Stored.ts"
 import { ReindexStore, Store } from "../Store.ts"
 import { embeddedText } from "../chunking/embedded.ts"
@@ -18,7 +26,16 @@ export interface Progress extends ReindexState {
   readonly insists: boolean
 }
 
-const batch = 256
+/** Passages in a step: the first one, and the most. A step should take about a second, which is what a kill may lose. */
+const steps = { first: 32, most: 256, ms: 1000 }
+
+/** How long another process's change must stand still before one in the background goes on with it: several steps. */
+const patienceMs = 10_000
+
+const isSameModel = (
+  a: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">,
+  b: Pick<EmbedderIdentity, "backend" | "model" | "dimensions">
+): boolean => a.backend === b.backend && a.model === b.model && a.dimensions === b.dimensions
 
 /**
  * Switches a collection to the configured embedder. With `auto` it only resumes an interrupted change, since nobody
@@ -35,9 +52,10 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
     const step = Effect.fn("Reindexer.step")(function* (
       name: CollectionName,
       to: EmbedderIdentity,
-      embedder: Embedder["Type"]
+      embedder: Embedder["Type"],
+      size: number
     ) {
-      const { passages, position } = yield* store.unembedded(name, to, batch)
+      const { passages, position } = yield* store.unembedded(name, to, size)
       const vectors = yield* embedder.embedPassages(passages.map((passage) => embeddedText(passage.title, passage)))
       yield* store.putReindexed(
         name,
@@ -73,12 +91,18 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       if (same) return Stream.succeed(first)
       // The embedder chosen now, even if `auto` would choose another one later.
       const embedder = yield* embedders.forCollection({ name, embedder: to })
+      let size = steps.first
       return Stream.concat(
         Stream.succeed(first),
         Stream.unfoldEffect(first, (before) =>
           Effect.gen(function* () {
             if (before.changed) return Option.none()
-            const done = before.done + (yield* step(name, to, embedder))
+            const began = yield* Clock.currentTimeMillis
+            const done = before.done + (yield* step(name, to, embedder, size))
+            const ms = (yield* Clock.currentTimeMillis) - began
+            size = Math.round(
+              Math.min(steps.most, Math.max(1, ms > 2 * steps.ms ? size / 2 : ms < steps.ms / 2 ? 2 * size : size))
+            )
             const ended = done === before.done ? yield* store.finishReindex(name, to) : undefined
             // Passages deleted meanwhile were counted when they were embedded.
             const counts = ended?.changed
@@ -91,10 +115,65 @@ export class Reindexer extends Effect.Service<Reindexer>()("clew/Reindexer", {
       )
     })
 
+    const run = (name: CollectionName, { force = false }: { readonly force?: boolean } = {}) =>
+      Stream.unwrap(start(name, force))
+
+    let said = ""
+    const say = (message: string) =>
+      message === said
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.sync(() => (said = message)),
+            Effect.logWarning(message)
+          )
+
+    /** The changes that another process was ahead with, and how far they were when last seen to move. */
+    const others = new Map<CollectionName, { readonly done: number; readonly at: number }>()
+    const isOthers = (name: CollectionName, done: number) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        const seen = others.get(name)
+        if (seen !== undefined && seen.done !== done) others.set(name, { done, at })
+        return seen !== undefined && (seen.done !== done || at < seen.at + patienceMs)
+      })
+
+    /** Goes on with the changes to the configured embedder that have begun, and that no other process is making. */
+    const round = Effect.gen(function* () {
+      for (const { name, next } of yield* documents.collections) {
+        if (next === undefined || !isSameModel(next.embedder, yield* embedders.configured.identity)) continue
+        if (yield* isOthers(name, next.done)) continue
+        yield* Effect.logInfo(`${describeEmbedder(next.embedder)} makes the vectors of collection ${name}`)
+        const last = yield* Effect.catchTag(Stream.runLast(run(name)), "ReindexTakenOver", () =>
+          Effect.gen(function* () {
+            others.set(name, { done: next.done, at: yield* Clock.currentTimeMillis })
+            yield* Effect.logInfo(`Another process makes the vectors of collection ${name}; this one waits`)
+            return Option.none()
+          })
+        )
+        if (Option.exists(last, ({ changed }) => changed)) {
+          yield* Effect.logInfo(`Collection ${name} now has ${describeEmbedder(next.embedder)}`)
+        }
+      }
+    }).pipe(Effect.catchAll(({ message }) => say(`The vectors of a collection are not complete: ${message}`)))
+
     return {
       /** Emits progress, at the end with `changed`. `force`: even if the collection already has that embedder. */
-      run: (name: CollectionName, { force = false }: { readonly force?: boolean } = {}) =>
-        Stream.unwrap(start(name, force))
+      run,
+
+      /** Goes on with a collection's change to the configured embedder, if one has begun; emits as `run`. */
+      resumed: (name: CollectionName) =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            const { next } = yield* documents.collection(name)
+            const isBegun = next !== undefined && isSameModel(next.embedder, yield* embedders.configured.identity)
+            return isBegun ? run(name) : Stream.empty
+          })
+        ),
+
+      /** For a long-running program: makes vectors in the background where `Collections.create` left that for later. */
+      inBackground:
+        embedders.meanwhile === undefined
+          ? Effect.void
+          : Effect.asVoid(Effect.forkScoped(Effect.repeat(round, Schedule.spaced("1 second"))))
     }
   })
 }) {}

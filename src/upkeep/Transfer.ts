@@ -34,7 +34,6 @@ export interface Transferred {
   readonly passages: number
 }
 
-/** Documents read per page; all are in memory. */
 const pageSize = 50
 /** Documents stored in one transaction, unless their lines are too long together. */
 const batchSize = 100
@@ -67,7 +66,6 @@ const toLine = (collection: CollectionName, document: ExportedDocument): ExportL
   )
 })
 
-/** The document of a line, or its mistake. */
 const fromLine = (line: ExportLine, dimensions: number): Either.Either<ExportedDocument, string> =>
   Either.gen(function* () {
     const passages: Array<IndexedPassage> = []
@@ -120,7 +118,6 @@ const encodeEnd = Schema.encodeSync(Schema.parseJson(ExportEnd))
 const decodeHeader = Schema.decodeUnknownEither(Schema.parseJson(ExportHeader))
 const decodeRest = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(ExportEnd, ExportLine)))
 
-/** What was read of an export so far. */
 interface Read extends Transferred {
   readonly line: number
   readonly header: ExportHeader | undefined
@@ -129,7 +126,6 @@ interface Read extends Transferred {
 
 const unread: Read = { line: 0, header: undefined, isEnded: false, documents: 0, passages: 0 }
 
-/** Documents of one collection from lines that follow each other. */
 interface Batch {
   readonly collection: CollectionName
   readonly embedder: EmbedderIdentity
@@ -221,7 +217,6 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
 /** 72 bits of a name's hash: millions of long names would need too much memory. */
 const shortOf = (name: string): string => createHash("sha256").update(name).digest("base64").slice(0, 12)
 
-/** Remembers names; whether a name is new. */
 const names = () => {
   const known = new Set<string>()
   return (name: string): boolean => {
@@ -253,7 +248,6 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       )
     }
 
-    /** The lines of an export, without their ends. */
     const lines = (only?: CollectionName) =>
       Stream.unwrap(
         Effect.gen(function* () {

@@ -2,8 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import { read } from "../../src/Config/Env.ts"
-import { type Key, keys } from "../../src/Config/Keys.ts"
-import { Settings } from "../../src/Config/Settings.ts"
+import { type Key, keys, Settings } from "../../src/Config/Settings.ts"
 
 const example: Readonly<Record<Key["kind"], FastCheck.Arbitrary<unknown>>> = {
   boolean: FastCheck.boolean(),

@@ -88,7 +88,10 @@ test("an unknown key names the nearest one", () =>
       ["[embedding]\ntemperature = 1", "unknown key embedding.temperature; did you mean llm.temperature?"],
       ["[embeddings]\nurl = 3", "unknown section [embeddings]; did you mean [embedding]?"],
       ["[llm]\nmax_token = 3", "unknown key llm.max_token; did you mean llm.max_tokens?"],
-      ["[store]\nzzzzzzzzz = 3", "unknown key store.zzzzzzzzz; [store] has path, judgements, synchronous"],
+      [
+        "[store]\nzzzzzzzzz = 3",
+        "unknown key store.zzzzzzzzz; [store] has backend, url, schema, pool, path, judgements, synchronous"
+      ],
       ["zzzzzzzzz = 3", "unknown key zzzzzzzzz; the keys outside a section are public_stats, rate_limit_per_second"],
       [
         "[__proto__]\nx = 1",

@@ -1,11 +1,10 @@
-import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { parse } from "smol-toml"
+import { readFileSync } from "node:fs"
 import { settable, variables } from "../../src/Config/Env.ts"
-import { findKey, keys } from "../../src/Config/Keys.ts"
-import { Settings } from "../../src/Config/Settings.ts"
+import { findKey, keys, Settings } from "../../src/Config/Settings.ts"
 import { isTable, type Table } from "../../src/Config/Tree.ts"
 import { place, test } from "./place.ts"
 

@@ -14,14 +14,13 @@ const say = (query: string, texts: ReadonlyArray<string>, more: Partial<Paramete
     )
   ).pipe(Stream.mkString)
 
-it.effect("quotes the sentences that answer, numbered as their passages, and says that no model wrote it", () =>
+it.effect("quotes the sentences that answer, numbered as their passages, the first one first", () =>
   Effect.gen(function* () {
     const text = yield* say("when is the spring tide highest", [
       "Knead the dough. Bake it in a hot oven until the crust is brown.",
       "Twice a day the water rises. The spring tide is highest when sun and moon stand in a line."
     ])
-    assert.match(text, /^No language model wrote this/)
-    assert.include(text, "“The spring tide is highest when sun and moon stand in a line.” [2]")
+    assert.match(text, /^“The spring tide is highest when sun and moon stand in a line\.” \[2\]/)
     assert.notInclude(text, "Knead")
   })
 )
@@ -30,9 +29,9 @@ it.effect("says so when no sentence answers", () =>
   Effect.gen(function* () {
     assert.include(
       yield* say("zyzzyva", ["The moon pulls the sea, twice a day."]),
-      "nothing in these documents answers this"
+      "Nothing in these documents answers this"
     )
-    assert.include(yield* say("zyzzyva", []), "No language model is at hand")
+    assert.include(yield* say("zyzzyva", []), "Nothing in these documents answers this")
   })
 )
 

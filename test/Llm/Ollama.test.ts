@@ -6,6 +6,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { Llm, LlmIdentity } from "../../src/Llm.ts"
 import * as Auto from "../../src/Llm/Auto.ts"
+import { guarded } from "../../src/Llm/guarded.ts"
 import * as Ollama from "../../src/Llm/Ollama.ts"
 import { eventually, startOllama } from "../ollama.ts"
 
@@ -194,7 +195,7 @@ it.scopedLive("auto answers with Ollama while it is there and has the model, els
     const { backend, why } = yield* absent.identity()
     assert.strictEqual(backend, "extractive")
     assert.include(why, "`ollama pull absent`")
-    assert.include((yield* collect(absent)).join(""), "No language model")
+    assert.strictEqual((yield* collect(absent)).join(""), "Nothing in these documents answers this in so many words.")
     ollama.state.models = [...ollama.state.models, "absent:latest"]
     yield* until(absent, "ollama")
 
@@ -234,5 +235,33 @@ it.scopedLive("says what to do where a model only thought", () =>
   Effect.gen(function* () {
     const { url } = yield* startOllama(["<think>The passage ", "says so much"])
     assert.include(yield* reasonOf(Ollama.make(optionsFor(url))), "without an answer")
+  })
+)
+
+it.scopedLive("keeps one question waiting for a model that is silent, and quotes until it answers again", () =>
+  Effect.gen(function* () {
+    const { asked, faults, url } = yield* startOllama(["from the model"])
+    const llm = yield* guarded(Ollama.make(optionsFor(url, { timeoutMs: 300 })), "small")
+    assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+    faults.silent = true
+    assert.include(yield* reasonOf(llm), "sent nothing for 300 ms")
+    const before = asked.length
+    for (let n = 0; n < 3; n++) {
+      const { fragments, llm: answered } = yield* llm.answer(question)
+      assert.deepInclude(answered, { backend: "extractive" })
+      assert.include(answered.why, "sent nothing for 300 ms")
+      assert.include(yield* Stream.mkString(fragments), "does not answer at present")
+    }
+    assert.isAtMost(asked.length, before + 1)
+    // Who names a model waits for it.
+    assert.include(yield* reasonOf(llm, { model: "small" }), "sent nothing")
+    faults.silent = false
+    yield* until(llm, "ollama")
+    assert.deepStrictEqual(yield* collect(llm), ["from the model"])
+    // A failure that is told at once is an error each time.
+    faults.refuse = { status: 500, error: "out of memory" }
+    for (let n = 0; n < 2; n++) assert.include(yield* reasonOf(llm), "out of memory")
+    faults.refuse = { status: 429, error: "slow down" }
+    assert.match(yield* reasonOf(llm), /slow down; this has lasted for several attempts: ask again later/)
   })
 )

@@ -10,17 +10,23 @@ import * as OpenAi from "../../src/Llm/OpenAi.ts"
 import { eventually } from "../ollama.ts"
 import { startOpenAi } from "../openAi.ts"
 
-const make = (url: string, timeoutMs = 5000, key?: string) =>
+const about = (url: string, more: Partial<Parameters<typeof OpenAi.make>[0]> = {}) =>
   OpenAi.make({
     url,
     model: "local",
     temperature: 0.2,
     maxTokens: 100,
+    timeoutMs: 5000,
+    keyVariable: "TEST_API_KEY",
+    apiKey: Option.some(Redacted.make("secret")),
+    ...more
+  }).pipe(Effect.provide(FetchHttpClient.layer))
+const make = (url: string, timeoutMs = 5000, key?: string) =>
+  about(url, {
     contextTokens: 2048,
     timeoutMs,
-    keyVariable: "TEST_API_KEY",
-    apiKey: Option.map(Option.fromNullable(key), (text) => Redacted.make(text))
-  }).pipe(Effect.provide(FetchHttpClient.layer))
+    apiKey: Option.map(Option.fromNullable(key), (it) => Redacted.make(it))
+  })
 
 const question = { query: "What?", system: "Cite.", prompt: "Answer what.", hits: [] }
 const fragmentsOf = (llm: Llm["Type"]) => Stream.unwrap(Effect.map(llm.answer(question), ({ fragments }) => fragments))
@@ -151,18 +157,6 @@ it.scopedLive("says so when nobody answers there", () =>
   })
 )
 
-const about = (url: string, more: Partial<Parameters<typeof OpenAi.make>[0]>) =>
-  OpenAi.make({
-    url,
-    model: "local",
-    temperature: 0.2,
-    maxTokens: 100,
-    timeoutMs: 5000,
-    keyVariable: "TEST_API_KEY",
-    apiKey: Option.some(Redacted.make("secret")),
-    ...more
-  }).pipe(Effect.provide(FetchHttpClient.layer))
-
 it.scopedLive("takes its address as it is given, and sends the headers and what the configuration says", () =>
   Effect.gen(function* () {
     const { asked, url } = yield* startOpenAi()
@@ -200,7 +194,7 @@ it.scopedLive("asks otherwise where a server refuses a field, and keeps to that"
       stream_options: "Unrecognized request argument supplied: stream_options"
     }
     faults.refusesSystem = true
-    const llm = yield* about(url, {})
+    const llm = yield* about(url)
     assert.deepStrictEqual(yield* collect(llm), ["Hello"])
     assert.strictEqual(asked.length, 5)
     assert.deepStrictEqual(asked.at(-1)!.body, {
@@ -214,7 +208,7 @@ it.scopedLive("asks otherwise where a server refuses a field, and keeps to that"
     // Who asks for a temperature is told that there is none.
     faults.refusesFields = { temperature: "'temperature' is not supported" }
     faults.refusesSystem = false
-    const other = yield* about(url, {})
+    const other = yield* about(url)
     const { fragments } = yield* other.answer({ ...question, temperature: 1 })
     assert.include((yield* Effect.flip(Stream.runDrain(fragments))).reason, "'temperature' is not supported")
   })
@@ -226,12 +220,12 @@ it.scopedLive("waits as long as a server asks, and no longer than anybody would"
     faults.refuse = { status: 429, body: '{"error":{"message":"Rate limit"}}', times: 1 }
     faults.retryAfter = "1"
     const began = Date.now()
-    assert.deepStrictEqual(yield* collect(yield* about(url, {})), ["Hello"])
+    assert.deepStrictEqual(yield* collect(yield* about(url)), ["Hello"])
     assert.isAtLeast(Date.now() - began, 990)
     assert.strictEqual(asked.length, 2)
     faults.refuse = { status: 503, body: '{"error":{"message":"Overloaded"}}' }
     faults.retryAfter = "3600"
-    const reason = yield* reasonOf(yield* about(url, {}))
+    const reason = yield* reasonOf(yield* about(url))
     assert.include(reason, "503: Overloaded")
     assert.include(reason, "asks for a pause of 3600 s")
     assert.strictEqual(asked.length, 3)
@@ -241,7 +235,7 @@ it.scopedLive("waits as long as a server asks, and no longer than anybody would"
 it.scopedLive("knows what the server counted, and does not wait for one that counts nothing", () =>
   Effect.gen(function* () {
     const { faults, url } = yield* startOpenAi(["Hello"])
-    const llm = yield* about(url, {})
+    const llm = yield* about(url)
     const used = Effect.gen(function* () {
       const { fragments, usage } = yield* llm.answer(question)
       yield* Stream.runDrain(fragments)

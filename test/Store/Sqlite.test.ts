@@ -7,9 +7,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store, whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
 import { document, embedder, storeContract } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 storeContract("Sqlite in memory", Sqlite.layerMemory)
 

@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 it.layer(Sqlite.layerMemory)("text beyond ASCII", (it) => {
   it.effect("is found by its words", () =>

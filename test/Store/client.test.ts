@@ -2,14 +2,13 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 import * as SqliteClient from "../../src/Store/sqlite/client.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
 
 const open = SqliteClient.make(":memory:", false)
 
 it.scoped("prepares a statement again that could not be prepared before", () =>
   Effect.gen(function* () {
     const sql = yield* open
-    const all = transaction(sql, "BEGIN")(sql.unsafe<{ readonly n: number }>("SELECT n FROM t"))
+    const all = SqliteClient.transaction(sql, "BEGIN")(sql.unsafe<{ readonly n: number }>("SELECT n FROM t"))
     assert.strictEqual((yield* Effect.flip(all))._tag, "SqlError")
     yield* sql`CREATE TABLE t (n)`
     yield* sql`INSERT INTO t VALUES (${3})`
@@ -28,22 +27,24 @@ it.scoped("keeps more statements than it keeps prepared", () =>
   })
 )
 
-it.scoped("makes a span of a statement if somebody collects spans, within a transaction as well as without", () =>
-  Effect.gen(function* () {
-    const sql = yield* open
-    const names: Array<string> = []
-    const native = yield* Effect.tracer
-    const tracer = Tracer.make({
-      context: native.context,
-      span: (...args) => {
-        names.push(args[0])
-        return native.span(...args)
-      }
+it.scoped(
+  "makes a span of a statement if somebody collects spans, within a SqliteClient.transaction as well as without",
+  () =>
+    Effect.gen(function* () {
+      const sql = yield* open
+      const names: Array<string> = []
+      const native = yield* Effect.tracer
+      const tracer = Tracer.make({
+        context: native.context,
+        span: (...args) => {
+          names.push(args[0])
+          return native.span(...args)
+        }
+      })
+      const one = sql.unsafe("SELECT 1")
+      yield* SqliteClient.transaction(sql, "BEGIN")(one)
+      assert.deepStrictEqual(names, [])
+      yield* Effect.withTracer(Effect.zipRight(SqliteClient.transaction(sql, "BEGIN")(one), one), tracer)
+      assert.deepStrictEqual(names, ["sql.execute", "sql.execute"])
     })
-    const one = sql.unsafe("SELECT 1")
-    yield* transaction(sql, "BEGIN")(one)
-    assert.deepStrictEqual(names, [])
-    yield* Effect.withTracer(Effect.zipRight(transaction(sql, "BEGIN")(one), one), tracer)
-    assert.deepStrictEqual(names, ["sql.execute", "sql.execute"])
-  })
 )

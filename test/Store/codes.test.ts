@@ -1,7 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import type * as SqlClient from "@effect/sql/SqlClient"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -11,12 +9,15 @@ import { BlockCache } from "../../src/codes/BlockCache.ts"
 import { blockRows, idsIn } from "../../src/codes/layout.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
 import * as codes from "../../src/codes/CodeStore.ts"
-import { codesOn } from "../../src/Store/sqlite/codes.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
-import * as vectors from "../../src/Store/sqlite/vectors.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { cosine, randomVectors } from "../codes/random.ts"
+import { transaction } from "../../src/Store/sqlite/client.ts"
+import { codesOn } from "../../src/Store/sql/codes.ts"
+import { makeScoring } from "../../src/Store/sqlite/checkedVectors.ts"
+import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
+import * as vectors from "../../src/Store/sql/vectors.ts"
+import { indexFile } from "./opened.ts"
 
 type Sql = SqlClient.SqlClient
 
@@ -36,12 +37,12 @@ const prepare = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<{ id:
      VALUES (?, 'c', 'test', 'test', ?, '', '', 0)`,
     [collection, width]
   )
-  yield* vectors.create(sql, collection)
+  yield* vectorTable(sql).create(collection, "current")
   yield* put(sql, rows)
 })
 
 /** These tests are not about damage, and their collections count no passages. */
-const checked = { some: () => Effect.void, whole: () => Effect.void }
+const scoring = makeScoring({ some: () => Effect.void, whole: () => Effect.void, forget: () => {} })
 
 const some = ({ id, vector }: { readonly id: number; readonly vector: Float32Array }) => ({
   id,
@@ -80,21 +81,22 @@ const search = (sql: Sql, searching: Scanner, query: Float32Array, options: vect
   Effect.map(
     read(
       sql,
-      vectors.search(sql, { codes: searching, checked, vectors: options }, collection, query, {
-        depth: 10,
-        mask: undefined,
-        passages: 1e6
-      })
+      vectors.search(
+        sql,
+        { codes: searching, scoring, vectors: options },
+        collection,
+        { vector: query },
+        {
+          depth: 10,
+          mask: undefined,
+          passages: 1e6
+        }
+      )
     ),
     (found) => found.map(({ id }) => id)
   )
 
 const inMemory = connect({ filename: memory, mode: "create" })
-
-const temporary = Effect.gen(function* () {
-  const files = yield* FileSystem.FileSystem
-  return `${yield* files.makeTempDirectoryScoped()}/index.db`
-})
 
 describe("codes in the database", () => {
   it.scoped("are made once there are enough vectors, of all of them", () =>
@@ -216,10 +218,10 @@ describe("codes in the database", () => {
   )
 })
 
-it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
+describe("codes in memory", () => {
   it.scoped("are those of the snapshot that is read, also while another connection is ahead", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const [writer, a, b] = [
         yield* connect({ filename, mode: "create" }),
         yield* connect({ filename, mode: "existing" }),
@@ -254,7 +256,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
 
   it.scoped("are right in each of several threads that share them, while another one writes", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const sql = yield* connect({ filename, mode: "create" })
       yield* prepare(sql, rowsOf(1, randomVectors(many, width, 1)))
       const arena = BlockCache.make()
@@ -330,7 +332,7 @@ it.layer(NodeFileSystem.layer)("codes in memory", (it) => {
       yield* prepare(sql, rowsOf(1, randomVectors(count, width, 1)))
       const searching = new Scanner()
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)
-      yield* vectors.create(sql, collection, "next")
+      yield* vectorTable(sql).create(collection, "next")
       const other = randomVectors(count, 24, 2)
       yield* vectors.insert(sql, collection, rowsOf(1, other).map(some), "next")
       assert.strictEqual((yield* read(sql, idsFound(sql, searching))).length, count)

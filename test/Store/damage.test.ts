@@ -1,15 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { whole, type Whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
-import { inFolder } from "./opened.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const other = CollectionName.make("other")
 const next = { ...embedder, model: "next" }
@@ -39,6 +37,23 @@ const near = (store: Whole, limit = 10) =>
     limit
   })
 
+/** A filled store, and what changes its file beside it. */
+const filled = (
+  passages: number,
+  use: (store: Whole, exec: (sql: string) => void, filename: string) => Effect.Effect<void, unknown>
+) =>
+  Effect.gen(function* () {
+    const filename = yield* indexFile
+    const exec = (sql: string) => {
+      const db = new Database(filename)
+      db.exec(sql)
+      db.close()
+    }
+    yield* Effect.flatMap(whole, (store) => Effect.zipRight(fill(store, passages), use(store, exec, filename))).pipe(
+      Effect.provide(Sqlite.layer({ filename, mode: "create" }))
+    )
+  })
+
 const changes: Readonly<Record<string, string>> = {
   "a deleted vector": "DELETE FROM vectors_1 WHERE passage_id = 4",
   "a zeroed vector": "UPDATE vectors_1 SET vector = zeroblob(length(vector)) WHERE passage_id = 4",
@@ -51,25 +66,16 @@ const changes: Readonly<Record<string, string>> = {
 for (const passages of [40, 4200]) {
   for (const [what, statement] of Object.entries(changes)) {
     it.scoped(`${what} among ${passages} fails a search, also in a store that has answered before`, () =>
-      Effect.gen(function* () {
-        const filename = path.join(yield* inFolder, "index.db")
-        yield* Effect.gen(function* () {
-          const store = yield* whole
-          yield* fill(store, passages)
+      filled(passages, (store, exec) =>
+        Effect.gen(function* () {
           assert.lengthOf(yield* near(store), 10)
-          const db = new Database(filename)
-          db.exec(statement)
-          db.close()
-          const found = yield* Effect.either(near(store))
-          assert.isTrue(Either.isLeft(found))
-          if (Either.isLeft(found)) {
-            assert.match(
-              found.left.message,
-              /is damaged: .*(vector of passage [45]|1 of \d+ vectors).*`clew doctor --fix`/
-            )
-          }
-        }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-      })
+          exec(statement)
+          assert.match(
+            (yield* Effect.flip(near(store))).message,
+            /is damaged: .*(vector of passage [45]|1 of \d+ vectors).*`clew doctor --fix`/
+          )
+        })
+      )
     )
   }
 }
@@ -83,50 +89,34 @@ const texts: Readonly<Record<string, string>> = {
 
 for (const [what, statement] of Object.entries(texts)) {
   it.scoped(`${what} that has changed is neither found nor shown`, () =>
-    Effect.gen(function* () {
-      const filename = path.join(yield* inFolder, "index.db")
-      yield* Effect.gen(function* () {
-        const store = yield* whole
-        yield* fill(store, 40)
+    filled(40, (store, exec) =>
+      Effect.gen(function* () {
         const [known] = yield* store.list(defaultCollection, { limit: 1 })
-        const db = new Database(filename)
-        db.exec(statement)
-        db.close()
+        exec(statement)
         assert.match((yield* Effect.flip(near(store))).message, /(passage 4|document .*) has changed/)
         const docId = known?.docId ?? DocumentId.make("none")
         assert.match((yield* Effect.flip(store.get(defaultCollection, docId))).message, /has changed/)
-      }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-    })
+      })
+    )
   )
 }
 
 for (const [what, statement] of Object.entries({ ...changes, ...texts })) {
   it.scoped(`${what} is not exported, since an import would take it for whole`, () =>
-    Effect.gen(function* () {
-      const filename = path.join(yield* inFolder, "index.db")
-      yield* Effect.gen(function* () {
-        const store = yield* whole
-        yield* fill(store, 40)
-        const exported = Effect.map(
-          store.exported(defaultCollection, { limit: 10 }),
-          ({ documents }) => documents.length
-        )
-        assert.strictEqual(yield* exported, 1)
-        const db = new Database(filename)
-        db.exec(statement)
-        db.close()
+    filled(40, (store, exec) =>
+      Effect.gen(function* () {
+        const exported = store.exported(defaultCollection, { limit: 10 })
+        assert.lengthOf((yield* exported).documents, 1)
+        exec(statement)
         assert.match((yield* Effect.flip(exported)).message, /is damaged: .*(passage 4|document) .*(changed|missing)/)
-      }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-    })
+      })
+    )
   )
 }
 
 it.scoped("a text that has no vector is no damage, nor after a change of embedder that finds others without", () =>
-  Effect.gen(function* () {
-    const filename = path.join(yield* inFolder, "index.db")
-    yield* Effect.gen(function* () {
-      const store = yield* whole
-      yield* fill(store, 40)
+  filled(40, (store, _, filename) =>
+    Effect.gen(function* () {
       assert.lengthOf(yield* near(store, 80), 80)
       yield* store.beginReindex(defaultCollection, next)
       const { passages, position } = yield* store.unembedded(defaultCollection, next, 100)
@@ -139,25 +129,20 @@ it.scoped("a text that has no vector is no damage, nor after a change of embedde
       assert.lengthOf(yield* near(store, 80), 80)
       yield* store.deleteSource(defaultCollection, `${defaultCollection}.txt`)
       assert.lengthOf(yield* near(store, 80), 40)
-    }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-    const db = new Database(filename, { readonly: true })
-    assert.deepStrictEqual(db.prepare("SELECT count(*) FROM vectorless").pluck().get(), 1)
-    db.close()
-  })
+      const db = new Database(filename, { readonly: true })
+      assert.deepStrictEqual(db.prepare("SELECT count(*) FROM vectorless").pluck().get(), 1)
+      db.close()
+    })
+  )
 )
 
 it.scoped("rows that cannot be deleted do not keep a sweep going for ever", () =>
-  Effect.gen(function* () {
-    const filename = path.join(yield* inFolder, "index.db")
-    yield* Effect.gen(function* () {
-      const store = yield* whole
-      yield* fill(store, 40)
-      const db = new Database(filename)
+  filled(40, (store, exec) =>
+    Effect.gen(function* () {
       // As where an index names rows that the table does not have.
-      db.exec("CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(IGNORE); END")
-      db.close()
+      exec("CREATE TRIGGER kept BEFORE DELETE ON documents BEGIN SELECT RAISE(IGNORE); END")
       yield* store.dropCollection(other)
       assert.match((yield* Effect.flip(store.compact())).message, /cannot be deleted/)
-    }).pipe(Effect.provide(Sqlite.layer({ filename, mode: "create" })))
-  })
+    })
+  )
 )

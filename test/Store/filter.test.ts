@@ -1,6 +1,4 @@
-import { assert, it } from "@effect/vitest"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
+import { assert, describe, it } from "@effect/vitest"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,15 +8,15 @@ import { CollectionName } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Condition, Filter } from "../../src/model/Filter.ts"
 import { Store } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import { Cancelled } from "../../src/Store/sqlite/Cancelled.ts"
-import { documentsWhere, type Globbed } from "../../src/Store/sqlite/filter.ts"
-import { globbed, matching } from "../../src/Store/sqlite/globbing.ts"
-import { Masks } from "../../src/Store/sqlite/Masks.ts"
-import { forEachNumber } from "../../src/Store/sqlite/numbers.ts"
-import { passagesIn } from "../../src/Store/sqlite/PassageRanges.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import { dialectOf } from "../../src/Store/sql/dialect.ts"
+import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
+import { forEachNumber } from "../../src/Store/sql/rows.ts"
+import { type Globbed, documentsWhere, globbed, matching } from "../../src/Store/sql/filter.ts"
+import { Masks, passagesIn } from "../../src/Store/sql/Masks.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 it("reads numbers out of a text", () => {
   const numbers = (text: string) => {
@@ -97,7 +95,7 @@ const documents = FastCheck.array(
 
 /** What the filter leaves by a join over the passages themselves. */
 const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter, globbed?: Globbed) => {
-  const { params, sql: where } = documentsWhere(collection, filter, globbed)
+  const { params, sql: where } = documentsWhere(dialectOf(sql), collection, filter, globbed)
   return Effect.map(
     sql.unsafe<{ readonly id: number }>(
       `SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE ${where} ORDER BY p.id`,
@@ -107,10 +105,9 @@ const joined = (sql: SqlClient.SqlClient, collection: number, filter: Filter, gl
   )
 }
 
-it.layer(NodeFileSystem.layer)("masks", (it) => {
+describe("masks", () => {
   const opened = Effect.gen(function* () {
-    const files = yield* FileSystem.FileSystem
-    const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+    const filename = yield* indexFile
     const store = yield* Effect.provide(Store, yield* Layer.build(Sqlite.layer({ filename, mode: "create" })))
     for (const name of names) yield* store.createCollection(name, embedder)
     return { store, sql: yield* connect({ filename, mode: "readonly" }) }

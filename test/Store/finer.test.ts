@@ -6,11 +6,13 @@ import { BlockCache } from "../../src/codes/BlockCache.ts"
 import { rowBytes } from "../../src/codes/finer.ts"
 import { blockRows } from "../../src/codes/layout.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
-import { codesOn } from "../../src/Store/sqlite/codes.ts"
 import { connect, memory } from "../../src/Store/sqlite/connect.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
-import * as vectors from "../../src/Store/sqlite/vectors.ts"
 import { randomVectors } from "../codes/random.ts"
+import { transaction } from "../../src/Store/sqlite/client.ts"
+import { codesOn } from "../../src/Store/sql/codes.ts"
+import { makeScoring } from "../../src/Store/sqlite/checkedVectors.ts"
+import { vectorTable } from "../../src/Store/sql/vectorTable.ts"
+import * as vectors from "../../src/Store/sql/vectors.ts"
 
 type Sql = SqlClient.SqlClient
 
@@ -22,7 +24,7 @@ const passages = 5800
 const rowsOf = (from: number, found: ReadonlyArray<Float32Array>) =>
   found.map((vector, i) => ({ id: from + i, vector }))
 
-const checked = { some: () => Effect.void, whole: () => Effect.void }
+const scoring = makeScoring({ some: () => Effect.void, whole: () => Effect.void, forget: () => {} })
 
 const put = (sql: Sql, rows: ReadonlyArray<{ id: number; vector: Float32Array }>) =>
   transaction(
@@ -43,7 +45,7 @@ const prepared = Effect.gen(function* () {
      VALUES (?, 'c', 'test', 'test', ?, '', '', 0)`,
     [collection, width]
   )
-  yield* vectors.create(sql, collection)
+  yield* vectorTable(sql).create(collection, "current")
   yield* put(sql, rowsOf(1, randomVectors(passages, width, 1)))
   return sql
 })
@@ -70,9 +72,9 @@ const best = (sql: Sql, codes: Scanner, from: Float32Array, options: Partial<vec
   )(
     vectors.search(
       sql,
-      { codes, checked, vectors: { exact: false, oversample: 100, finerBytes: enough, ...options } },
+      { codes, scoring, vectors: { exact: false, oversample: 100, finerBytes: enough, ...options } },
       collection,
-      from,
+      { vector: from },
       { depth: 10, mask: undefined, passages }
     )
   )

@@ -7,8 +7,8 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { RankRequest } from "../../src/model/Stored.ts"
 import { type Stores, whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 /** Interrupts the fibers that it runs at the step given, as a reading thread does whose caller goes away. */
 const interruptingAt = (step: number) => {

@@ -1,31 +1,30 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
 import type * as SqlClient from "@effect/sql/SqlClient"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import { Store } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { Cancelled } from "../../src/Store/sql/Cancelled.ts"
+import { transaction } from "../../src/Store/sqlite/client.ts"
+import * as collections from "../../src/Store/sql/collections.ts"
+import { connect } from "../../src/Store/sqlite/connect.ts"
+import * as documents from "../../src/Store/sql/documents.ts"
+import * as keyword from "../../src/Store/sql/keyword.ts"
+import { put as putDocuments } from "../../src/Store/sql/put.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
+import type { Mask } from "../../src/model/Passage.ts"
 import { headingPath } from "../../src/model/SearchResult.ts"
 import type { PreparedDocument } from "../../src/model/Stored.ts"
-import { documentLanguage } from "../../src/terms/detect.ts"
-import { Store } from "../../src/Store.ts"
 import { plan } from "../../src/postings/tiers.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
-import { Cancelled } from "../../src/Store/sqlite/Cancelled.ts"
-import * as collections from "../../src/Store/sqlite/collections.ts"
-import { connect } from "../../src/Store/sqlite/connect.ts"
-import * as documents from "../../src/Store/sqlite/documents.ts"
-import { put as putDocuments } from "../../src/Store/sqlite/put.ts"
-import type { Mask } from "../../src/model/Mask.ts"
-import * as keyword from "../../src/Store/sqlite/keyword.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
+import { documentLanguage } from "../../src/terms/detect.ts"
 import { embedder } from "../contracts/Store.ts"
 import { fts5 } from "../fts5.ts"
+import { indexFile } from "./opened.ts"
 
 const words =
   "river sea rivers running run C++ v1.2.3 東京 東京都 水 香水 水道の水 it the naïve 🚀 state-of-the-art".split(" ")
@@ -85,7 +84,7 @@ const queries = [
   "river river sea",
   "the",
   "水",
-  "水 東京都 river",
+  "水 東京都",
   "state of the art",
   "c++ v1.2",
   "🚀",
@@ -208,11 +207,8 @@ const opened = Effect.fnUntraced(function* (filename: string) {
   return { sql, close: Scope.close(scope, Exit.void) }
 })
 
-it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
-  const file = Effect.gen(function* () {
-    const files = yield* FileSystem.FileSystem
-    return `${yield* files.makeTempDirectoryScoped()}/index.db`
-  })
+describe("the keyword index", () => {
+  const file = indexFile
   const database = Effect.flatMap(file, (filename) => connect({ filename, mode: "create" }))
 
   it.effect.prop(
@@ -382,8 +378,7 @@ it.layer(NodeFileSystem.layer)("the keyword index", (it) => {
 
   it.scoped("takes up a merge whose inputs have passages without a term", () =>
     Effect.gen(function* () {
-      const files = yield* FileSystem.FileSystem
-      const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+      const filename = yield* indexFile
       const first = yield* opened(filename)
       const { id } = yield* make(first.sql)
       for (let n = 0; n < 7; n++) yield* put(first.sql, n, one(`river${n} sea`))

@@ -1,14 +1,13 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import * as keyword from "../../src/Store/sqlite/keyword.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as keyword from "../../src/Store/sql/keyword.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const texts = {
   "haus.md": "Das Haus hat ein Dach, und in den Zimmern stehen die Tische, an denen wir sitzen und zählen.",
@@ -18,12 +17,20 @@ const texts = {
   "house.md": "The houses are counted by the people that sit at the tables, and nobody configures anything."
 }
 
+const listing = { places: 10, fold: false, perDocument: 0, minRelevance: 0, question: "" }
 const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
 
 const find = (query: string) =>
   Effect.gen(function* () {
     const store = yield* whole
-    const { hits } = yield* store.find({ ...request, keyword: query, spelling: true, explain: true })
+    const { hits } = yield* store.find({
+      ...request,
+      keyword: query,
+      spelling: true,
+      explain: true,
+      list: listing,
+      passages: 10
+    })
     for (const { explain, score } of hits) {
       const terms = explain!.keyword!.terms
       assert.approximately(
@@ -58,10 +65,10 @@ it.layer(Sqlite.layerMemory)("documents in several languages", (it) => {
   it.effect("are found by other forms of their words, and English as ever", () => Effect.zipRight(fill, finds))
 })
 
-it.layer(NodeFileSystem.layer)("an index whose languages were never told", (it) => {
+describe("an index whose languages were never told", () => {
   it.scoped("answers as before until they are, step by step", () =>
     Effect.gen(function* () {
-      const filename = `${yield* (yield* FileSystem.FileSystem).makeTempDirectoryScoped()}/index.db`
+      const filename = yield* indexFile
       const opened = Effect.provide(Sqlite.layer({ filename, mode: "create" }))
       yield* fill.pipe(opened)
       yield* Effect.sync(() => {

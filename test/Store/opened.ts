@@ -14,6 +14,9 @@ export const inFolder = Effect.acquireRelease(
   (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
 )
 
+/** The place of an index in such a folder. */
+export const indexFile = Effect.map(inFolder, (folder) => path.join(folder, "index.db"))
+
 /** A store on a file, closed with the scope or before. */
 export const opened = (filename: string) =>
   Effect.gen(function* () {

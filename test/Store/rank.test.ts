@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { tied } from "../../src/ranking/ties.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const candidates = (...scores: ReadonlyArray<number>) => scores.map((score, key) => ({ key, score }))
 

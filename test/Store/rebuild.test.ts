@@ -1,19 +1,18 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import * as keyword from "../../src/Store/sqlite/keyword.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as keyword from "../../src/Store/sql/keyword.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const lines = (word: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${word} ${n} of many`).join("\n")
 
-it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
+describe("a rebuild", () => {
   const open = (filename: string) => Effect.provide(Sqlite.layer({ filename, mode: "create" }))
   const find = (text: string) =>
     Effect.flatMap(whole, (store) =>
@@ -23,8 +22,7 @@ it.layer(NodeFileSystem.layer)("a rebuild", (it) => {
       )
     )
   const files = Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const filename = `${yield* fs.makeTempDirectoryScoped()}/index.db`
+    const filename = yield* indexFile
     const exec = (statements: string) =>
       Effect.sync(() => {
         const db = new Database(filename)

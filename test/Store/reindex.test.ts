@@ -7,8 +7,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const name = CollectionName.make("c")
 const next = { ...embedder, model: "next" }

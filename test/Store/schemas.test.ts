@@ -1,32 +1,31 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { readdirSync } from "node:fs"
+import { copyFileSync, readdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { schemaVersion } from "../../src/Store/sqlite/schema.ts"
-import * as structure from "../../src/Store/examine/structure.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import { metadataRows } from "../../src/Store/sqlite/filter.ts"
-import * as keyword from "../../src/Store/sqlite/keyword.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
+import { dialectOf } from "../../src/Store/sql/dialect.ts"
+import { metadataRows } from "../../src/Store/sql/filter.ts"
+import * as keyword from "../../src/Store/sql/keyword.ts"
+import * as structure from "../../src/Store/examine/structure.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const folder = fileURLToPath(new URL("../fixtures/schemas/", import.meta.url))
 const fixtures = readdirSync(folder).filter((name) => name.endsWith(".db"))
 const notes = CollectionName.make("notes")
 
-it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
+describe("an index of an older schema", () => {
   for (const name of fixtures) {
     it.scoped(`answers, and is made anew step by step: ${name}`, () =>
       Effect.gen(function* () {
-        const files = yield* FileSystem.FileSystem
-        const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
-        yield* files.copyFile(`${folder}${name}`, filename)
+        const filename = yield* indexFile
+        copyFileSync(`${folder}${name}`, filename)
         yield* Effect.gen(function* () {
           const store = yield* whole
           const find = (collection: CollectionName, text: string) =>
@@ -74,9 +73,8 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
 
   it.scoped("has the keys whose values are no scalars, which filters took for absent up to schema 17", () =>
     Effect.gen(function* () {
-      const files = yield* FileSystem.FileSystem
-      const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
-      yield* files.copyFile(`${folder}17.db`, filename)
+      const filename = yield* indexFile
+      copyFileSync(`${folder}17.db`, filename)
       const metadata = {
         none: null,
         'of "one"\n': {},
@@ -98,8 +96,8 @@ it.layer(NodeFileSystem.layer)("an index of an older schema", (it) => {
         "SELECT DISTINCT key, kind, value FROM metadata_values"
       )
       assert.sameDeepMembers(
-        rows.map(({ key, kind, value }) => [key, kind, value]),
-        metadataRows(metadata).filter(([, kind]) => kind === "o") as never
+        [...rows],
+        metadataRows(dialectOf(sql), metadata).filter(({ kind }) => kind === "o") as never
       )
       assert.lengthOf(rows, 4)
     })

@@ -2,8 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
   it.effect("are looked up by what is spelled like them, and weigh less than words that match", () =>
@@ -18,9 +18,10 @@ it.layer(Sqlite.layerMemory)("words that match nothing", (it) => {
         "A rocket flies"
       ]
       for (const text of texts) yield* store.put(defaultCollection, [document(text, { source: text })])
+      const listing = { places: 10, fold: false, perDocument: 0, minRelevance: 0, question: "" }
       const request = { collection: defaultCollection, alpha: 0, fusion: "score", filter: {}, limit: 10 } as const
       const near = (keyword: string) =>
-        Effect.map(store.find({ ...request, keyword, spelling: true }), (found) =>
+        Effect.map(store.find({ ...request, keyword, spelling: true, list: listing, passages: 10 }), (found) =>
           found.near.map(({ term, word }) => [word, term])
         )
       assert.deepStrictEqual(yield* near("configuraton recieve soket server"), [

@@ -6,13 +6,12 @@ import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
-import type { Whole } from "../../src/Store.ts"
-import { pause } from "../../src/Store/sqlite/merging.ts"
 import { glance } from "../../src/Store/glance.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
-import { Examiner } from "../../src/upkeep/Examiner.ts"
-import { inFolder as folder, opened as open } from "./opened.ts"
+import { indexFile, inFolder as folder, opened as open } from "./opened.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import { pause } from "../../src/Store/sql/upkeep.ts"
+import { Examiner, type Whole } from "../../src/Store.ts"
 
 const doomed = CollectionName.make("doomed")
 const stays = CollectionName.make("stays")
@@ -97,7 +96,7 @@ const sweep = Effect.fnUntraced(function* (store: Whole, filename: string) {
 describe("a dropped collection", () => {
   it.scoped("is gone at once for everybody, and in steps from the file, between which others write", () =>
     Effect.gen(function* () {
-      const filename = path.join(yield* folder, "index.db")
+      const filename = yield* indexFile
       const { store } = yield* open(filename)
       yield* fill(store, 500)
       const { store: other } = yield* open(filename)
@@ -155,7 +154,7 @@ describe("a dropped collection", () => {
 
   it.scoped("whose taking away was broken off is not seen again, and the next one who writes goes on", () =>
     Effect.gen(function* () {
-      const filename = path.join(yield* folder, "index.db")
+      const filename = yield* indexFile
       const first = yield* open(filename)
       yield* fill(first.store, 500)
       yield* first.store.dropCollection(doomed)
@@ -186,7 +185,7 @@ describe("a dropped collection", () => {
 
   it.scoped("is swept by a command that ends, unless another process writes meanwhile, which goes on with it", () =>
     Effect.gen(function* () {
-      const filename = path.join(yield* folder, "index.db")
+      const filename = yield* indexFile
       const first = yield* open(filename)
       yield* fill(first.store, 500)
       yield* first.store.dropCollection(doomed)
@@ -225,7 +224,7 @@ describe("a dropped collection", () => {
 
 it.scoped("a change of embedder hands the old vectors over to be taken away in steps", () =>
   Effect.gen(function* () {
-    const filename = path.join(yield* folder, "index.db")
+    const filename = yield* indexFile
     const { store } = yield* open(filename)
     yield* fill(store, 600)
     yield* store.beginReindex(doomed, next)

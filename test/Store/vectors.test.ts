@@ -1,6 +1,4 @@
-import { assert, it } from "@effect/vitest"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
+import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,10 +11,11 @@ import { DocumentId } from "../../src/model/Document.ts"
 import type { Vector } from "../../src/model/Passage.ts"
 import type { PreparedDocument, RankRequest, StoreStats } from "../../src/model/Stored.ts"
 import { whole, type Whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as Threaded from "../../src/Store/SqliteThreaded.ts"
-import type { VectorOptions } from "../../src/Store/sqlite/vectors.ts"
 import { normal, randomVectors } from "../codes/random.ts"
+import type { VectorOptions } from "../../src/Store/sql/vectors.ts"
+import { indexFile } from "./opened.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const scanned: VectorOptions = { exact: false, oversample: "auto", exactBelow: 0 }
 const exact: VectorOptions = { exact: true, oversample: "auto" }
@@ -49,11 +48,6 @@ const identity = (dimensions: number): EmbedderIdentity => ({
 })
 
 const codeBytes = ({ engines }: StoreStats): number => engines.find(({ name }) => name === "code_bytes")!.value
-
-const temporary = Effect.gen(function* () {
-  const files = yield* FileSystem.FileSystem
-  return `${yield* files.makeTempDirectoryScoped()}/index.db`
-})
 
 const open = (filename: string, vectors: VectorOptions) =>
   Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create", vectors })), (context) =>
@@ -90,7 +84,7 @@ const fill = (store: Service, vectors: ReadonlyArray<Vector>) =>
     }
   })
 
-it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
+describe("the vector leg", () => {
   it.scoped("finds by codes what a full scan finds, on the packaged model's vectors, with and without a filter", () =>
     Effect.gen(function* () {
       const { embedPassages } = yield* make()
@@ -100,7 +94,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
       const texts = Array.from({ length: 8000 }, () => `${pick()} ${pick()} ${pick()}`)
       const embedded = (yield* embedPassages(texts)).map(Option.getOrThrow)
       const queries = (yield* embedPassages(Array.from({ length: 60 }, pick))).map(Option.getOrThrow)
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const [byCodes, fully] = [yield* open(filename, scanned), yield* open(filename, exact)]
       yield* byCodes.createCollection(defaultCollection, identity(256))
       yield* fill(byCodes, embedded)
@@ -123,7 +117,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped.each([3, 384, 1000])("works at width %i", (width) =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const [byCodes, fully] = [yield* open(filename, { ...scanned, oversample: 20 }), yield* open(filename, exact)]
       yield* byCodes.createCollection(defaultCollection, identity(width))
       yield* fill(byCodes, randomVectors(4500, width, 1))
@@ -136,7 +130,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped("sees what another connection wrote with the next query, and forgets what is deleted or replaced", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const [writer, reader] = [yield* open(filename, scanned), yield* open(filename, scanned)]
       yield* writer.createCollection(defaultCollection, identity(16))
       yield* fill(writer, randomVectors(4500, 16, 1))
@@ -170,7 +164,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped("puts more equals than anybody reads in the order of their documents, in both legs", () =>
     Effect.gen(function* () {
-      const store = yield* open(yield* temporary, scanned)
+      const store = yield* open(yield* indexFile, scanned)
       yield* store.createCollection(defaultCollection, identity(16))
       const same = randomVectors(1, 16, 5)[0]!
       const other = same.map((value, at) => (at % 3 === 0 ? value : -value))
@@ -200,7 +194,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped("loads codes once for all threads of a pool", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const writer = yield* open(filename, exact)
       yield* writer.createCollection(defaultCollection, identity(16))
       yield* fill(writer, randomVectors(4500, 16, 1))
@@ -221,7 +215,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped("changes over to another embedder's codes and width in one step", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const [writer, reader] = [yield* open(filename, scanned), yield* open(filename, scanned)]
       yield* writer.createCollection(defaultCollection, identity(16))
       yield* fill(writer, randomVectors(4500, 16, 1))
@@ -253,7 +247,7 @@ it.layer(NodeFileSystem.layer)("the vector leg", (it) => {
 
   it.scoped("makes codes of the vectors that an older version stored without any", () =>
     Effect.gen(function* () {
-      const filename = yield* temporary
+      const filename = yield* indexFile
       const query = randomVectors(1, 16, 5)[0]!
       const before = yield* Effect.scoped(
         Effect.gen(function* () {

@@ -3,15 +3,10 @@ import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
-import * as os from "node:os"
-import * as path from "node:path"
-import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { DocumentId } from "../../src/model/Document.ts"
-import { whole, type Whole } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
+import { exercise, fill, operations } from "./exercise.ts"
+import { indexFile } from "./opened.ts"
 import { layer } from "../../src/Store/Sqlite.ts"
-import { document, embedder } from "../contracts/Store.ts"
-
-type Service = Whole
 
 /** Statements as they are compiled, and the connections that compile them. */
 const listen = Effect.acquireRelease(
@@ -29,113 +24,16 @@ const listen = Effect.acquireRelease(
   ({ stop }) => Effect.sync(stop)
 )
 
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-work-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
-)
-
-const other = CollectionName.make("other")
-const id = (n: number) => DocumentId.make(`d${n}`)
-
-/** A word of one document alone; of letters, since digits would be told from them. */
-const rare = (n: number) => `qz${n.toString(8).replace(/\d/g, (digit) => "bcdfghjk"[Number(digit)]!)}`
-
-const file = (n: number) =>
-  document(`passage ${n} of many, and ${rare(n)}`, {
-    docId: id(n),
-    source: `/all/${n % 100}/${n}.txt`,
-    origin: `/all/${n % 100}/${n}.txt`,
-    title: `T${n}`,
-    metadata: { year: n }
-  })
-
-const fill = Effect.fnUntraced(function* (store: Service, documents: number) {
-  for (const name of [defaultCollection, other]) {
-    yield* store.createCollection(name, embedder)
-    const count = name === other ? documents / 4 : documents
-    for (let from = 0; from < count; from += 1000) {
-      yield* store.put(
-        name,
-        Array.from({ length: Math.min(1000, count - from) }, (_, n) => file(from + n))
-      )
-    }
-  }
-})
-
-const ref = (n: number) => ({ derivedId: id(n), docId: id(n) })
-const next = { ...embedder, model: "next" }
-
-/** Every operation of the port that a door asks for again and again; `n` is different each time. */
-const operations: Readonly<Record<string, (store: Service, n: number) => Effect.Effect<unknown, unknown>>> = {
-  collections: (store) => store.collections,
-  stats: (store) => store.stats(),
-  beginRun: (store) => store.beginRun(defaultCollection),
-  lookup: (store, n) => store.lookup(defaultCollection, [ref(n), ref(n + 40)]),
-  get: (store, n) => store.get(defaultCollection, id(n)),
-  touch: (store, n) =>
-    store.touch(
-      defaultCollection,
-      Array.from({ length: 64 }, (_, at) => ({ docId: id(n + at), line: n })),
-      n
-    ),
-  knownFiles: (store, n) => store.knownFiles(defaultCollection, [`/all/${n % 100}/${n}.txt`, "/none"]),
-  filesBelow: (store) => store.filesBelow(defaultCollection, "/all/50", { limit: 10, after: "/all/50/1" }),
-  documentsOf: (store, n) => store.documentsOf(defaultCollection, `/all/${n % 100}/${n}.txt`, { limit: 10 }),
-  roots: (store) => store.roots(defaultCollection),
-  "first page": (store) => store.list(defaultCollection, { limit: 10 }),
-  "page after": (store, n) => store.list(defaultCollection, { limit: 10, after: id(n) }),
-  "page of a title": (store, n) => store.list(defaultCollection, { limit: 10, filter: { title: `T${n}` } }),
-  "page of a source": (store, n) =>
-    store.list(defaultCollection, { limit: 10, filter: { source: `/all/${n % 100}/${n}.txt` } }),
-  filtered: (store, n) => store.filtered([defaultCollection, other], { source: `/all/${n % 100}/${n}.txt`, year: n }),
-  exported: (store) => store.exported(defaultCollection, { limit: 10, from: { isBare: false, after: 100 } }),
-  "exported without passages": (store) =>
-    store.exported(defaultCollection, { limit: 10, from: { isBare: true, after: 0 } }),
-  keepLinkage: (store) => store.keepLinkage(defaultCollection, 0.1),
-  sample: (store) => store.sample(defaultCollection, [0, 0.5, 1]),
-  "put a new one": (store, n) => store.put(defaultCollection, [file(1_000_000 + n)]),
-  "put an old one": (store, n) => store.put(defaultCollection, [{ ...file(n), fingerprint: "changed" }]),
-  deleteDocument: (store, n) => store.deleteDocument(defaultCollection, id(n + 200)),
-  deleteSource: (store, n) => store.deleteSource(defaultCollection, `/all/${(n + 300) % 100}/${n + 300}.txt`),
-  "prune many paths": (store, n) =>
-    store.prune(
-      defaultCollection,
-      Array.from({ length: 600 }, (_, at) => `/gone/${n}/${at}`)
-    ),
-  "delete a folder": (store, n) => store.prune(defaultCollection, [`/gone/${n}`]),
-  beginReindex: (store) => store.beginReindex(defaultCollection, next),
-  unembedded: (store) => store.unembedded(defaultCollection, next, 10),
-  "rank by vector under a title": (store, n) =>
-    store.rank({
-      collection: defaultCollection,
-      vector: Float32Array.of(1, 0, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: { title: `T${n}` },
-      limit: 5
-    }),
-  "rank by vector under a value": (store, n) =>
-    store.rank({
-      collection: defaultCollection,
-      vector: Float32Array.of(1, 0, 0, 0),
-      alpha: 1,
-      fusion: "rrf",
-      filter: { year: n },
-      limit: 5
-    })
-}
-
 const open = (filename: string) => Layer.build(layer({ filename, mode: "create" }))
-
-const exercise = Effect.fnUntraced(function* (store: Service) {
-  for (const [at, operation] of Object.values(operations).entries()) yield* Effect.orDie(operation(store, 100 + at))
-})
 
 /** Reads everything, or as much as one asks for, because that is what it is asked for. */
 const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
   [/vec_distance_cosine/, "few vectors are scored exactly, one by one"],
   [/sum\(length\(/, "the sizes of everything, for the benchmark"],
-  [/^SELECT count\(\*\) AS count FROM \(SELECT 1 FROM vectors_\d+ LIMIT \?\)$/, "as many as the limit says"],
+  [
+    /^SELECT count\(\*\) AS count FROM \(SELECT 1 FROM vectors_\d+ AS v LIMIT \?\) AS few$/,
+    "as many as the limit says"
+  ],
   [/^INSERT INTO collections /, "looks for what hangs on a row that is not there yet"]
 ]
 
@@ -162,7 +60,7 @@ const fault = (db: Database.Database, sql: string): string | undefined => {
 it.scoped("plans no scan of a table that grows", () =>
   Effect.gen(function* () {
     const { connections, statements } = yield* listen
-    const context = yield* open(path.join(yield* folder, "index.db"))
+    const context = yield* open(yield* indexFile)
     const store = yield* Effect.provide(whole, context)
     statements.clear()
     yield* fill(store, 2000)
@@ -187,7 +85,7 @@ const pagesOf = (documents: number) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { connections } = yield* listen
-      const filename = path.join(yield* folder, "index.db")
+      const filename = yield* indexFile
       yield* Effect.scoped(
         Effect.flatMap(open(filename), (context) =>
           Effect.flatMap(Effect.provide(whole, context), (store) => fill(store, documents))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { chunk } from "../../src/chunking/chunk.ts"
 import { definitionName } from "../../src/chunking/chunk/definitions.ts"
-import { syntaxOf } from "../../src/chunking/chunk/syntax.ts"
+import { syntaxOf } from "../../src/chunking/chunk/codeLines.ts"
 import { assertLaws, options } from "./chunkLaws.ts"
 
 const passages = (content: string, language: string, size = 64) =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { LineWalker } from "../../src/entries/lines.ts"
+import { LineWalker } from "../../src/entries/scanning.ts"
 import { eachParagraph } from "../../src/chunking/chunk/prose.ts"
 
 /** A text that counts the characters that are looked at. */

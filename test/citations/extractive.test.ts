@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { extract } from "../../src/citations/extractive.ts"
+import { extract, quoting } from "../../src/citations/extractive.ts"
 import { hit } from "../hits.ts"
 
 const tides = hit({
@@ -66,7 +66,53 @@ describe("extract", () => {
     const under = hit({ text: "# Spring tides\n\nThey are highest when sun and moon stand in a line." })
     assert.strictEqual(
       extract("when are spring tides highest", [under])[0]?.text,
-      "They are highest when sun and moon stand in a line."
+      "Spring tides: They are highest when sun and moon stand in a line."
+    )
+  })
+
+  it("quotes no sentence without what it points back to", () => {
+    const pair = hit({ text: "A hive has one queen. She lays all eggs of the hive, up to two thousand a day." })
+    assert.strictEqual(
+      extract("how many eggs of the hive are laid a day", [pair], 1)[0]?.text,
+      "A hive has one queen. She lays all eggs of the hive, up to two thousand a day."
+    )
+    const torn = hit({ text: "This lays all eggs of the hive, up to two thousand a day." })
+    assert.deepStrictEqual(extract("how many eggs of the hive are laid a day", [torn]), [])
+  })
+
+  it("names what a default belongs to", () => {
+    const text =
+      "## app.config.comments {#comments}\n\n- **Default:** `false`\n\nSet it to keep comments in production."
+    assert.strictEqual(
+      extract("what is the default of app.config.comments", [hit({ text })], 1)[0]?.text,
+      "app.config.comments: **Default:** `false`"
+    )
+    const cache = hit({
+      text: "--timeout <seconds>::\n\tSeconds to cache passwords (default: 900).\n\n--socket <path>::\n\tUse it for cached passwords; no default."
+    })
+    assert.include(extract("how long are passwords cached by default", [cache], 1)[0]?.text ?? "", "900")
+  })
+
+  it("defines a term by its own entry, before options and keys named after it", () => {
+    const list = hit({
+      text: "--octopus::\n\tCompute the ancestors of an octopus merge.\n\npull.octopus::\n\tThe strategy for an octopus merge.\n\noctopus::\n\tTo merge more than two branches.\n"
+    })
+    assert.strictEqual(
+      extract("what is an octopus merge", [list], 1)[0]?.text,
+      "octopus: To merge more than two branches."
+    )
+    assert.deepStrictEqual(extract("what is the salary of an octopus", [list]), [])
+  })
+
+  it("takes what a passage further down says best, in the place of one that says nothing", () => {
+    const of = (name: string) => hit({ source: `${name}.md`, text: `The refspec of ${name} is long.` })
+    const a = of("a")
+    const glossary = hit({ source: "glossary.md", text: "refspec::\n\tA mapping between remote and local refs.\n" })
+    const { hits, quotes } = quoting("what is a refspec", [a, of("b")], [of("c"), glossary])
+    assert.deepStrictEqual(hits, [a, glossary])
+    assert.include(
+      quotes.map(({ n, text }) => `${n} ${text}`),
+      "2 refspec: A mapping between remote and local refs."
     )
   })
 

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { Hit } from "../../src/model/SearchResult.ts"
-import { fence, formatPrompt } from "../../src/citations/prompt.ts"
-import { questionLine, unpadded } from "../../src/citations/prompt/shown.ts"
+import { fence, formatPrompt, questionLine, unpadded } from "../../src/citations/prompt.ts"
 import { hit } from "../hits.ts"
 
 /** Text made to break out: what delimits entries, in any order, between ordinary text. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Verdict } from "../../src/model/Verdict.ts"
-import { languageOf } from "../../src/terms/language.ts"
 import { verdictOf } from "../../src/citations/verdict.ts"
+import { Verdict } from "../../src/model/SearchResult.ts"
+import { languageOf } from "../../src/terms/languages.ts"
 
 const passage =
   "Backups\nBackups are kept for 28 days and are never encrypted. The port of BackupServer is 5,432 by default. " +

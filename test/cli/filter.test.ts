@@ -1,6 +1,6 @@
 import * as Either from "effect/Either"
 import { assert, describe, it } from "vitest"
-import { parseFilter } from "../../src/cli/filter.ts"
+import { parseFilter } from "../../src/cli/asking.ts"
 
 const parse = (...texts: ReadonlyArray<string>) =>
   Either.getOrThrowWith(parseFilter(texts, "/here"), (error) => new Error(error))

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { renderHits } from "../../src/cli/hits.ts"
-import { Place } from "../../src/cli/place.ts"
+import { renderHits } from "../../src/cli/query.ts"
+import { Place } from "../../src/cli/engine.ts"
 import { faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
@@ -16,7 +16,8 @@ const around = (isTTY: boolean) =>
     Layer.succeed(Place, {
       cwd: "/here",
       env: {},
-      globals: { config: undefined, db: undefined, json: false, logLevel: undefined }
+      globals: { config: undefined, db: undefined, json: false, logLevel: undefined },
+      command: "clew"
     })
   )
 
@@ -25,7 +26,7 @@ const hit = (text: string, document: Partial<Hit["document"]> = {}, span = { sta
   vector: { rank: 2, score: 0.5 },
   passage: { ordinal: 0, text, heading: ["Sea", "Tides"], start: 0, end: text.length, ...span },
   collection: defaultCollection,
-  document: { docId: DocumentId.make("d"), source: "/here/docs/sea.md", metadata: {}, ...document }
+  document: { docId: DocumentId.make("d"), source: "/here/docs/sea.md", metadata: {}, indexedAt: 0, ...document }
 })
 
 const shown = renderHits
@@ -60,6 +61,54 @@ describe("renderHits", () => {
     }).pipe(Effect.provide(around(false)))
   )
 
+  const wide = (cell: string) => cell.padEnd(90)
+  const settings = [
+    `| ${wide("key")} | ${wide("what it does")} |`,
+    `| ${"-".repeat(90)} | ${"-".repeat(90)} |`,
+    `| ${wide("server.port")} | ${wide("Port to listen on; the port must be free, or else the server does not start, and says who has it already")} |`,
+    `| ${wide("server.host")} | ${wide("Address to listen on; any but a loopback address requires a key \\| a proxy")} |`
+  ]
+  const rows = [
+    "   - key: server.port; what it does: Port to listen on; the port must be free, or else the server does not start, and says who has it already",
+    "   - key: server.host; what it does: Address to listen on; any but a loopback address requires a key | a proxy"
+  ]
+
+  it.effect("shows the rows of wide tables as `name: value`, without padding and lines of dashes", () =>
+    Effect.gen(function* () {
+      const text = ["Settings:", "", ...settings].join("\n")
+      const lines = (yield* shown([hit(text, {}, { startLine: 10, endLine: 15 })], "port")).split("\n")
+      assert.deepStrictEqual(lines, ["1. docs/sea.md:10  0.750", "   Sea > Tides", "   Settings:", ...rows])
+    }).pipe(Effect.provide(around(false)))
+  )
+
+  it.effect("names the columns also where a passage begins within the table, and the line of its row", () =>
+    Effect.gen(function* () {
+      const one = hit(settings.slice(2).join("\n"), {}, { startLine: 12, endLine: 13 })
+      const within = { ...one, passage: { ...one.passage, tableHeader: "key | what it does" } }
+      assert.deepStrictEqual((yield* shown([within], "host")).split("\n").slice(1), ["   Sea > Tides", ...rows])
+      const unknown = { ...one, passage: { ...one.passage, tableHeader: "key" } }
+      assert.include(yield* shown([unknown], "host"), "\n   key\n   - server.port: Port to listen on")
+      const many = [settings[0], settings[1], ...Array.from({ length: 30 }, () => settings[2]), settings[3]].join("\n")
+      assert.include(yield* shown([hit(many, {}, { startLine: 1, endLine: 33 })], "host loopback"), "docs/sea.md:31 ")
+    }).pipe(Effect.provide(around(false)))
+  )
+
+  it.effect("shows narrow tables as tables, and code as it is", () =>
+    Effect.gen(function* () {
+      const text =
+        "| tide  |    m |\n| :---- | ---: |\n| high  |  3.1 |\n| spring |     |\n\n```\n|  a |   b |\n|----|-----|\n```"
+      assert.deepStrictEqual((yield* shown([hit(text)], "tide")).split("\n").slice(2), [
+        "   | tide | m |",
+        "   | high | 3.1 |",
+        "   | spring | |",
+        "   ```",
+        "   |  a |   b |",
+        "   |----|-----|",
+        "   ```"
+      ])
+    }).pipe(Effect.provide(around(false)))
+  )
+
   it.effect("says what each leg thought of it", () =>
     Effect.gen(function* () {
       const term = { term: "tide", score: 2.5, title: 0, heading: 1, text: 1 }
@@ -67,7 +116,7 @@ describe("renderHits", () => {
       const explain = { vector: { rank: 2, score: 0.5, contribution: 0.25 }, keyword }
       assert.include(
         yield* shown([{ ...hit("The tide."), explain }], "tide"),
-        "vector #2 0.500 adds 0.250, keyword unranked 3.000 adds 0.150 (tide 2.50 in heading+text, names +20 %)"
+        "0.250 by meaning: #2, score 0.500; 0.150 by words: not ranked, score 3.000 (tide 2.50 in heading and text, +20 % for names as written)"
       )
     }).pipe(Effect.provide(around(false)))
   )

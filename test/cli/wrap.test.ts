@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
-import { forTerminal } from "../../src/cli/harmless.ts"
+import { forTerminal, faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
+import { define } from "../../src/cli/command.ts"
 import { help } from "../../src/cli/help.ts"
-import { renderFiles, renderHits } from "../../src/cli/hits.ts"
-import { Place, shown } from "../../src/cli/place.ts"
-import { faceOf, logTo, Terminal } from "../../src/cli/terminal.ts"
+import { renderFiles, renderHits } from "../../src/cli/query.ts"
+import { Place, shown } from "../../src/cli/engine.ts"
 import { widthOf, wrapLine } from "../../src/cli/wrap.ts"
 import { hit } from "../hits.ts"
 
@@ -21,7 +21,8 @@ const around = (columns: number) =>
     Layer.succeed(Place, {
       cwd: "/here",
       env: {},
-      globals: { config: undefined, db: undefined, json: false, logLevel: undefined }
+      globals: { config: undefined, db: undefined, json: false, logLevel: undefined },
+      command: "clew"
     })
   )
 
@@ -109,14 +110,9 @@ describe("output", () => {
       "clew benchmark --judgements judgements.jsonl --baseline quality.json --tolerance 0.02",
       "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'"
     ]
-    const spec = {
-      name: "clew",
-      summary: "Make the index as small as possible, without a byte of deleted documents",
-      flags: [],
-      examples,
-      subcommands: []
-    }
-    const text = help([spec, { ...spec, name: "compact" }], "1.0.0", faceOf({ isTTY: true, columns: 60 }, {}))
+    const about = { name: "compact", summary: "Make the index as small as possible, without a byte of it", examples }
+    const compact = define({ ...about, flags: {} }, function* () {})
+    const text = help([compact, compact], "1.0.0", faceOf({ isTTY: true, columns: 60 }, {}))
     for (const line of text.split("\n")) assert.isAtMost(widthOf(line), 60, line)
     const joined = text.replaceAll(/ \\\n +/g, " ")
     for (const example of examples) assert.include(joined, example)

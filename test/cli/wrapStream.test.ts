@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { widthOf } from "../../src/cli/wrap.ts"
-import { wrapStream } from "../../src/cli/wrapStream.ts"
+import { widthOf, wrapStream } from "../../src/cli/wrap.ts"
 
 const streamed = (text: string, width: number, cuts: ReadonlyArray<number>): string => {
   const { end, push } = wrapStream(width)

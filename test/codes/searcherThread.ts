@@ -3,9 +3,9 @@ import * as Option from "effect/Option"
 import { parentPort, workerData } from "node:worker_threads"
 import type { CacheHandle } from "../../src/codes/BlockCache.ts"
 import { Scanner } from "../../src/codes/Scanner.ts"
-import { codesOn } from "../../src/Store/sqlite/codes.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
+import { transaction } from "../../src/Store/sqlite/client.ts"
+import { codesOn } from "../../src/Store/sql/codes.ts"
 
 const port = parentPort!
 

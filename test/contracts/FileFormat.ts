@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Stream from "effect/Stream"
 import { type FileFormat, type Loaded, type SourceFile, Unreadable } from "../../src/files/Loader.ts"
-import { kindOf } from "../../src/files/Loader/kind.ts"
-import { headBytes } from "../../src/files/Loader/read.ts"
+import { headBytes, kindOf } from "../../src/files/Loader/read.ts"
 
 /** A file that is only in memory, its stream cut into pieces of this size. */
 export const sourceFile = (path: string, bytes: Uint8Array, piece = 7): Effect.Effect<SourceFile> =>
@@ -57,7 +56,7 @@ export const fileFormatContract = (
       it.effect(`takes ${path} and reads it alike each time, however it is cut`, () =>
         Effect.gen(function* () {
           const file = yield* sourceFile(path, bytes)
-          assert.isTrue(yield* format.accepts(file))
+          assert.isTrue(format.accepts(file))
           const first = yield* loaded(format, file)
           assert.isAbove(first.length, 0)
           first.forEach(isSound)
@@ -70,7 +69,7 @@ export const fileFormatContract = (
 
       it.effect(`leaves what calls itself ${path} but is a picture`, () =>
         Effect.gen(function* () {
-          assert.isFalse(yield* format.accepts(yield* sourceFile(path, png)))
+          assert.isFalse(format.accepts(yield* sourceFile(path, png)))
         })
       )
 
@@ -87,7 +86,7 @@ export const fileFormatContract = (
     for (const { bytes, path } of examples.leaves) {
       it.effect(`leaves ${path}`, () =>
         Effect.gen(function* () {
-          assert.isFalse(yield* format.accepts(yield* sourceFile(path, bytes)))
+          assert.isFalse(format.accepts(yield* sourceFile(path, bytes)))
         })
       )
     }
@@ -103,7 +102,7 @@ export const fileFormatContract = (
       ([name, any]) =>
         Effect.gen(function* () {
           const file = yield* sourceFile(name, any)
-          if (yield* format.accepts(file)) (yield* loaded(format, file)).forEach(isSound)
+          if (format.accepts(file)) (yield* loaded(format, file)).forEach(isSound)
         }),
       { fastCheck: { numRuns: 30 }, timeout: 30_000 }
     )

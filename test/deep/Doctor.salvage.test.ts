@@ -7,10 +7,10 @@ import * as Option from "effect/Option"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { document } from "../contracts/Store.ts"
 import { many, run, wrong } from "../examined.ts"
 import { compass, makeEmbedder, words } from "../fakes.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 /** Each document as it is stored, by its name. */
 const documentsIn = (filename: string): ReadonlyMap<string, string> => {

@@ -4,10 +4,9 @@ import { strToU8, zipSync } from "fflate"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
-import { extract } from "../../src/files/Loader/extract/extract.ts"
-import { NotExtracted } from "../../src/files/Loader/extract/Extracted.ts"
-import type { Kind } from "../../src/files/Loader/extract/kinds.ts"
-import { unzip } from "../../src/files/Loader/extract/zip.ts"
+import { extract, type Kind } from "../../src/extraction/extract.ts"
+import { NotExtracted } from "../../src/extraction/Extracted.ts"
+import { unzip } from "../../src/extraction/archive.ts"
 import { pdfOf } from "../files/Loader/pdfOf.ts"
 
 const fixture = (name: string) =>

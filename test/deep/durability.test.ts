@@ -6,8 +6,8 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { connect } from "../../src/Store/sqlite/connect.ts"
-import * as keyword from "../../src/Store/sqlite/keyword.ts"
-import { transaction } from "../../src/Store/sqlite/transaction.ts"
+import { transaction } from "../../src/Store/sqlite/client.ts"
+import * as keyword from "../../src/Store/sql/keyword.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 

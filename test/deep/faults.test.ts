@@ -8,11 +8,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { StoreUnavailable, whole, type Whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
-import { Examiner } from "../../src/upkeep/Examiner.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import { Examiner, StoreUnavailable, type Whole, whole } from "../../src/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 /** Each statement of each operation with CLEW_LONG_TESTS=1, else some of them. */
 const isLong = process.env["CLEW_LONG_TESTS"] === "1"

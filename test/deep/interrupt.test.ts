@@ -1,6 +1,6 @@
-import { once } from "node:events"
 import { afterAll, assert, describe, it } from "vitest"
-import { IndexReport } from "../../src/cli/indexReport.ts"
+import { once } from "node:events"
+import { IndexReport } from "../../src/cli/indexing.ts"
 import { Stats } from "../../src/model/Stats.ts"
 import { ended, Sandbox } from "../cli/program/sandbox.ts"
 

@@ -164,15 +164,19 @@ describe("a full disk", () => {
 
 describe("a limit on addresses", () => {
   it.skipIf(process.platform !== "linux")("of 20 GB is enough to index, search and serve", async () => {
-    const child = spawn("bash", [
-      "-euc",
-      `ulimit -v 20971520; cd ${box.folder}; clew="${process.execPath} ${program}"; box=${box.folder}
+    const child = spawn(
+      "bash",
+      [
+        "-euc",
+        `ulimit -v 20971520; cd ${box.folder}; clew="${process.execPath} ${program}"; box=${box.folder}
        export HOME=$box/home CLEW_EMBEDDING_BACKEND=builtin PS1=
        $clew index docs --db $box/data/index.db -q
        $clew query herons --db $box/data/index.db
        ${askServe("")}
        $clew query zebrafish-of-nowhere --db $box/data/index.db --alpha 0 || echo "ended with $?"`
-    ])
+      ],
+      { env: { PATH: process.env["PATH"] } }
+    )
     child.stdin.end()
     const { code, stderr, stdout } = await ended(child)
     assert.strictEqual(code, 0, stderr)

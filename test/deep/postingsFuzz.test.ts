@@ -4,12 +4,10 @@ import * as FastCheck from "effect/FastCheck"
 import { crc32, crc32ByTable } from "../../src/Store/crc.ts"
 import { Damaged } from "../../src/model/Damaged.ts"
 import { Arena } from "../../src/postings/Arena.ts"
-import { BlockReader, maxTermBytes } from "../../src/postings/block.ts"
+import { BlockReader, decodeHead, encodeHead, maxTermBytes } from "../../src/postings/block.ts"
 import { buildSegment } from "../../src/postings/build.ts"
-import { ByteReader, ByteWriter } from "../../src/postings/bytes.ts"
-import { decodeHead, encodeHead } from "../../src/postings/head.ts"
+import { ByteReader, ByteWriter, forEachPosting } from "../../src/postings/bytes.ts"
 import { forEachOrdinal, unpacked } from "../../src/postings/unpacked.ts"
-import { forEachPosting } from "../../src/postings/posting.ts"
 
 /** What it gives, or undefined where it said that the bytes are none; any other end is a fault. */
 const attempt = <A>(use: () => A): A | undefined => {

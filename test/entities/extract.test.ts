@@ -1,8 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { mentionsOf, namedIn, titleKeys } from "../../src/entities/extract.ts"
-import { hashOf, keyOf } from "../../src/entities/key.ts"
+import { hashOf, keyOf, pack, unpack } from "../../src/entities/mention.ts"
 import { names } from "../../src/entities/names.ts"
-import { pack, unpack } from "../../src/entities/pack.ts"
 
 const found = (text: string) => names(text).map(({ end, start }) => text.slice(start, end))
 

@@ -1,5 +1,5 @@
 import { assert, it } from "vitest"
-import { searchedTitle } from "../../src/entities/naming.ts"
+import { searchedTitle } from "../../src/entities/mention.ts"
 
 it("joins a title with the name of the file, where the source is one and says anything", () => {
   for (const [title, source, searched] of [

@@ -15,14 +15,14 @@ import { Chunker } from "../../src/Chunker.ts"
 import { PipelineConfig } from "../../src/Config.ts"
 import type { FileEvent } from "../../src/files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../src/files/FileIndexer.ts"
-import { Indexer } from "../../src/Indexer.ts"
 import { layer as files } from "../../src/files/Loader/Files.ts"
 import { formats } from "../../src/files/Loader/formats.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store } from "../../src/Store.ts"
-import { layerMemory } from "../../src/Store/Sqlite.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { layerMemory } from "../../src/Store/Sqlite.ts"
 
 const setUp = Effect.gen(function* () {
   const { embedded, embedder } = yield* makeEmbedder()
@@ -112,26 +112,20 @@ it.scoped("embeds nothing again of files that were moved, and of a changed file 
   })
 )
 
+/** A run during whose first batch another one goes from its start to its end. */
+const overtaken = <E>(run: Stream.Stream<FileEvent, E>, other: Effect.Effect<unknown, E>) =>
+  Effect.gen(function* () {
+    const once = yield* Effect.once(other)
+    yield* Stream.runDrain(Stream.tap(run, () => once))
+  })
+
 it.scoped("prunes nothing that another run has met meanwhile", () =>
   Effect.gen(function* () {
     const { report, run, stored, write } = yield* setUp
     write("a.jsonl", records(400))
     write("one.txt", "north")
     yield* report()
-    let done = false
-    // The other run goes from its start to its end while this one is in its first batch.
-    yield* run({ prune: true }).pipe(
-      Stream.mapEffect(() =>
-        done
-          ? Effect.void
-          : Effect.zipRight(
-              Effect.sync(() => (done = true)),
-              report()
-            )
-      ),
-      Stream.runDrain
-    )
-    assert.isTrue(done)
+    yield* overtaken(run({ prune: true }), report())
     assert.strictEqual((yield* stored).length, 401)
   })
 )
@@ -242,18 +236,7 @@ it.scoped("reads a file again that another run came to meanwhile", () =>
     const { report, run, write } = yield* setUp
     yield* later
     write("a.jsonl", records(400))
-    let done = false
-    yield* run().pipe(
-      Stream.mapEffect(() =>
-        done
-          ? Effect.void
-          : Effect.zipRight(
-              Effect.sync(() => (done = true)),
-              report()
-            )
-      ),
-      Stream.runDrain
-    )
+    yield* overtaken(run(), report())
     assert.include(tags(yield* report()), "FileDone")
     assert.deepStrictEqual(tags(yield* report()), ["Unchanged"])
   })

@@ -5,7 +5,7 @@ import * as Fs from "node:fs"
 import { statSync } from "node:fs"
 import * as Path from "node:path"
 import { Disk, DiskFailure } from "../../src/files/Walker/Disk.ts"
-import { byCodePoint } from "../../src/files/Walker/order.ts"
+import { byCodePoint } from "../../src/files/Walker/folder.ts"
 import { filesBelow, tree, walked } from "./Walker/tree.ts"
 
 describe("walk", () => {
@@ -24,7 +24,7 @@ describe("walk", () => {
       const path = Path.join(root, "b/z.md")
       const { ctimeNs, ino, mtimeNs } = statSync(path, { bigint: true })
       const stamp = { size: 5, modified: `${mtimeNs}`, changed: `${ctimeNs}`, inode: `${ino}` }
-      assert.deepStrictEqual(events[3], { _tag: "File", path, size: 5, stamp, root })
+      assert.deepStrictEqual(events[3], { _tag: "File", path, size: 5, stamp, root, isNamed: false })
     })
   )
 

@@ -12,7 +12,7 @@ import { StoreConfig, WatchConfig } from "../../src/Config.ts"
 import { FileEvents, FileEventsLost } from "../../src/files/FileEvents.ts"
 import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
-import type { WatchEvent } from "../../src/files/WatchEvent.ts"
+import type { WatchEvent } from "../../src/files/FileEvent.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
 import { WatchLock, WatchTaken } from "../../src/files/WatchLock.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
@@ -59,7 +59,13 @@ const setUp = Effect.fnUntraced(function* ({ events, lock, paths = ["/notes"] }:
         Layer.succeed(FileEvents, events ?? fake),
         Layer.succeed(FileIndexer, indexer),
         Layer.succeed(WatchLock, lock ?? { take: () => Effect.void }),
-        Layer.succeed(StoreConfig, { path: "/notes/index.db", synchronous: "normal" }),
+        Layer.succeed(StoreConfig, {
+          path: "/notes/index.db",
+          synchronous: "normal",
+          backend: "sqlite",
+          schema: "clew",
+          pool: 8
+        }),
         Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 500, maxWaitMs: 5000 }),
         layerMemory
       ])

@@ -13,15 +13,15 @@ import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
 import { layer as files } from "../../src/files/Loader/Files.ts"
 import { formats } from "../../src/files/Loader/formats.ts"
-import type { WatchEvent } from "../../src/files/WatchEvent.ts"
+import type { WatchEvent } from "../../src/files/FileEvent.ts"
 import { Watcher, type WatchOptions } from "../../src/files/Watcher.ts"
 import { layerFree } from "../../src/files/WatchLock/Sqlite.ts"
-import { Indexer } from "../../src/Indexer.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Store } from "../../src/Store.ts"
-import { layerMemory } from "../../src/Store/Sqlite.ts"
 import { embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { layerMemory } from "../../src/Store/Sqlite.ts"
 
 interface Given {
   readonly events?: FileEvents["Type"]
@@ -51,7 +51,13 @@ export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
     extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 }
   }).pipe(Layer.provide(NodeFileSystem.layer))
   const config = Layer.merge(
-    Layer.succeed(StoreConfig, { path: path.join(folder, "index.db"), synchronous: "normal" }),
+    Layer.succeed(StoreConfig, {
+      path: path.join(folder, "index.db"),
+      synchronous: "normal",
+      backend: "sqlite",
+      schema: "clew",
+      pool: 8
+    }),
     Layer.succeed(WatchConfig, { paths: [], rescanSeconds: 300, quietMs: 20, maxWaitMs: 2000, ...given.settings })
   )
   const context = yield* Layer.build(

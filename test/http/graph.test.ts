@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { ask, start } from "./server.ts"
+import { songQuestion as query, songs } from "../songs.ts"
+import { ask, over, start, type Given } from "./server.ts"
 
 const documents = [
   {
@@ -17,11 +18,7 @@ const documents = [
   }
 ]
 
-const indexed = Effect.gen(function* () {
-  const { port } = yield* start()
-  assert.strictEqual((yield* ask(port, "POST", "/index", { body: { documents } })).status, 200)
-  return port
-})
+const indexed = Effect.map(start({ documents }), ({ port }) => port)
 
 const names = (answer: { json: any }) => answer.json.entities.map(({ name }: { name: string }) => name)
 
@@ -150,6 +147,81 @@ it.scopedLive("has an empty graph before there are documents, and keeps it to th
     const locked = yield* start({ apiKey: "secret" })
     for (const path of ["/graph/entities", "/graph/entities/x", "/graph/path?from=x&to=y"]) {
       assert.strictEqual((yield* ask(locked.port, "GET", path)).status, 401, path)
+    }
+  })
+)
+
+const filled = (given: Given = {}) => Effect.map(start({ ...given, documents: songs }), ({ port }) => port)
+
+const way = { entity: "Hank Snow", source: "song.md", chunk_index: 0 }
+const words = { query, top_k: 10, hybrid: true, alpha: 0 }
+
+const viaOf = (results: ReadonlyArray<any>) =>
+  results.filter(({ via }) => via !== undefined).map(({ via }) => via.at(-1))
+
+it.scopedLive("goes along the graph, or not, as query, prompt, ask and the WebSocket are told", () =>
+  Effect.gen(function* () {
+    const port = yield* filled()
+    for (const [graph, isLed] of [
+      [true, true],
+      [false, false],
+      ["auto", true],
+      [undefined, true]
+    ] as const) {
+      const told = { ...words, ...(graph === undefined ? {} : { graph }) }
+      const say = (found: boolean, door: string) => assert.strictEqual(found, isLed, `${door} ${graph}`)
+      const isWay = (via: { readonly entity: string; readonly source?: string }) =>
+        via.entity === way.entity && via.source === way.source
+
+      const queried = yield* ask(port, "POST", "/query", { body: told })
+      assert.strictEqual(queried.status, 200, queried.text)
+      say(viaOf(queried.json.results).some(isWay), "/query")
+
+      const prompted = yield* ask(port, "POST", "/prompt", { body: told })
+      say(/^via: (?:.*, )?Hank Snow$/m.test(prompted.json.prompt), "/prompt")
+
+      const asked = yield* ask(port, "POST", "/ask", { body: told })
+      const sources = asked.text
+        .split("\n")
+        .filter((line) => line.startsWith('data: {"index"'))
+        .map((line) => JSON.parse(line.slice(6)))
+      assert.lengthOf(sources, 8)
+      say(viaOf(sources).some(isWay), "/ask")
+
+      const searched = yield* over(port, { type: "search", ...told })
+      say(viaOf(searched.flatMap(({ result }) => (result === undefined ? [] : [result]))).some(isWay), "/ws search")
+      const written = yield* over(port, { type: "prompt", ...told })
+      say(/^via: (?:.*, )?Hank Snow$/m.test(written.map(({ text = "" }) => text).join("")), "/ws prompt")
+    }
+  })
+)
+
+it.scopedLive("refuses what is neither true, false nor auto, at each", () =>
+  Effect.gen(function* () {
+    const port = yield* filled()
+    for (const path of ["/query", "/prompt", "/ask"]) {
+      const answer = yield* ask(port, "POST", path, { body: { query, graph: "maybe" } })
+      assert.strictEqual(answer.status, 400, path)
+      assert.include(answer.json.errors[0].path, "graph")
+    }
+    const [error] = yield* over(port, { type: "search", query, graph: "maybe" })
+    assert.strictEqual(error.error.status, 400)
+  })
+)
+
+it.scopedLive("holds to a filter, whatever the graph leads to", () =>
+  Effect.gen(function* () {
+    const port = yield* filled()
+    for (const [filter, fits] of [
+      [{ source: "song*" }, (metadata: any) => metadata.source.startsWith("song")],
+      [{ kind: { not: "person" } }, (metadata: any) => metadata.kind !== "person"],
+      [{ kind: "person" }, (metadata: any) => metadata.kind === "person"]
+    ] as const) {
+      const { json } = yield* ask(port, "POST", "/query", { body: { ...words, graph: true, filter } })
+      assert.isTrue(
+        json.results.every(({ metadata }: any) => fits(metadata)),
+        JSON.stringify(filter)
+      )
     }
   })
 )

@@ -1,12 +1,16 @@
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
+import { WebSocket } from "ws"
 import * as Http from "node:http"
 import * as Net from "node:net"
-import { WebSocket } from "ws"
-import { type Llm, noUsage } from "../../src/Llm.ts"
+import { setTimeout } from "node:timers/promises"
 import { eventually } from "../ollama.ts"
+import { processSamples } from "../../src/http/metrics.ts"
+import { type Llm, noUsage } from "../../src/Llm.ts"
 import { ask, type Given, type Line, start } from "./server.ts"
 
 const saying = (fragments: Stream.Stream<string>) =>
@@ -161,5 +165,33 @@ it.scopedLive("lets clients take turns, and starts nothing for those who have go
     // A request may have begun before its client went.
     assert.isBelow(ids().length, 45)
     for (const socket of [other, ...many]) socket.destroy()
+  })
+)
+
+/** Holds the event loop up, then lets it turn. */
+const holdUp = Effect.promise(async () => {
+  // The measuring begins with the next turn.
+  await setTimeout(60)
+  const until = performance.now() + 150
+  while (performance.now() < until);
+  await setTimeout(60)
+})
+
+it.scoped("measures the event loop's lag while somebody asks for it, and else lets the process sleep", () =>
+  Effect.gen(function* () {
+    const samples = yield* processSamples
+    const longest = Effect.map(
+      samples,
+      (all) => all.find(({ name }) => name === "nodejs_eventloop_lag_max_seconds")!.value
+    )
+    yield* holdUp
+    assert.strictEqual(yield* longest, 0)
+    yield* holdUp
+    assert.isAbove(yield* longest, 0.05)
+    yield* TestClock.adjust(Duration.minutes(5))
+    yield* holdUp
+    assert.strictEqual(yield* longest, 0)
+    yield* holdUp
+    assert.isAbove(yield* longest, 0.05)
   })
 )

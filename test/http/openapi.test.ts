@@ -1,7 +1,7 @@
 import SwaggerParser from "@apidevtools/swagger-parser"
-import { assert, it } from "@effect/vitest"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import { assert, it } from "@effect/vitest"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { Api } from "../../src/api/Api.ts"
 import * as errors from "../../src/api/errors.ts"
@@ -9,11 +9,11 @@ import * as failures from "../../src/api/failures.ts"
 import { BudgetTooSmall } from "../../src/Prompt.ts"
 import { EmbedderUnavailable } from "../../src/Embedder.ts"
 import { EntityNotFound } from "../../src/Graph.ts"
-import { IndexingBusy } from "../../src/Indexer.ts"
 import { JudgementsUnusable } from "../../src/measuring/Judgements.ts"
 import * as Llm from "../../src/Llm.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import * as Store from "../../src/Store.ts"
+import { IndexingBusy } from "../../src/Indexer.ts"
 
 const spec = OpenApi.fromApi(Api) as any
 const copy = () => structuredClone(spec)
@@ -95,6 +95,7 @@ it("lists what each operation can answer", () => {
     "post /ask": "200 400 401 403 404 409 413 415 429 500 503",
     "post /v1/chat/completions": "200 400 401 403 404 409 413 415 429 500 503",
     "get /v1/models": "200 401 403 429 500",
+    "get /v1/models/{model}": "200 400 401 403 404 429 500",
     "post /index": "200 400 401 403 404 409 413 415 429 500 503",
     "post /judgements": "200 400 401 403 413 415 429 500 503",
     "get /judgements": "200 400 401 403 429 500 503",

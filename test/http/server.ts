@@ -13,27 +13,29 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Http from "node:http"
+import * as Net from "node:net"
+import { WebSocket } from "ws"
 import { Answer as Answers } from "../../src/Answer.ts"
 import { Chunker } from "../../src/Chunker.ts"
 import * as Config from "../../src/Config.ts"
 import { Settings, type SettingsEncoded } from "../../src/Config/Settings.ts"
 import { Embedder, EmbedderUnavailable } from "../../src/Embedder.ts"
 import * as Embedders from "../../src/Embedders.ts"
-import * as Listener from "../../src/http/Listener.ts"
-import * as server from "../../src/http/server.ts"
 import { Graph } from "../../src/Graph.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
-import { Judgements } from "../../src/measuring/Judgements.ts"
 import { Prompt } from "../../src/Prompt.ts"
 import * as Memory from "../../src/RateLimiter/Memory.ts"
 import { Search } from "../../src/Search.ts"
-import { ports, StoreUnavailable, whole } from "../../src/Store.ts"
+import { StoreUnavailable, ports, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
-import type { WatchStatus } from "../../src/model/Watching.ts"
-import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Watcher } from "../../src/files/Watcher.ts"
+import * as Listener from "../../src/http/Listener.ts"
+import * as server from "../../src/http/serve.ts"
+import { Judgements } from "../../src/measuring/Judgements.ts"
+import type { WatchStatus } from "../../src/model/Stats.ts"
+import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 
 const dimensions = 32
 
@@ -62,10 +64,14 @@ const logger = (lines: Array<Line>) =>
 export interface Given {
   readonly settings?: Omit<SettingsEncoded, "store">
   readonly apiKey?: string
+  /** What is in the index from the start. */
+  readonly documents?: ReadonlyArray<object>
   /** Why the embedder is down; it can be set while the server runs. */
   readonly faults?: { embedder?: string; store?: string; defect?: unknown }
   /** Holds up every search until it is done. */
   readonly gate?: Deferred.Deferred<void>
+  /** What waits cannot be interrupted. */
+  readonly stubborn?: boolean
   /** Done once a search has come to the gate, or a put waits. */
   readonly reached?: Deferred.Deferred<void>
   /** What storing waits for. */
@@ -106,7 +112,7 @@ const watcher = ({ watch }: Given) =>
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
 /** The real store, with whatever is wrong with it at the moment before each of its methods. */
-const store = ({ faults = {}, gate, reached, writing }: Given) => {
+const store = ({ faults = {}, gate, reached, stubborn = false, writing }: Given) => {
   const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
@@ -117,7 +123,7 @@ const store = ({ faults = {}, gate, reached, writing }: Given) => {
     const until = waits[name]
     if (until === undefined) return Effect.void
     const here = reached === undefined ? Effect.void : Deferred.succeed(reached, undefined)
-    return Effect.zipRight(here, Deferred.await(until))
+    return Effect.zipRight(here, stubborn ? Effect.uninterruptible(Deferred.await(until)) : Deferred.await(until))
   }
   const wrap = (name: string, member: unknown) =>
     Effect.isEffect(member)
@@ -181,6 +187,11 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   const context = yield* Scope.extend(Layer.build(all), scope)
   const { address } = yield* Effect.provide(HttpServer.HttpServer, context)
   const port = address._tag === "TcpAddress" ? address.port : 0
+  if (given.documents !== undefined) {
+    const headers = given.apiKey === undefined ? {} : { authorization: `Bearer ${given.apiKey}` }
+    const { status, text } = yield* ask(port, "POST", "/index", { body: { documents: given.documents }, headers })
+    if (status !== 200) return yield* Effect.dieMessage(text)
+  }
   return { port, url: `http://127.0.0.1:${port}`, stop } satisfies Running
 }, Effect.orDie)
 
@@ -224,4 +235,29 @@ export const ask = (
     )
     request.on("error", (error) => resume(Effect.die(error)))
     request.end(text)
+  })
+
+/** The messages that answer one over a WebSocket of its own. */
+export const over = (port: number, message: object) =>
+  Effect.async<ReadonlyArray<any>>((resume) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`)
+    const all: Array<any> = []
+    socket.on("open", () => socket.send(JSON.stringify(message)))
+    socket.on("message", (data) => {
+      all.push(JSON.parse(String(data)))
+      if (!["done", "error"].includes(all.at(-1).type)) return
+      socket.terminate()
+      resume(Effect.succeed(all))
+    })
+    return Effect.sync(() => socket.terminate())
+  })
+
+/** What is answered to bytes, until the connection ends. */
+export const raw = (port: number, bytes: string | Uint8Array): Effect.Effect<string> =>
+  Effect.async((resume) => {
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
+    let text = ""
+    socket.on("data", (chunk) => (text += chunk.toString("latin1")))
+    socket.on("error", () => {})
+    socket.on("close", () => resume(Effect.succeed(text)))
   })

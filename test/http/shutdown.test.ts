@@ -3,7 +3,8 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { ask, type Line, start } from "./server.ts"
+import * as Net from "node:net"
+import { ask, type Line, raw, start } from "./server.ts"
 
 const documents = [{ content: "Bees make honey." }]
 
@@ -31,3 +32,94 @@ for (const path of ["/query", "/prompt", "/index"]) {
     })
   )
 }
+
+it.scopedLive("answers 503 also for what cannot be interrupted when it shuts down", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const reached = yield* Deferred.make<void>()
+    const given = { gate, reached, stubborn: true, grace: Duration.millis(500) }
+    const { port, stop } = yield* start(given)
+    yield* ask(port, "POST", "/index", { body: { documents } })
+    const asked = yield* Effect.fork(ask(port, "POST", "/query", { body: { query: "honey" } }))
+    yield* Deferred.await(reached)
+    const stopping = yield* Effect.fork(stop)
+    const { json, status } = yield* Fiber.join(asked)
+    assert.strictEqual(status, 503)
+    assert.include(json.detail, "shutting down")
+    yield* Deferred.succeed(gate, undefined)
+    yield* Fiber.join(stopping)
+  })
+)
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+
+it.scopedLive("answers connections that have come in before it shuts down, of which it has seen none yet", () =>
+  Effect.gen(function* () {
+    const { port, stop } = yield* start({ documents })
+    const sockets = yield* Effect.promise(() =>
+      Promise.all(
+        Array.from(
+          { length: 85 },
+          () =>
+            new Promise<Net.Socket>((resolve) => {
+              const socket = Net.connect(port, "127.0.0.1", () => resolve(socket))
+              socket.write(get("/health"))
+            })
+        )
+      )
+    )
+    const answers = Effect.promise(() =>
+      Promise.all(
+        sockets.map(
+          (socket) =>
+            new Promise<string>((resolve) => {
+              let text = ""
+              socket.on("data", (part) => (text += String(part)))
+              socket.on("error", ({ message }) => resolve(message)).on("close", () => resolve(text.slice(0, 15)))
+            })
+        )
+      )
+    )
+    const [all] = yield* Effect.all([answers, stop], { concurrency: 2 })
+    assert.deepStrictEqual(new Set(all), new Set(["HTTP/1.1 200 OK"]))
+  })
+)
+
+/** What is answered to a client that ends its half of the connection. */
+const half = (port: number, bytes: string) =>
+  Effect.async<string>((resume) => {
+    const socket = Net.connect(port, "127.0.0.1", () => socket.end(bytes))
+    let text = ""
+    socket.on("data", (part) => (text += String(part)))
+    socket.on("error", ({ message }) => resume(Effect.succeed(message)))
+    socket.on("close", () => resume(Effect.succeed(text)))
+  })
+
+const statuses = (text: string) => Array.from(text.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status)
+
+it.scopedLive("answers a client that has ended its half of the connection, but does not wait for one that left", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const { port } = yield* start({ documents, gate })
+    assert.deepStrictEqual(statuses(yield* half(port, get("/health"))), ["200"])
+    assert.deepStrictEqual(statuses(yield* half(port, get("/health") + get("/stats") + get("/health"))), [
+      "200",
+      "200",
+      "200"
+    ])
+    // Nothing answers this one.
+    const body = JSON.stringify({ query: "honey" })
+    const head = `POST /query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+    assert.strictEqual(yield* half(port, `${head}\r\n\r\n${body}`), "")
+  })
+)
+
+it.scopedLive("answers what came before a malformed request first", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start({ documents })
+    assert.deepStrictEqual(
+      statuses(yield* raw(port, `${get("/stats")}${get("/nowhere")}BAD\r\n\r\n${get("/health")}`)),
+      ["200", "404", "400"]
+    )
+  })
+)

@@ -3,8 +3,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
-import * as Net from "node:net"
 import { WebSocket } from "ws"
+import * as Net from "node:net"
+import { makePulse, type Signs } from "../../src/http/socket.ts"
 import { ask, type Line, start } from "./server.ts"
 
 interface Ended {
@@ -51,11 +52,7 @@ const documents = Array.from({ length: 8 }, (_, n) => ({
   metadata: { source: `m${n}` }
 }))
 
-const filled = Effect.gen(function* () {
-  const server = yield* start()
-  yield* ask(server.port, "POST", "/index", { body: { documents } })
-  return server
-})
+const filled = start({ documents })
 
 it.scopedLive("streams results one by one, with the id of the question", () =>
   Effect.gen(function* () {
@@ -72,7 +69,7 @@ it.scopedLive("streams results one by one, with the id of the question", () =>
         ["done", "q1", undefined]
       ]
     )
-    assert.hasAllKeys(all[0].result, ["text", "score", "relevance", "metadata"])
+    assert.hasAllKeys(all[0].result, ["text", "score", "relevance", "metadata", "indexed_at"])
     assert.deepInclude(all[3], { count: 3, mode: "vector" })
     assert.isTrue(Number.isInteger(all[3].query_time_ms))
 
@@ -418,3 +415,50 @@ it.scopedLive("has a place for a client after any number of handshakes that were
     )
   })
 )
+
+const silence: Signs = { heard: false, taken: 0, pending: 0, paused: false }
+
+/** Beats until the client counts as gone. */
+const beats = (signs: (beat: number) => Signs): number => {
+  const isThere = makePulse()
+  for (let beat = 1; beat <= 100; beat++) if (!isThere(signs(beat))) return beat
+  return Infinity
+}
+
+it("gives a silent client one beat", () => {
+  assert.strictEqual(
+    beats(() => silence),
+    1
+  )
+  // Our own pings going out are no sign of life.
+  assert.strictEqual(
+    beats((beat) => ({ ...silence, taken: beat * 2 })),
+    1
+  )
+  assert.strictEqual(
+    beats(() => ({ ...silence, heard: true })),
+    Infinity
+  )
+})
+
+it("lets a slow reader read, however slow, and waits minutes for one that stands still", () => {
+  const reading = (beat: number) => ({ ...silence, pending: 1_000_000 - beat, taken: beat })
+  assert.strictEqual(beats(reading), Infinity)
+  assert.strictEqual(
+    beats((beat) => ({ ...reading(beat), paused: true })),
+    Infinity
+  )
+  assert.strictEqual(
+    beats(() => ({ ...silence, pending: 1000 })),
+    10
+  )
+  assert.strictEqual(
+    beats(() => ({ ...silence, paused: true })),
+    10
+  )
+  // It went on reading once.
+  assert.strictEqual(
+    beats((beat) => ({ ...silence, pending: 1000, taken: beat < 8 ? 0 : 5 })),
+    18
+  )
+})

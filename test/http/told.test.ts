@@ -1,7 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { WebSocket } from "ws"
-import { ask, start } from "./server.ts"
+import { ask, over, start } from "./server.ts"
 
 const documents = [
   { content: "Configuration of the harbour lights", metadata: { source: "lights.md", lang: "en" } },
@@ -12,11 +11,7 @@ const misspelt = { query: "configuratoin", hybrid: true }
 const mistyped = { query: "harbour", hybrid: true, filter: { lan: "en" } }
 const why = 'no document has the metadata key "lan" (did you mean "lang"?)'
 
-const filled = Effect.gen(function* () {
-  const { port } = yield* start()
-  yield* ask(port, "POST", "/index", { body: { documents } })
-  return port
-})
+const filled = Effect.map(start({ documents }), ({ port }) => port)
 
 it.scopedLive("says which keys of a filter no document has, one or several", () =>
   Effect.gen(function* () {
@@ -32,16 +27,7 @@ it.scopedLive("says which keys of a filter no document has, one or several", () 
 )
 
 /** The message that ends the answer to one over a WebSocket. */
-const told = (port: number, message: object) =>
-  Effect.async<any>((resume) => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`)
-    socket.on("open", () => socket.send(JSON.stringify(message)))
-    socket.on("message", (data) => {
-      const answer = JSON.parse(String(data))
-      if (answer.type === "done" || answer.type === "error") resume(Effect.succeed(answer))
-    })
-    return Effect.sync(() => socket.terminate())
-  })
+const told = (port: number, message: object) => Effect.map(over(port, message), (all) => all.at(-1))
 
 it.scopedLive("names the words searched for besides, at every door", () =>
   Effect.gen(function* () {

@@ -1,4 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { parse as parseToml } from "smol-toml"
+import { parse as parseYaml } from "yaml"
 import { execFile } from "node:child_process"
 import {
   chmodSync,
@@ -12,9 +15,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import { parse as parseToml } from "smol-toml"
-import { parse as parseYaml } from "yaml"
-import { parse } from "../../src/cli/mcp/jsonc.ts"
+import { dropEntry, formats, parseJsonc as parse, setEntry } from "../../src/cli/mcp/formats.ts"
 import { bin, cleanEnv, type Json, temporaryFolder } from "./client.ts"
 
 type Given = ReadonlyArray<string | Readonly<Record<string, string>>>
@@ -54,8 +55,9 @@ describe("clew mcp install", () => {
     const db = join(home, "my index.db")
     const args = [bin, "mcp", "--db", db]
     const start = { command: process.execPath, args }
+    const shared = { command: "clew", args: ["mcp", "--db", "${CLAUDE_PROJECT_DIR:-.}/my index.db"] }
     const cases: ReadonlyArray<readonly [string, string, (text: string) => Json, Json]> = [
-      ["claude-code", ".mcp.json", JSON.parse, { mcpServers: { clew: { type: "stdio", ...start } } }],
+      ["claude-code", ".mcp.json", JSON.parse, { mcpServers: { clew: { type: "stdio", ...shared } } }],
       ["cursor", ".cursor/mcp.json", JSON.parse, { mcpServers: { clew: start } }],
       ["windsurf", ".codeium/windsurf/mcp_config.json", JSON.parse, { mcpServers: { clew: start } }],
       ["codex", ".codex/config.toml", parseToml, { mcp_servers: { clew: start } }],
@@ -310,4 +312,111 @@ describe("clew mcp install", () => {
     }
     assert.deepStrictEqual(readdirSync(home), [])
   })
+
+  it("keeps a copy of every state of the file, and writes through a link to a file that does not exist yet", async () => {
+    const home = temporaryFolder()
+    const file = join(home, ".cursor", "mcp.json")
+    mkdirSync(join(home, "dotfiles"))
+    mkdirSync(dirname(file))
+    symlinkSync(join("..", "dotfiles", "mcp.json"), file)
+    for (const [at, name] of ["one", "two", "three", "four"].entries()) {
+      const { status, stderr } = await install(home, "--client", "cursor", "--name", name)
+      assert.strictEqual(status, 0, stderr)
+      assert.isTrue(lstatSync(file).isSymbolicLink())
+      assert.lengthOf(backups(join(home, "dotfiles", "mcp.json")), at)
+    }
+    assert.hasAllKeys(JSON.parse(readFileSync(file, "utf8")).mcpServers, ["one", "two", "three", "four"])
+  })
+
+  it("writes no path of this machine for those who share the folder", async () => {
+    const home = temporaryFolder()
+    const project = join(home, "project")
+    const place = {
+      ".zed/settings.json": ".",
+      ".vscode/mcp.json": "${workspaceFolder}",
+      ".mcp.json": "${CLAUDE_PROJECT_DIR:-.}"
+    }
+    const clients = [
+      ["zed", ".zed/settings.json"],
+      ["vscode", ".vscode/mcp.json"],
+      ["claude-code", ".mcp.json"]
+    ] as const
+    const run = (client: string, ...given: Given) =>
+      install(project, { HOME: home }, "--client", client, "--scope", "project", ...given)
+    mkdirSync(join(project, "notes"), { recursive: true })
+    for (const [client, file] of clients) {
+      const given = ["--db", "data/x.db", "--config", "clew.toml", "--watch", "notes"]
+      put(join(project, "clew.toml"), "[search]\ntop_k = 3\n")
+      const { status, stderr } = await run(client, ...given)
+      assert.strictEqual(status, 0, stderr)
+      assert.include(stderr, "clew from the PATH")
+      assert.strictEqual(stderr.includes("Paths in the entry are relative"), client === "zed")
+      const text = readFileSync(join(project, file), "utf8")
+      assert.notInclude(text, home)
+      const { mcpServers, context_servers, servers } = parse(text) as Json
+      const { args, command } = (mcpServers ?? context_servers ?? servers).clew
+      assert.strictEqual(command, "clew")
+      const there = place[file]
+      const paths = ["--db", `${there}/data/x.db`, "--config", `${there}/clew.toml`, "--watch", `${there}/notes`]
+      assert.deepStrictEqual(args, ["mcp", ...paths])
+    }
+    const outside = await run("cursor", "--db", join(home, "x.db"))
+    assert.strictEqual(outside.status, 2)
+    assert.include(outside.stderr, `--db ${join(home, "x.db")} is outside this folder`)
+    assert.isFalse(existsSync(join(project, ".cursor")))
+    assert.deepStrictEqual(JSON.parse((await run("cursor", "--print")).stdout).mcpServers.clew.args, ["mcp"])
+  })
+
+  it("writes for you in this folder, beside what Claude Code keeps for others", async () => {
+    const home = temporaryFolder()
+    const before = '{\n  "projects": {\n    "/other": {\n      "mcpServers": {}\n    }\n  }\n}\n'
+    const file = put(join(home, ".claude.json"), before)
+    const run = (...given: Given) => install(home, "--client", "claude-code", "--scope", "local", ...given)
+    assert.strictEqual((await run("--db", "x.db")).status, 0)
+    const { mcpServers, projects } = JSON.parse(readFileSync(file, "utf8"))
+    assert.isUndefined(mcpServers)
+    assert.deepStrictEqual(projects["/other"], { mcpServers: {} })
+    assert.deepStrictEqual(projects[home].mcpServers.clew.args.slice(1), ["mcp", "--db", join(home, "x.db")])
+    assert.include((await run("--db", "x.db")).stdout, "already set up")
+    assert.strictEqual((await run("--uninstall")).status, 0)
+    assert.deepStrictEqual(JSON.parse(readFileSync(file, "utf8")).projects[home], { mcpServers: {} })
+  })
+
+  it("says what the client needs for an index in PostgreSQL, and does not write its password", async () => {
+    const home = temporaryFolder()
+    const url = { CLEW_STORE_URL: "postgres://me:secret@localhost/notes" }
+    const { stderr, stdout } = await install(home, url, "--client", "cursor", "--print", "--watch", "notes")
+    assert.include(stderr, "set CLEW_STORE_URL in the client's environment")
+    assert.notInclude(stdout, "secret")
+    assert.notInclude(stdout, "--db")
+  })
+
+  it.effect("keeps every byte outside the entry: line ends, byte order mark, quotes, comments", () =>
+    Effect.gen(function* () {
+      const texts = [
+        [
+          "yaml",
+          "# mine\nGOOSE_MODEL:   'x'   # wide\nlist: [a,   b]\nextensions:\n    other:\n        enabled: true # keep\nz:    \"1\"\n"
+        ],
+        ["yaml", "a: 'x'\nextensions:\n    # first\n    other: {enabled:   true}\n\n# end\n"],
+        ["yaml", 'extensions: {"other": {"enabled": true}}\nz:   1\n'],
+        ["yaml", "a:   1\n"],
+        ["toml", '# mine\n[mcp_servers.other]\ncommand = "y" # keep\n\n\n# end\n'],
+        ["json", '{\n  "mcpServers": {\n    "other": { "command": "x" }\n  }\n}\n']
+      ] as const
+      const sections = { json: ["mcpServers"], toml: ["mcp_servers"], yaml: ["extensions"] }
+      for (const [form, unix] of texts) {
+        const [format, section] = [formats[form], sections[form]]
+        for (const text of [unix, `\ufeff${unix}`, unix.replaceAll("\n", "\r\n")]) {
+          const newline = text.includes("\r\n") ? "\r\n" : "\n"
+          const first = yield* setEntry(format, text, section, "clew", { command: "a" })
+          assert.strictEqual(/(?<!\r)\n/.test(first), newline === "\n", first)
+          for (const line of text.split(/(?<=\n)/)) if (!/[{[]/.test(line)) assert.include(first, line)
+          const second = yield* setEntry(format, first, section, "clew", { command: "b", args: ["x"] })
+          const left = yield* dropEntry(format, second, section, "clew")
+          assert.include([text, `${text}extensions:${newline}`], left)
+        }
+      }
+    })
+  )
 })

@@ -1,16 +1,15 @@
 import * as Either from "effect/Either"
 import { assert, describe, it } from "vitest"
-import { documentsOf, percentile } from "../../src/measuring/Benchmark.ts"
+import { documentsOf, percentile, parseJudgements, parseQueries } from "../../src/measuring/Benchmark.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Hit } from "../../src/model/SearchResult.ts"
-import { parseJudgements, parseQueries } from "../../src/measuring/beir.ts"
 
 const hit = (source: string): Hit => ({
   score: 1,
   passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
   collection: defaultCollection,
-  document: { docId: DocumentId.make("id"), source, metadata: {} }
+  document: { docId: DocumentId.make("id"), source, metadata: {}, indexedAt: 0 }
 })
 
 describe("documentsOf", () => {

@@ -9,7 +9,7 @@ const hits = (...scores: ReadonlyArray<number>): ReadonlyArray<Hit> =>
     score,
     passage: { ordinal: 0, text: "", heading: [], start: 0, end: 0, startLine: 1, endLine: 1 },
     collection: defaultCollection,
-    document: { docId: DocumentId.make("id"), source: "s", metadata: {} }
+    document: { docId: DocumentId.make("id"), source: "s", metadata: {}, indexedAt: 0 }
   }))
 
 describe("recall", () => {

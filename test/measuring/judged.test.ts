@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
-import { bootstrap } from "../../src/measuring/bootstrap.ts"
-import { graded, isAbout, parseJudged, questionsOf } from "../../src/measuring/judged.ts"
-import { ndcgAt } from "../../src/measuring/evaluation.ts"
+import { bootstrap, ndcgAt } from "../../src/measuring/evaluation.ts"
+import { graded, isAbout, parseJudged, questionsOf } from "../../src/measuring/Judgements.ts"
 
 const judged = (source: string, grade: number, lines?: readonly [number, number]) => ({
   query: "q",

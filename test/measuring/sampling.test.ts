@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { queryOf, randomFrom } from "../../src/measuring/sampling.ts"
+import { queryOf, randomFrom } from "../../src/measuring/evaluation.ts"
 
 describe("randomFrom", () => {
   it("gives the same numbers for the same seed, spread over 0 to 1", () => {

@@ -163,48 +163,47 @@ it.effect("says which file is missing or damaged, what was found and what was ex
   })
 )
 
+const five = [1, 2, 3, 4, 5]
+const row = [1, 2, 3]
+const unfit: ReadonlyArray<readonly [given: NonNullable<GivenModel["tensors"]>, reason: string]> = [
+  [{ "embedding.weight": embeddings() }, "it has no tensor named embeddings; its tensors: embedding.weight"],
+  [
+    { embeddings: embeddings(compassRows, "U8") },
+    "embeddings is U8 [5, 3], expected F32, F16, BF16, F64 or I8 [rows, dimensions]"
+  ],
+  [
+    { embeddings: { ...embeddings(), shape: [15] } },
+    "embeddings is F32 [15], expected F32, F16, BF16, F64 or I8 [rows, dimensions]"
+  ],
+  [
+    { embeddings: embeddings([row, row]) },
+    "embeddings has 2 rows, but tokenizer.json has 5 tokens, and there is no mapping between them"
+  ],
+  [
+    { embeddings: embeddings([row, row, row, [1, NaN, 3], row]) },
+    "row 3 of embeddings contains a number that is not finite"
+  ],
+  [
+    { embeddings: embeddings(), weights: { dtype: "F32", shape: [2], values: [1, 2] } },
+    "weights is F32 [2], expected F32, F16, BF16, F64 [5], one for each token"
+  ],
+  [
+    { embeddings: embeddings(), weights: { dtype: "F32", shape: [5], values: [1, 2, Infinity, 4, 5] } },
+    "weight 2 is not finite"
+  ],
+  [
+    { embeddings: embeddings(), mapping: { dtype: "F32", shape: [5], values: five } },
+    "mapping is F32 [5], expected I64 or I32 [5], a row for each token"
+  ],
+  [
+    { embeddings: embeddings(), mapping: { dtype: "I64", shape: [5], values: [0, 1, 2, 5, 0] } },
+    "mapping sends token 3 to a row that does not exist: embeddings has 5 rows"
+  ],
+  [{ embeddings: { ...embeddings(), shape: [5, 4] } }, "its tensor embeddings, F32 [5, 4], has 60 bytes, expected 80"]
+]
+
 it.effect("says which tensor does not fit", () =>
-  Effect.gen(function* () {
-    const row = [1, 2, 3]
-    const fits = embeddings()
-    const tensors = (given: NonNullable<GivenModel["tensors"]>) => refusal({ tensors: given })
-    const file = "model.safetensors: "
-    assert.strictEqual(
-      yield* tensors({ "embedding.weight": fits }),
-      `${file}it has no tensor named embeddings; its tensors: embedding.weight`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: embeddings(compassRows, "U8") }),
-      `${file}embeddings is U8 [5, 3], expected F32, F16, BF16, F64 or I8 [rows, dimensions]`
-    )
-    assert.include(yield* tensors({ embeddings: { ...fits, shape: [15] } }), "embeddings is F32 [15], expected")
-    assert.strictEqual(
-      yield* tensors({ embeddings: embeddings([row, row]) }),
-      `${file}embeddings has 2 rows, but tokenizer.json has 5 tokens, and there is no mapping between them`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: embeddings([row, row, row, [1, NaN, 3], row]) }),
-      `${file}row 3 of embeddings contains a number that is not finite`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [2], values: [1, 2] } }),
-      `${file}weights is F32 [2], expected F32, F16, BF16, F64 [5], one for each token`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: fits, weights: { dtype: "F32", shape: [5], values: [1, 2, Infinity, 4, 5] } }),
-      `${file}weight 2 is not finite`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: fits, mapping: { dtype: "F32", shape: [5], values: [0, 0, 0, 0, 0] } }),
-      `${file}mapping is F32 [5], expected I64 or I32 [5], a row for each token`
-    )
-    assert.strictEqual(
-      yield* tensors({ embeddings: fits, mapping: { dtype: "I64", shape: [5], values: [0, 1, 2, 5, 0] } }),
-      `${file}mapping sends token 3 to a row that does not exist: embeddings has 5 rows`
-    )
-    assert.include(
-      yield* tensors({ embeddings: { ...fits, shape: [5, 4] } }),
-      "its tensor embeddings, F32 [5, 4], has 60 bytes, expected 80"
-    )
-  })
+  Effect.forEach(unfit, ([tensors, reason]) =>
+    Effect.map(refusal({ tensors }), (found) => assert.strictEqual(found, `model.safetensors: ${reason}`))
+  )
 )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { idf, norm } from "../../src/postings/bm25.ts"
+import { idf, norm } from "../../src/postings/score.ts"
 
 describe("bm25", () => {
   it("weighs a term by how few passages have it, and one that most have next to nothing", () => {

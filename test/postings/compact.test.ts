@@ -1,6 +1,5 @@
 import { assert, describe, it } from "vitest"
-import type { Loaded, Postings } from "../../src/postings/loaded.ts"
-import { compact, objectBytes } from "../../src/postings/compact.ts"
+import { type Loaded, type Postings, compact, objectBytes } from "../../src/postings/Arena.ts"
 import { Runs } from "../../src/postings/runs.ts"
 
 const first = 1024

@@ -1,6 +1,6 @@
-import { assert, it } from "vitest"
 import * as FastCheck from "effect/FastCheck"
-import { Nearest } from "../../src/postings/nearest.ts"
+import { assert, it } from "vitest"
+import { Nearest } from "../../src/postings/spelling.ts"
 import { spelledWords } from "../../src/terms/spelling.ts"
 import { termOf } from "../../src/terms/word.ts"
 

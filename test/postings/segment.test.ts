@@ -1,11 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { BlockWriter } from "../../src/postings/block.ts"
-import { buildSegment, type KeywordRow } from "../../src/postings/build.ts"
-import { ByteWriter } from "../../src/postings/bytes.ts"
-import { writePosting } from "../../src/postings/posting.ts"
-import { learned } from "../../src/postings/stemmers.ts"
-import * as Effect from "effect/Effect"
+import { type KeywordRow, buildSegment } from "../../src/postings/build.ts"
+import { ByteWriter, writePosting } from "../../src/postings/bytes.ts"
+import { learned } from "../../src/postings/languages.ts"
 import { terms } from "../../src/terms/terms.ts"
 
 const fields = ["title", "heading", "text"] as const

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ageInDays, decay, timeOf } from "../../src/ranking/age.ts"
+import { ageInDays, decay, timeOf } from "../../src/ranking/recency.ts"
 
 describe("timeOf", () => {
   it("reads ISO 8601, years, and seconds and milliseconds since the epoch", () => {

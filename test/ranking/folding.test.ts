@@ -21,7 +21,7 @@ const passages = (source: string, words: ReadonlyArray<string>, size = 6): Reado
     found.push({
       score: 1,
       collection: defaultCollection,
-      document: { docId: DocumentId.make(source), source, metadata: {} },
+      document: { docId: DocumentId.make(source), source, metadata: {}, indexedAt: 0 },
       passage: {
         ordinal: found.length,
         text: content.slice(start, end),
@@ -46,6 +46,12 @@ describe("what says the same", () => {
     seen.place(sketch([a]))
     return seen.place(sketch([b])) === 0
   }
+
+  it("is what a text before it has, with hardly another word, and no other number", () => {
+    assert.isTrue(like(`${prose} ${prose.split(" ").reverse().join(" ")}`, prose))
+    assert.isTrue(like(prose, `${prose} 1. Some wait.`))
+    assert.isFalse(like(`${prose} ${prose.split(" ").reverse().join(" ")}`, `${prose} Open from 10.`))
+  })
 
   it("is the same words, and nearly the same with the same numbers", () => {
     assert.isTrue(like("Type: `boolean`.", "type boolean"))
@@ -87,6 +93,26 @@ describe("folded", () => {
     assert.deepStrictEqual(
       unfolded(all.folds[0]!).similar?.map(({ document }) => document.source),
       ["c.md"]
+    )
+  })
+
+  it("takes a text for the same in another format, whatever its title, headings and markup", () => {
+    const as = (source: string, title: string | undefined, heading: ReadonlyArray<string>, bell: string): Hit => {
+      const hit = passages(source, prose.replace("bell", bell).split(" "), 100)[0]!
+      return { ...hit, document: { ...hit.document, title }, passage: { ...hit.passage, heading } }
+    }
+    const { folds } = folded(
+      [
+        as("a.html", "Bells - Tides 3.1 documentation", ["Bells"], "[bell](bell.html#ring-3)"),
+        as("a.rst", "Bells", ["Bells\u00b6"], ":term:`bell`"),
+        as("a.txt", undefined, [], "`bell <bell.html>`_"),
+        passages("d.md", ["else"])[0]!
+      ],
+      { ...whole, limit: 2 }
+    )
+    assert.deepStrictEqual(
+      folds[0]!.similar.map(({ document }) => document.source),
+      ["a.rst", "a.txt"]
     )
   })
 

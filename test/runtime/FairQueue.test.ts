@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
-import { FairQueue } from "../../src/runtime/FairQueue.ts"
+import { FairQueue } from "../../src/runtime/Turn.ts"
 
 it("gives every owner its turn, and each what it waits for in its order", () => {
   const queue = new FairQueue<string>()

@@ -5,8 +5,8 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import * as Scheduler from "effect/Scheduler"
-import * as Client from "../../src/runtime/Client.ts"
-import { makeTurns, type Turn } from "../../src/runtime/Turn.ts"
+import * as Client from "../../src/runtime/Turn.ts"
+import { type Turn, makeTurns } from "../../src/runtime/Turn.ts"
 
 const settled = Effect.repeatN(Effect.yieldNow(), 20)
 

@@ -5,7 +5,7 @@ import * as TestClock from "effect/TestClock"
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
 import { overrun } from "../../src/files/Loader/Extractor.ts"
-import { tellNumber, threadNumber, threadTime } from "../../src/runtime/threadTime.ts"
+import { tellNumber, threadNumber, threadTime } from "../../src/runtime/workers.ts"
 
 /** Works as long as it is asked to, by a counter that it increases meanwhile. */
 const program = `

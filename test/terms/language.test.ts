@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { isEnglish } from "../../src/terms/language.ts"
+import { isEnglish } from "../../src/terms/languages.ts"
 
 const texts: ReadonlyArray<readonly [isEnglish: boolean | undefined, text: string]> = [
   [true, "The tide rises twice a day, and what it leaves on the shore is gathered by those who wait for it."],

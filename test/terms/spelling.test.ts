@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { distance } from "../../src/terms/distance.ts"
+import { distance } from "../../src/terms/nearest.ts"
 import { spelledWords, termsNearby, writtenAs } from "../../src/terms/spelling.ts"
 
 it("counts letters added, taken away, changed and swapped", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { regExpOf, splitAt } from "../../src/tokenizer/pattern.ts"
+import { regExpOf, splitAt } from "../../src/tokenizer/preTokenize.ts"
 
 describe("regular expressions mean what they mean in Oniguruma", () => {
   // What the library tokenizers 0.23.3 gives for Split(Regex(pattern), "isolated").

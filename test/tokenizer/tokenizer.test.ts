@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
-import { parse, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
+import { parse, parseWhole, type Template, type Tokenizer } from "../../src/tokenizer/tokenizer.ts"
 import { wordPieceJson } from "../Embedder/modelFolder.ts"
 import library from "../fixtures/tokenizers/cases.json" with { type: "json" }
 
@@ -22,6 +22,28 @@ describe("gives the ids of the library tokenizers", () => {
       for (const _ of [1, 2]) {
         for (const [i, text] of library.texts.entries())
           assert.deepStrictEqual(encode(text), ids[i], JSON.stringify(text))
+      }
+    })
+  }
+})
+
+describe("gives the ids of the library with special and unknown tokens", () => {
+  for (const { ids, name, pairs, tokenizer: json } of library.whole) {
+    it(name, () => {
+      const { encode, pair, single } = Either.getOrThrow(parseWhole(new TextEncoder().encode(JSON.stringify(json))))
+      const filled = (template: Template, a: string, b: string) =>
+        template.flatMap(({ ids, type }) =>
+          (ids === "A" ? encode(a) : ids === "B" ? encode(b) : ids).map((id) => [id, type] as const)
+        )
+      for (const [i, text] of library.texts.entries()) {
+        assert.deepStrictEqual(
+          filled(single, text, "").map(([id]) => id),
+          ids[i],
+          JSON.stringify(text)
+        )
+        if (i === 0) continue
+        const both = filled(pair, library.texts[i - 1]!, text)
+        assert.deepStrictEqual([both.map(([id]) => id), both.map(([, type]) => type)], pairs[i - 1])
       }
     })
   }
@@ -165,64 +187,49 @@ it("survives text that is not well-formed", () => {
 })
 
 it("takes text of any length without a space", () => {
-  const bytes = tokenizerOf(library.cases.at(-1)!.tokenizer)
+  const bytes = tokenizerOf(library.cases.find(({ name }) => name === "Unigram with bytes")!.tokenizer)
   assert.lengthOf(bytes.encode("ж".repeat(200_000)), 400_000)
   assert.strictEqual(bert.count("é".repeat(400_000)), 100_000)
 })
 
 describe("a tokenizer that is not supported is refused by name", () => {
-  const wordPiece = (changes: object) => refusal(wordPieceJson(["[UNK]", "a"], changes))
-
-  it("models", () => {
-    const model = { type: "BPE", vocab: { a: 0 }, merges: [] }
-    assert.match(wordPiece({ model }), /^model\.type: .*"WordPiece".*"Unigram".*actual "BPE"/s)
-    assert.match(wordPiece({ model: { type: "WordPiece", vocab: { a: 0 } } }), /unk_token "\[UNK\]" has no id/)
-    assert.match(wordPiece({ model: { type: "WordPiece", vocab: [["a", 0]] } }), /unk_token/)
-    assert.match(
-      wordPiece({ model: { type: "Unigram", vocab: { a: 0 } } }),
-      /must be a list of tokens and their scores/
-    )
-    assert.match(
-      wordPiece({ model: { type: "Unigram", unk_id: 3, vocab: [["a", 0]] } }),
-      /unk_id is 3, but model.vocab ends at 0/
-    )
-    assert.match(wordPiece({ model: { type: "WordPiece", vocab: "a" } }), /model.vocab must be/)
-    assert.match(
-      wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": 0, a: "one" } } }),
+  const refused: ReadonlyArray<readonly [changes: object, reason: RegExp]> = [
+    [
+      { model: { type: "WordLevel", vocab: { a: 0 } } },
+      /^model\.type: .*"WordPiece".*"Unigram".*"BPE".*actual "WordLevel"/s
+    ],
+    [{ model: { type: "BPE", vocab: [["a", 0]], merges: [] } }, /model.vocab of BPE must be an object/],
+    [{ model: { type: "BPE", vocab: { a: 0, b: 1 }, merges: ["a b"] } }, /merges\[0\] joins "a" and "b"/],
+    [
+      { model: { type: "BPE", vocab: { a: 0 }, merges: [], end_of_word_suffix: "</w>" } },
+      /end_of_word_suffix: .*actual "<\/w>"/
+    ],
+    [{ model: { type: "WordPiece", vocab: { a: 0 } } }, /unk_token "\[UNK\]" has no id/],
+    [{ model: { type: "WordPiece", vocab: [["a", 0]] } }, /unk_token/],
+    [{ model: { type: "Unigram", vocab: { a: 0 } } }, /must be a list of tokens and their scores/],
+    [{ model: { type: "Unigram", unk_id: 3, vocab: [["a", 0]] } }, /unk_id is 3, but model.vocab ends at 0/],
+    [{ model: { type: "WordPiece", vocab: "a" } }, /model.vocab must be/],
+    [
+      { model: { type: "WordPiece", vocab: { "[UNK]": 0, a: "one" } } },
       /expected a token and its id, found "\\"a\\":\\"one/
-    )
-    assert.match(wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": -1 } } }), /expected a token and its id/)
-    assert.match(
-      wordPiece({ model: { type: "WordPiece", vocab: { "[UNK]": 2 ** 31 } } }),
-      /expected a token and its id/
-    )
-    assert.match(
-      wordPiece({ model: { type: "Unigram", vocab: [["a", 0], "b"] } }),
-      /expected a token and its score, found "\\"b\\"/
-    )
-  })
-
-  it("normalizers and pre-tokenizers", () => {
-    assert.match(
-      wordPiece({ pre_tokenizer: { type: "ByteLevel" } }),
-      /^pre_tokenizer\.type: .*"BertPreTokenizer".*actual "ByteLevel"/s
-    )
-    assert.match(
-      wordPiece({ normalizer: { type: "ByteLevel" } }),
-      /^normalizer\.type: .*"BertNormalizer".*actual "ByteLevel"/s
-    )
-    assert.match(
-      wordPiece({ pre_tokenizer: { type: "Split", pattern: { Regex: "(?<a" }, behavior: "Isolated" } }),
+    ],
+    [{ model: { type: "WordPiece", vocab: { "[UNK]": -1 } } }, /expected a token and its id/],
+    [{ model: { type: "WordPiece", vocab: { "[UNK]": 2 ** 31 } } }, /expected a token and its id/],
+    [{ model: { type: "Unigram", vocab: [["a", 0], "b"] } }, /expected a token and its score, found "\\"b\\"/],
+    [{ pre_tokenizer: { type: "Fixed" } }, /^pre_tokenizer\.type: .*"BertPreTokenizer".*actual "Fixed"/s],
+    [{ normalizer: { type: "ByteLevel" } }, /^normalizer\.type: .*"BertNormalizer".*actual "ByteLevel"/s],
+    [
+      { pre_tokenizer: { type: "Split", pattern: { Regex: "(?<a" }, behavior: "Isolated" } },
       /regular expression "\(\?<a"/
-    )
-    assert.match(
-      wordPiece({ normalizer: { type: "Precompiled", precompiled_charsmap: "!" } }),
-      /charsmap is damaged: it is not base64/
-    )
-    assert.match(
-      wordPiece({ normalizer: { type: "Precompiled", precompiled_charsmap: btoa("\x40\0\0\0abcd") } }),
+    ],
+    [{ normalizer: { type: "Precompiled", precompiled_charsmap: "!" } }, /charsmap is damaged: it is not base64/],
+    [
+      { normalizer: { type: "Precompiled", precompiled_charsmap: btoa("\x40\0\0\0abcd") } },
       /charsmap is damaged: it announces a trie of 64 bytes/
-    )
+    ]
+  ]
+  it("models, normalizers and pre-tokenizers", () => {
+    for (const [changes, reason] of refused) assert.match(refusal(wordPieceJson(["[UNK]", "a"], changes)), reason)
   })
 
   it("files that are not JSON, or not a tokenizer's", () => {

@@ -6,8 +6,8 @@ import * as Either from "effect/Either"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { many, run, temporary, untold, wrong } from "../examined.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 /** Everything that is stored, but for what cannot be told. */
 const contents = (filename: string): string => {
@@ -151,6 +151,7 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
     ["a document changed in its name", "UPDATE documents SET doc_id = 'other' WHERE id = 2", "texts"],
     ["a locator changed", "UPDATE passages SET locator = replace(locator, '1', '2') WHERE locator LIKE '%1%'", "texts"],
     ["a passage gone", "DELETE FROM passages WHERE id = 7", "texts"],
+    ["passages of several documents gone", "DELETE FROM passages WHERE ordinal = 1", "texts"],
     ["a text changed", "UPDATE passages SET text = replace(text, 'château', 'chateau') WHERE id = 7", "texts"],
     ["a heading that is no JSON", "UPDATE passages SET heading = '[' WHERE id = 7", "texts"],
     ["metadata that are no JSON", "UPDATE documents SET metadata = '{' WHERE id = 2", "texts"],
@@ -176,6 +177,10 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
               })
             )
           ).pipe(
+            // Similarities are told above the mean of the vectors, for which codes that are made again have another sample.
+            Effect.map((lists) =>
+              lists.map((hits) => hits.map(({ document, passage, score }) => [document, passage, score]))
+            ),
             Effect.provide(
               Sqlite.layer({ filename, mode: "readonly", vectors: { oversample: 4, exact: false, exactBelow: 100 } })
             )
@@ -199,8 +204,10 @@ it.layer(NodeFileSystem.layer)("doctor", (it) => {
             `${name}: ${JSON.stringify(wrong(fixed))}`
           )
           assert.isTrue(existsSync(fixed.copy!), name)
-          const after = yield* ask(filename)
-          if (left === undefined) assert.deepStrictEqual(after, expected, name)
+          const after = yield* Effect.either(ask(filename))
+          // What only the next index replaces is shown to nobody.
+          if (left !== undefined && Either.isLeft(after)) assert.match(after.left.message, /clew doctor/, name)
+          else if (left === undefined) assert.deepStrictEqual(Either.getOrThrow(after), expected, name)
           assert.strictEqual(
             (yield* Effect.provide(
               Effect.flatMap(whole, (store) => store.stats()),

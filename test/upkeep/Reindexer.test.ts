@@ -4,17 +4,19 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
 import { Chunker } from "../../src/Chunker.ts"
 import { PipelineConfig } from "../../src/Config.ts"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Embedders from "../../src/Embedders.ts"
-import { Indexer } from "../../src/Indexer.ts"
 import { defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
+import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { whole } from "../../src/Store.ts"
-import { layerMemory } from "../../src/Store/Sqlite.ts"
 import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { compass, embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { Indexer } from "../../src/Indexer.ts"
+import { layerMemory } from "../../src/Store/Sqlite.ts"
 
 const documents = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ content: `north ${index}`, metadata: { source: `s${index}` } }))
@@ -35,14 +37,14 @@ const setUp = Effect.fnUntraced(function* (count: number) {
   )
 
   /** Gives every text the same direction, another one for each model; `during` runs once, while the first are embedded. */
-  const reindexer = (
+  const service = (
     model: string,
     axis: number,
     during: Effect.Effect<unknown, unknown> = Effect.void,
-    insists = true
+    insists = true,
+    calls = Ref.unsafeMake(0)
   ) =>
     Effect.gen(function* () {
-      const calls = yield* Ref.make(0)
       const next = Embedder.of({
         identity: Effect.succeed({ ...compass, model }),
         embedQuery: () => Effect.succeedNone,
@@ -53,21 +55,26 @@ const setUp = Effect.fnUntraced(function* (count: number) {
           })
       })
       const named = (identity: EmbedderIdentity) => Embedder.of({ ...next, identity: Effect.succeed(identity) })
-      const embedders = Embedders.layer({ insists, open: (identity) => Effect.succeed(named(identity)) }).pipe(
-        Layer.provide(Layer.succeed(Embedder, next))
-      )
+      const embedders = Embedders.layer({
+        insists,
+        open: (identity) => Effect.succeed(named(identity)),
+        meanwhile: embedder
+      }).pipe(Layer.provide(Layer.succeed(Embedder, next)))
       const context = yield* Layer.build(
         Reindexer.Default.pipe(Layer.provide(Layer.merge(Layer.succeedContext(store), embedders)))
       )
-      const { run } = yield* Effect.provide(Reindexer, context)
-      return Effect.map(Stream.runCollect(run(defaultCollection)), (all) => [...all].at(-1)!)
+      return yield* Effect.provide(Reindexer, context)
     })
+  const reindexer = (...args: Parameters<typeof service>) =>
+    Effect.map(service(...args), ({ run }) =>
+      Effect.map(Stream.runCollect(run(defaultCollection)), (all) => [...all].at(-1)!)
+    )
 
-  const service = yield* Effect.provide(whole, store)
+  const opened = yield* Effect.provide(whole, store)
   /** How many passages have a vector along the axis, and how many have one at all. */
   const along = (axis: number) =>
     Effect.map(
-      service.rank({
+      opened.rank({
         collection: defaultCollection,
         vector: Float32Array.from({ length: 4 }, (_, at) => Number(at === axis)),
         alpha: 1,
@@ -77,7 +84,7 @@ const setUp = Effect.fnUntraced(function* (count: number) {
       }),
       (hits) => [hits.filter(({ score }) => score > 0.99).length, hits.length]
     )
-  return { store: service, reindexer, along }
+  return { store: opened, reindexer, service, along }
 })
 
 it.scoped("of two changes to different models, the later one takes over and their vectors never mix", () =>
@@ -116,6 +123,26 @@ it.scoped("of two changes to the same model, the one that is behind says so and 
     assert.strictEqual((yield* Effect.flip(second))._tag, "ReindexTakenOver")
     assert.strictEqual((yield* store.collection(defaultCollection)).embedder.model, "next")
     assert.deepStrictEqual(yield* along(1), [600, 600])
+  })
+)
+
+it.scoped("in the background a change waits while another process makes it, and goes on when that has stopped", () =>
+  Effect.gen(function* () {
+    const { service, store } = yield* setUp(600)
+    const other = yield* service("next", 1)
+    const step = Stream.runDrain(Stream.take(other.run(defaultCollection), 2))
+    yield* store.beginReindex(defaultCollection, { ...compass, model: "next" })
+    const calls = yield* Ref.make(0)
+    const { inBackground } = yield* service("next", 1, step, true, calls)
+    const passing = (seconds: number) =>
+      Effect.repeatN(Effect.zipRight(TestClock.adjust("1 second"), nextTurn), seconds - 1)
+    yield* inBackground
+    yield* passing(8)
+    yield* step
+    yield* passing(9)
+    assert.strictEqual(yield* Ref.get(calls), 1)
+    yield* passing(5)
+    assert.strictEqual((yield* store.collection(defaultCollection)).embedder.model, "next")
   })
 )
 

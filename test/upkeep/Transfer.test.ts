@@ -8,9 +8,9 @@ import { createHash } from "node:crypto"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import { type Stores, whole } from "../../src/Store.ts"
-import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
 import { document, embedder } from "../contracts/Store.ts"
+import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 /** A store with what is moved in and out of it. */
 const inMemory = <A, E>(use: Effect.Effect<A, E, Stores | Transfer>) =>
@@ -24,9 +24,12 @@ const vectorOf = (seed: number) => {
 
 const other = CollectionName.make("other")
 
+/** Its similarities do not depend on the mean of the vectors, of which an index knows a sample. */
+const exact = { ...embedder, backend: "builtin" }
+
 const fill = Effect.gen(function* () {
   const store = yield* whole
-  for (const name of [defaultCollection, other]) yield* store.createCollection(name, embedder)
+  for (const name of [defaultCollection, other]) yield* store.createCollection(name, exact)
   for (let n = 0; n < 130; n++) {
     const { passages, ...rest } = document(`Otters of the ${n}th river 𝒳\n\n château ${n % 7}\nlines and otters`, {
       source: `/docs/${n}.md`,

@@ -1,40 +1,67 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { CollectionSummary } from "../../model/Collection.ts"
-import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
-import type { Told } from "../../upkeep/Examiner.ts"
-import { crcOf } from "../crc.ts"
-import { verify } from "../sqlite/keyword.ts"
-import { unpack } from "../../codes/layout.ts"
+import type { Cure, Finding, Told } from "../../Store.ts"
+import { codesFormat } from "../../codes/CodeStore.ts"
 import { bytesOf, encoder } from "../../codes/encoder.ts"
-import { codesOn, vectorOf } from "../sqlite/codes.ts"
-import { inList, list } from "../sqlite/rows.ts"
+import { unpack as unpackCodes } from "../../codes/layout.ts"
+import { mentionsOf } from "../../entities/extract.ts"
+import { pack } from "../../entities/mention.ts"
+import { fromStored } from "../../entities/said.ts"
+import type { CollectionSummary } from "../../model/Collection.ts"
+import { ok } from "../../model/Check.ts"
 import { damaged, present, rising } from "../../model/Damaged.ts"
-import { fail, ok, some } from "./finding.ts"
+import { State, postingsFormat } from "../../postings/SegmentStore.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import { termsVersion } from "../../terms/terms.ts"
+import { crcOf } from "../crc.ts"
+import { codesOn, vectorOf } from "../sql/codes.ts"
+import { type TextRow, askedOf, edgesOf, textColumns, toGraphRow } from "../sql/graph/edges.ts"
+import { verify } from "../sql/keyword.ts"
+import * as collections from "../sql/collections.ts"
+import { dialectOf } from "../sql/dialect.ts"
+import * as rebuilding from "../sql/rebuild.ts"
+import { inList, list } from "../sql/rows.ts"
+import { vectorTable } from "../sql/vectorTable.ts"
+import { fail, guarded, orOk, warn, wrongly } from "./structure.ts"
 
-const rebuild = (kind: "postings" | "codes", collection: number) => ({ _tag: "Rebuild", kind, collection }) as const
+const rebuild = (kind: "postings" | "codes" | "graph", collection: number) =>
+  ({ _tag: "Rebuild", kind, collection }) as const
 
 /** Compares postings, lengths and tombstones with terms computed again from the texts. */
-export const postings = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  { id, name, passages }: CollectionSummary,
-  told: Told
-) {
-  const said = yield* verify(sql, id, {
-    pause: nextTurnOrEnd,
-    through: (done) => told(`postings of ${name}`, { done, total: passages })
-  })
-  return said.length === 0
-    ? [ok("postings", `collection ${name}: the postings of ${passages} passages match their texts`)]
-    : [fail("postings", `collection ${name}: ${some(said)}`, undefined, rebuild("postings", id))]
-})
+export const postings = (sql: SqlClient.SqlClient, { id, name, passages }: CollectionSummary, told: Told) =>
+  Effect.map(
+    verify(sql, id, {
+      pause: nextTurnOrEnd,
+      through: (done) => told(`postings of ${name}`, { done, total: passages })
+    }),
+    (said) =>
+      orOk(
+        wrongly("postings", `collection ${name}`, said, rebuild("postings", id)),
+        "postings",
+        `collection ${name}: the postings of ${passages} passages match their texts`
+      )
+  )
 
-interface VectorRow {
-  readonly id: number
-  readonly vector: Uint8Array
-  readonly crc: number | null
-}
+/** Postings and codes that claim a version later than this one. */
+export const later = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    sql.unsafe<{ readonly kind: "postings" | "codes"; readonly collection: number }>(
+      `SELECT DISTINCT 'postings' AS kind, collection_id AS collection FROM keyword_segments
+       WHERE state = ${State.live} AND (format > ${postingsFormat} OR terms_version > ${termsVersion})
+       UNION ALL SELECT 'codes', collection_id FROM code_sets WHERE generation = 'current' AND format > ${codesFormat}`
+    ),
+    (rows) =>
+      rows.map(({ collection, kind }) =>
+        warn(
+          kind,
+          `collection number ${collection}: they claim to come from a later version`,
+          "run `clew doctor --fix`",
+          rebuild(kind, collection)
+        )
+      )
+  )
 
 const page = 2000
 
@@ -47,8 +74,8 @@ export const vectors = Effect.fnUntraced(function* (
   const altered: Array<number> = []
   let count = 0
   for (let after = -1; ;) {
-    const rows = yield* sql.unsafe<VectorRow>(
-      `SELECT passage_id AS id, vector, crc FROM vectors_${id} WHERE passage_id > ? ORDER BY passage_id LIMIT ${page}`,
+    const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array; readonly crc: number | null }>(
+      `SELECT passage_id AS id, vector, crc FROM ${vectorTable(sql).of(id)} AS v WHERE passage_id > ? ORDER BY passage_id LIMIT ${page}`,
       [after]
     )
     if (rows.length === 0) break
@@ -61,31 +88,25 @@ export const vectors = Effect.fnUntraced(function* (
       }
     }
   }
-  const orphans = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT passage_id AS id FROM vectors_${id} AS v WHERE NOT EXISTS (
+  const others = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT passage_id AS id FROM ${vectorTable(sql).of(id)} AS v WHERE NOT EXISTS (
        SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
-       WHERE p.id = v.passage_id AND d.collection_id = ?)`,
+       WHERE p.id = v.passage_id AND d.collection_id = ?)
+     UNION ALL
+     SELECT passage_id FROM vectorless WHERE generation = 'current'
+       AND EXISTS (SELECT 1 FROM ${vectorTable(sql).of(id)} AS v WHERE v.passage_id = vectorless.passage_id)`,
     [id]
   )
-  const both = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT passage_id AS id FROM vectorless WHERE generation = 'current'
-     AND EXISTS (SELECT 1 FROM vectors_${id} AS v WHERE v.passage_id = vectorless.passage_id)`
+  const wrong = [...altered, ...others.map((row) => row.id)]
+  return orOk(
+    wrongly("vectors", `collection ${name}: altered vectors, or vectors without a passage`, wrong, {
+      _tag: "Vectors",
+      collection: id,
+      passages: wrong
+    }),
+    "vectors",
+    `collection ${name}: ${count} vectors are unchanged`
   )
-  const wrong = [...altered, ...orphans.map((row) => row.id), ...both.map((row) => row.id)]
-  return wrong.length === 0
-    ? [ok("vectors", `collection ${name}: ${count} vectors are unchanged`)]
-    : [
-        fail(
-          "vectors",
-          `collection ${name}: altered vectors, or vectors without a passage: ${some(wrong)}`,
-          undefined,
-          {
-            _tag: "Vectors",
-            collection: id,
-            passages: wrong
-          }
-        )
-      ]
 })
 
 /** Computes codes again from the vectors and compares them. */
@@ -103,35 +124,135 @@ export const codes = Effect.fnUntraced(function* (
   for (const block of yield* store.blocks(set.id)) {
     yield* told(`codes of ${name}`, { done: seen.size, total: set.rows })
     const [body] = yield* store.bodies(set, [block])
-    const stored = unpack(body!, block.rows, bytesOf(set.width))
+    const stored = unpackCodes(body!, block.rows, bytesOf(set.width))
     const rows = yield* sql.unsafe<{ readonly id: number; readonly vector: Uint8Array }>(
-      `SELECT passage_id AS id, vector FROM vectors_${id} WHERE passage_id ${inList} ORDER BY passage_id`,
+      `SELECT passage_id AS id, vector FROM ${vectorTable(sql).of(id)} AS v WHERE passage_id ${inList} ORDER BY passage_id`,
       [list([...stored.ids])]
     )
-    const centroid = present(centroids.get(block.epoch), () => `centroid ${block.epoch}`)
     const made = encode(
       rows.map((row) => ({ id: row.id, vector: vectorOf(row.vector, set.width) })),
-      centroid
+      present(centroids.get(block.epoch), () => `centroid ${block.epoch}`)
     )
     const isSame =
+      made.ids.length === stored.ids.length &&
       Buffer.compare(Buffer.from(made.codes), Buffer.from(stored.codes)) === 0 &&
       made.ids.every((passage, row) => passage === stored.ids[row] && Object.is(made.factors[row], stored.factors[row]))
-    if (made.ids.length !== stored.ids.length || !isSame)
-      damaged(`code block ${block.version} does not match its vectors`)
+    if (!isSame) damaged(`code block ${block.version} does not match its vectors`)
     for (const passage of stored.ids) {
       if (seen.has(passage)) damaged(`passage ${passage} has two codes`)
       seen.add(passage)
     }
   }
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(`SELECT count(*) AS count FROM vectors_${id}`)
-  return seen.size === row!.count && seen.size === set.rows
-    ? [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
-    : [
-        fail(
-          "codes",
-          `collection ${name}: ${row!.count} vectors have ${seen.size} codes`,
-          undefined,
-          rebuild("codes", id)
+  const [row] = yield* sql.unsafe<{ readonly count: number }>(
+    `SELECT count(*) AS count FROM ${vectorTable(sql).of(id)} AS v`
+  )
+  if (seen.size !== row!.count || seen.size !== set.rows) damaged(`${row!.count} vectors have ${seen.size} codes`)
+  return [ok("codes", `collection ${name}: the codes of ${seen.size} vectors match them`)]
+})
+
+interface GraphRow extends TextRow {
+  readonly mentions: Uint8Array | null
+  readonly asked: string | null
+  readonly answer: string | null
+}
+
+const graphPage = 1000
+
+/** Checks the knowledge graph: its mentions with those computed again from the texts, and its tables with each other. */
+export const graph = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { id, name, passages }: CollectionSummary,
+  told: Told
+) {
+  const torn: Array<number> = []
+  let [known, missing, other, edges] = [0, 0, 0, 0]
+  for (let after = 0; ;) {
+    const rows = yield* sql.unsafe<GraphRow>(
+      `SELECT ${textColumns}, g.mentions, a.asked, a.answer
+       FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+         LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id
+       WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ${graphPage}`,
+      [id, after]
+    )
+    const last = rising(rows, after, "passages").at(-1)
+    if (last === undefined) break
+    after = last.id
+    yield* told(`graph of ${name}`, { done: known + missing, total: passages })
+    const its = rows.flatMap(({ answer, asked, mentions, ...row }) => {
+      if (mentions === null) return []
+      const text = toGraphRow(row)
+      const said = Option.getOrUndefined(Option.flatMap(Option.fromNullable(answer), fromStored))
+      const made = pack(mentionsOf({ ...text, said }))
+      const isAsked = asked === null || (said !== undefined && asked === askedOf(text))
+      if (!isAsked || Buffer.compare(Buffer.from(made), Buffer.from(mentions)) !== 0) other++
+      return edgesOf(row, mentions)
+    })
+    const stored = yield* sql.unsafe<{ readonly passage: number; readonly same: number }>(
+      `SELECT CAST(e.value ->> 2 AS BIGINT) AS passage,
+         CASE WHEN m.ordinal = CAST(e.value ->> 3 AS BIGINT) THEN 1 ELSE 0 END AS same
+       FROM ${dialectOf(sql).rows("e")} LEFT JOIN graph_mentions AS m ON m.collection_id = ?
+         AND m.entity = CAST(e.value ->> 0 AS BIGINT) AND m.relation = CAST(e.value ->> 1 AS BIGINT)
+         AND m.passage_id = CAST(e.value ->> 2 AS BIGINT)`,
+      [JSON.stringify(its.map((edge) => [edge.entity, edge.relation, edge.passage_id, edge.ordinal])), id]
+    )
+    for (const { passage, same } of stored) if (same === 0) torn.push(passage)
+    const graphed = rows.filter(({ mentions }) => mentions !== null).length
+    known += graphed
+    missing += rows.length - graphed
+    edges += stored.length
+  }
+  const [row] = yield* sql.unsafe<{ readonly count: number }>(
+    "SELECT count(*) AS count FROM graph_mentions WHERE collection_id = ?",
+    [id]
+  )
+  const cure = rebuild("graph", id)
+  const inconsistent = `collection ${name}: inconsistent mentions of passages`
+  if (torn.length > 0) return wrongly("graph", inconsistent, [...new Set(torn)], cure)
+  if (row!.count !== edges) return wrongly("graph", inconsistent, [`${row!.count - edges} too many`], cure)
+  if (other > 0) {
+    const text = `collection ${name}: ${other} passages have mentions from another version or another text`
+    return [warn("graph", text, "run `clew doctor --fix`", cure)]
+  }
+  return known > 0 && missing > 0
+    ? [warn("graph", `collection ${name}: ${missing} passages are not in the graph`, "run `clew graph build`", cure)]
+    : [ok("graph", `collection ${name}: ${known} passages are in the graph, and their mentions match their texts`)]
+})
+
+const looks = { postings: postings, codes: codes, graph: graph }
+
+/** Passages that a second of a rebuild handles, on a slow machine. */
+const aSecond = { postings: 7_000, codes: 8_000, graph: 4_000 } as const
+
+/** Derived data of every collection, and its vectors. */
+export const everyCollection = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+  const findings: Array<Finding> = []
+  const add = (name: string, check: Effect.Effect<ReadonlyArray<Finding>, SqlError>, cure?: Cure) =>
+    Effect.map(guarded(name, check, cure), (found) => void findings.push(...found))
+  const pending = yield* Effect.orElseSucceed(rebuilding.pending(sql), () => [])
+  const known = yield* Effect.orElseSucceed(collections.all(sql), () => [])
+  for (const collection of known) {
+    const { id, name, passages } = collection
+    for (const kind of ["postings", "codes", "graph"] as const) {
+      const due = pending.find((one) => one.collection === name && one.kind === kind)
+      const cure = { _tag: "Rebuild", kind, collection: id } as const
+      const before = findings.length
+      if (due === undefined) yield* add(kind, looks[kind](sql, collection, told), cure)
+      else {
+        const text = `collection ${name}: ${due.missing ? "missing" : "made by another version, or incomplete"}`
+        findings.push(
+          due.missing
+            ? fail(kind, text, undefined, cure)
+            : warn(kind, text, "run `clew doctor --fix`, or leave it to `clew serve` or `clew mcp`", cure)
         )
-      ]
+      }
+      const found = findings.slice(before).find((finding) => finding.cure?._tag === "Rebuild")
+      const seconds = Math.ceil(passages / aSecond[kind])
+      if (found !== undefined && seconds > 1) {
+        const next = `${found.next ?? ""}; the rebuild takes about ${seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}`
+        findings[findings.indexOf(found)] = { ...found, next }
+      }
+    }
+    yield* add("vectors", vectors(sql, collection, told))
+  }
+  return findings
 })

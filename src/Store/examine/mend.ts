@@ -1,100 +1,204 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
-import type { Cure } from "../../upkeep/Examiner.ts"
+import { rising } from "../../model/Damaged.ts"
 import { State } from "../../postings/SegmentStore.ts"
-import { codesFrom } from "../../codes/CodeStore.ts"
-import { inList, list } from "../sqlite/rows.ts"
-import { mendRows } from "./rows.ts"
+import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import type { Cure } from "../../Store.ts"
+import { crcOf } from "../crc.ts"
+import { dialectOf } from "../sql/dialect.ts"
+import { metadataRows } from "../sql/filter.ts"
+import { type CheckedRow, passageCrc } from "../sql/passage.ts"
+import { drop } from "../sql/rebuild.ts"
+import { inList, insertRows, list } from "../sql/rows.ts"
+import { isPresent, leaving } from "../sql/sweep.ts"
+import { counted, lastRun, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
 
-/** Marks derived data as made by no version, so that a rebuild makes them again. */
-const mark = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, kind: "postings" | "codes", collection: number) {
-  yield* sql.unsafe("DELETE FROM rebuilds WHERE collection_id = ? AND kind = ?", [collection, kind])
-  if (kind === "postings") {
-    yield* sql.unsafe(
-      `UPDATE keyword_segments SET terms_version = 0, format = 0, state = CASE WHEN state = ${State.live} THEN state ELSE ${State.garbage} END
-       WHERE collection_id = ?`,
-      [collection]
-    )
-    return
-  }
-  const [row] = yield* sql.unsafe<{ readonly count: number }>(
-    `SELECT count(*) AS count FROM (SELECT 1 FROM vectors_${collection} LIMIT ${codesFrom})`
-  )
-  yield* row!.count < codesFrom
-    ? sql.unsafe("DELETE FROM code_sets WHERE collection_id = ? AND generation = 'current'", [collection])
-    : sql.unsafe("UPDATE code_sets SET format = 0 WHERE collection_id = ? AND generation = 'current'", [collection])
-})
+/** Deletes rows whose owner is gone, child before parent, never a document, and corrects an index's own records. */
+const corrections = [
+  "REINDEX",
+  "DELETE FROM metadata_values WHERE document_id NOT IN (SELECT id FROM documents)",
+  "DELETE FROM passages WHERE document_id NOT IN (SELECT id FROM documents)",
+  "DELETE FROM graph_passages WHERE passage_id NOT IN (SELECT id FROM passages)",
+  "DELETE FROM code_sets WHERE collection_id NOT IN (SELECT id FROM collections)",
+  "DELETE FROM code_epochs WHERE set_id NOT IN (SELECT id FROM code_sets)",
+  "DELETE FROM code_blocks WHERE set_id NOT IN (SELECT id FROM code_sets)",
+  "DELETE FROM reindexes WHERE collection_id NOT IN (SELECT id FROM collections)",
+  "DELETE FROM rebuilds WHERE collection_id NOT IN (SELECT id FROM collections)",
+  // Interrupted merges start again.
+  `UPDATE keyword_segments SET state = ${State.garbage}
+   WHERE state = ${State.building} OR collection_id NOT IN (SELECT id FROM collections)`,
+  ...Object.entries(counted).flatMap(([table, id]) => [
+    `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
+    `UPDATE sqlite_sequence SET seq = max(seq, coalesce((SELECT max(${id}) FROM ${table}), 0)) WHERE name = '${table}'`
+  ]),
+  "DELETE FROM file_mark WHERE length(before) <> 16 OR length(now) <> 16 OR (SELECT count(*) FROM file_mark) > 1",
+  "INSERT OR IGNORE INTO file_mark (id, before, now) VALUES (1, randomblob(16), randomblob(16))",
+  "INSERT OR IGNORE INTO run_numbers (id, last) VALUES (1, 0)",
+  `UPDATE run_numbers SET last = max(last, (${lastRun}))`,
+  // A file whose record is in doubt is read again.
+  `UPDATE files SET modified_ns = NULL, outcome = 'unfinished', many = many <> 0, run = 0 WHERE ${wrongFiles}`,
+  `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
+   SELECT collection_id, origin, '', 'unfinished', 1, 0, 0, 0 FROM (${unlisted})`,
+  `DELETE FROM roots WHERE ${wrongRoots}`,
+  // Invalid JSON. The documents stay among those that must be indexed again.
+  "UPDATE documents SET metadata = '{}' WHERE NOT json_valid(metadata) OR json_type(metadata) IS NOT 'object'",
+  "UPDATE passages SET heading = '[]' WHERE NOT json_valid(heading) OR json_type(heading) IS NOT 'array'"
+]
 
 /**
- * Repairs what can be repaired at once, in the caller's transaction, and returns what it did. A rebuild does the rest,
- * which it marks.
+ * Gives new numbers at the end to documents whose passages no longer have consecutive numbers; their vectors move with
+ * them. Returns their collections.
  */
+const places = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql.unsafe(
+    `UPDATE documents SET passages = 0, first_passage = NULL
+     WHERE id NOT IN (SELECT document_id FROM passages) AND collection_id NOT IN (${leaving}) AND (passages <> 0 OR first_passage IS NOT NULL)`
+  )
+  const found = yield* sql.unsafe<{ readonly id: number; readonly collection_id: number }>(
+    `SELECT d.id, d.collection_id FROM documents AS d JOIN (
+       SELECT document_id, count(*) AS count, min(id) AS first, max(id) AS last, min(ordinal) AS least, max(ordinal) AS most
+       FROM passages NOT INDEXED GROUP BY document_id
+     ) AS p ON p.document_id = d.id
+     WHERE d.collection_id NOT IN (${leaving}) AND (
+        p.count <> d.passages OR p.first IS NOT d.first_passage OR p.last - p.first + 1 <> p.count
+        OR p.least <> 0 OR p.most + 1 <> p.count)`
+  )
+  // Until a passage's rows elsewhere have its new number.
+  yield* sql.unsafe("PRAGMA defer_foreign_keys = ON")
+  for (const { collection_id: collection, id } of found) {
+    const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY start, id", [
+      id
+    ])
+    const [next] = yield* sql.unsafe<{ readonly first: number }>(
+      "SELECT max((SELECT max(id) FROM passages), (SELECT seq FROM sqlite_sequence WHERE name = 'passages')) + 1 AS first"
+    )
+    const { first } = next!
+    yield* sql.unsafe(
+      `DELETE FROM graph_passages WHERE passage_id IN (SELECT id FROM passages WHERE document_id = ?)`,
+      [id]
+    )
+    // Negative first, to avoid collisions: a document has each ordinal only once.
+    yield* sql.unsafe("UPDATE passages SET ordinal = -1 - ordinal - id WHERE document_id = ?", [id])
+    for (const [ordinal, passage] of passages.entries()) {
+      const moved = first + ordinal
+      // What has changed stays marked as changed.
+      const isSame = passage.crc !== null && passageCrc(passage) === passage.crc
+      const crc = isSame ? passageCrc({ ...passage, id: moved, ordinal }) : passage.crc
+      yield* sql.unsafe("UPDATE passages SET id = ?, ordinal = ?, crc = ? WHERE id = ?", [
+        moved,
+        ordinal,
+        crc,
+        passage.id
+      ])
+      yield* sql.unsafe("UPDATE graph_answers SET passage_id = ? WHERE passage_id = ?", [moved, passage.id])
+      const [row] = yield* sql.unsafe<{ readonly vector: Uint8Array; readonly crc: number | null }>(
+        `SELECT vector, crc FROM vectors_${collection} WHERE passage_id = ?`,
+        [passage.id]
+      )
+      if (row === undefined) continue
+      const isWhole = row.crc !== null && crcOf(row.vector, passage.id) === row.crc
+      yield* sql.unsafe(`UPDATE vectors_${collection} SET passage_id = ?, crc = ? WHERE passage_id = ?`, [
+        moved,
+        isWhole ? crcOf(row.vector, moved) : row.crc,
+        passage.id
+      ])
+    }
+    yield* sql.unsafe("UPDATE sqlite_sequence SET seq = ? WHERE name = 'passages'", [first + passages.length - 1])
+    yield* sql.unsafe("UPDATE documents SET passages = ?, first_passage = ? WHERE id = ?", [passages.length, first, id])
+  }
+  return new Set(found.map((row) => row.collection_id))
+})
+
+const page = 500
+
+/** Rewrites the metadata that filters use from the documents' metadata. */
+const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* sql.unsafe("DELETE FROM metadata_values")
+  for (let after = 0; ;) {
+    const rows = yield* sql.unsafe<{ readonly id: number; readonly metadata: string }>(
+      "SELECT id, metadata FROM documents WHERE id > ? ORDER BY id LIMIT ?",
+      [after, page]
+    )
+    if (rows.length === 0) return
+    after = rising(rows, after, "documents").at(-1)!.id
+    yield* nextTurnOrEnd
+    yield* insertRows(
+      sql,
+      "metadata_values",
+      rows.flatMap(({ id: document_id, metadata }) =>
+        metadataRows(dialectOf(sql), JSON.parse(metadata) as Readonly<Record<string, unknown>>).map((row) => ({
+          ...row,
+          document_id
+        }))
+      )
+    )
+  }
+})
+
+/** Counts documents and passages again, and rewrites what filters use. */
+export const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  yield* metadata(sql)
+  yield* sql.unsafe(
+    `UPDATE collections SET
+       documents = (SELECT count(*) FROM documents WHERE collection_id = collections.id),
+       passages = (SELECT coalesce(sum(passages), 0) FROM documents WHERE collection_id = collections.id),
+       changes = changes + 1`
+  )
+})
+
+/** Documents that the next `index` replaces; otherwise it would skip files that look unchanged. */
+export const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
+  const rows = yield* sql.unsafe<{ readonly source: string; readonly origin: string | null }>(
+    `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
+    [list(documents)]
+  )
+  yield* sql.unsafe(
+    `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE path IN (SELECT origin FROM documents WHERE id ${inList})`,
+    [list(documents)]
+  )
+  const names = (those: typeof rows) => those.map(({ source }) => source).join(", ")
+  const [lost, kept] = [rows.filter(({ origin }) => origin === null), rows.filter(({ origin }) => origin !== null)]
+  return [
+    ...(kept.length === 0 ? [] : [`the next \`clew index\` replaces ${names(kept)}`]),
+    ...(lost.length === 0 ? [] : [`these came from no file, so index them again yourself: ${names(lost)}`])
+  ]
+})
+
+/** Corrects rows in the caller's transaction, drops derived data that do not match them, and returns what it did. */
 export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
   const done: Array<string> = []
-  const rebuilt = new Map<string, readonly ["postings" | "codes", number]>()
-  const rebuild = (kind: "postings" | "codes", collection: number) =>
-    rebuilt.set(`${kind} ${collection}`, [kind, collection])
+  const dropped = new Map<string, Extract<Cure, { readonly _tag: "Rebuild" }>>()
+  const rebuild = (kind: "postings" | "codes" | "graph", collection: number) =>
+    dropped.set(`the ${kind} of collection ${collection} ${kind === "graph" ? "was" : "were"} rebuilt`, {
+      _tag: "Rebuild",
+      kind,
+      collection
+    })
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
-    for (const collection of yield* mendRows(sql)) {
+    for (const statement of corrections) yield* sql.unsafe(statement)
+    const graphs = yield* sql.unsafe<{ readonly id: number }>(
+      `SELECT id FROM collections AS c WHERE ${isPresent}
+         AND EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = c.id)`
+    )
+    const moved = yield* places(sql)
+    for (const collection of moved) {
       rebuild("postings", collection)
       rebuild("codes", collection)
     }
+    for (const { id } of graphs) if (moved.has(id)) rebuild("graph", id)
+    yield* recount(sql)
     done.push("counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted")
   }
   for (const cure of cures) {
-    if (cure._tag === "Replace") {
-      const rows = yield* sql.unsafe<{ readonly source: string; readonly origin: string | null }>(
-        `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
-        [list(cure.documents)]
-      )
-      // Otherwise the next `index` would skip a file that looks unchanged.
-      yield* sql.unsafe(
-        `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE path IN (SELECT origin FROM documents WHERE id ${inList})`,
-        [list(cure.documents)]
-      )
-      const lost = rows.filter(({ origin }) => origin === null)
-      if (rows.length > lost.length) {
-        done.push(
-          `the next \`clew index\` replaces ${rows
-            .filter(({ origin }) => origin !== null)
-            .map(({ source }) => source)
-            .join(", ")}`
-        )
-      }
-      if (lost.length > 0) {
-        done.push(
-          `these came from no file, so index them again yourself: ${lost.map(({ source }) => source).join(", ")}`
-        )
-      }
-    }
-    if (cure._tag === "Languages") {
-      // The rebuild of the postings detects them again.
-      const rows = yield* sql.unsafe<{ readonly collection: number }>(
-        `UPDATE documents SET language = NULL WHERE id ${inList} RETURNING collection_id AS collection`,
-        [list(cure.documents)]
-      )
-      for (const { collection } of rows) rebuild("postings", collection)
-      done.push(`the languages of ${rows.length} documents were detected again`)
-    }
+    if (cure._tag === "Replace") done.push(...(yield* replace(sql, cure.documents)))
     if (cure._tag === "Vectors") {
       yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
       rebuild("codes", cure.collection)
       done.push(`${cure.passages.length} vectors were deleted, to be embedded again`)
     }
-    if (cure._tag === "Graph") {
-      yield* sql.unsafe("DELETE FROM graph_mentions WHERE collection_id = ?", [cure.collection])
-      yield* sql.unsafe(
-        `DELETE FROM graph_passages WHERE passage_id IN (
-           SELECT p.id FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE d.collection_id = ?)`,
-        [cure.collection]
-      )
-      done.push(`the graph of collection ${cure.collection} was rebuilt`)
-    }
     if (cure._tag === "Rebuild") rebuild(cure.kind, cure.collection)
   }
-  for (const [kind, collection] of rebuilt.values()) {
-    yield* mark(sql, kind, collection)
-    done.push(`the ${kind} of collection ${collection} were rebuilt`)
-  }
-  return done
+  for (const { collection, kind } of dropped.values()) yield* drop(sql, collection, kind)
+  return [...done, ...dropped.keys()]
 })

@@ -1,14 +1,80 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { Finding } from "../../upkeep/Examiner.ts"
+import { State } from "../../postings/SegmentStore.ts"
+import * as checks from "../../model/Check.ts"
+import type { Check } from "../../model/Check.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
 import { endedBySignals } from "../../runtime/signals.ts"
-import { State } from "../../postings/SegmentStore.ts"
+import type { Cure, Finding, Told } from "../../Store.ts"
 import { connect, memory } from "../sqlite/connect.ts"
-import { isPresent, leaving } from "../sqlite/sweep.ts"
-import { fail, ok, salvage, some, warn } from "./finding.ts"
+import { isUnreadable } from "../sqlite/errors.ts"
+import { isPresent, leaving } from "../sql/sweep.ts"
 
+const withCure = (check: Check, cure: Cure | undefined): Finding => (cure === undefined ? check : { ...check, cure })
+
+export const warn = (name: string, detail: string, next?: string, cure?: Cure): Finding =>
+  withCure(checks.warn(name, detail, next), cure)
+
+const fixing = "run `clew doctor --fix`"
+
+export const fail = (name: string, detail: string, next: string = fixing, cure?: Cure): Finding =>
+  withCure(checks.fail(name, detail, next), cure)
+
+const mostNamed = 5
+
+/** The first few items, and how many more there are. */
+export const some = (what: ReadonlyArray<string | number>): string =>
+  `${what.slice(0, mostNamed).join(", ")}${what.length > mostNamed ? ` and ${what.length - mostNamed} more` : ""}`
+
+/** Nothing, or a failure that names what is wrong. */
+export const wrongly = (
+  name: string,
+  detail: string,
+  wrong: ReadonlyArray<string | number>,
+  cure?: Cure,
+  next?: string
+): ReadonlyArray<Finding> => (wrong.length === 0 ? [] : [fail(name, `${detail}: ${some(wrong)}`, next, cure)])
+
+/** The findings; if there are none, all is well. */
+export const orOk = (findings: ReadonlyArray<Finding>, name: string, detail: string): ReadonlyArray<Finding> =>
+  findings.length === 0 ? [checks.ok(name, detail)] : findings
+
+/** The message of the error's cause, else its own. */
+export const messageOf = (error: unknown): string => {
+  const cause = (error as { readonly cause?: unknown }).cause ?? error
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** The cures for rows that contradict each other, and for pages that cannot be read. */
+export const mending: Cure = { _tag: "Rows" }
+export const salvaging: Cure = { _tag: "Salvage" }
+
+/** Tells, lets signals and timers in, and may be interrupted. */
+export const telling =
+  (told: Told): Told =>
+  (what, part) =>
+    Effect.zipRight(told(what, part), nextTurnOrEnd)
+
+/** Runs a check. If it fails because of what it reads, that is a finding too. */
+export const guarded = (
+  name: string,
+  check: Effect.Effect<ReadonlyArray<Finding>, SqlError>,
+  cure?: Cure
+): Effect.Effect<ReadonlyArray<Finding>> =>
+  check.pipe(
+    Effect.catchAll((error) =>
+      Effect.succeed([fail(name, messageOf(error), unreadable, isUnreadable(error) ? salvaging : cure)])
+    ),
+    Effect.catchAllDefect((defect) => Effect.succeed([fail(name, messageOf(defect), fixing, cure)]))
+  )
+
+const unreadable = "run `clew doctor --fix`; if that does not help, restore a backup, or index into a new file"
 const anew = "restore a backup with `clew restore`, or index into a new file"
+
+/** What a statement selects as `what`. */
+export const listed = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.map(sql.unsafe<{ readonly what: string }>(statement, params), (rows) => rows.map(({ what }) => what))
 
 /** Whether SQLite reports damaged pages. If only indices are damaged, they can be rebuilt from the rows. */
 const isOfPages = (line: string): boolean =>
@@ -17,27 +83,19 @@ const isOfPages = (line: string): boolean =>
 /** SQLite's own checks of pages, indices and references. */
 export const integrity = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const rows = yield* endedBySignals(sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(20)"))
-  const said = rows.map((row) => row.integrity_check)
+  const said = rows.map((row) => row.integrity_check).filter((line) => line !== "ok")
   yield* nextTurnOrEnd
   const orphans = yield* endedBySignals(
-    sql.unsafe<{ readonly table: string; readonly count: number }>(
-      `SELECT "table", count(*) AS count FROM pragma_foreign_key_check GROUP BY 1`
-    )
+    listed(sql, `SELECT count(*) || ' of ' || "table" AS what FROM pragma_foreign_key_check GROUP BY "table"`)
   )
-  const pages =
-    said.length === 1 && said[0] === "ok"
-      ? ok("pages", "SQLite's checks of pages and indices pass")
-      : fail("pages", `SQLite says: ${some(said)}`, undefined, said.some(isOfPages) ? salvage : { _tag: "Rows" })
-  const references =
-    orphans.length === 0
-      ? ok("references", "there are no orphaned rows")
-      : fail(
-          "references",
-          `orphaned rows: ${some(orphans.map(({ count, table }) => `${count} of ${table}`))}`,
-          undefined,
-          { _tag: "Rows" }
-        )
-  return [pages, references]
+  return [
+    ...orOk(
+      wrongly("pages", "SQLite says", said, said.some(isOfPages) ? salvaging : mending),
+      "pages",
+      "SQLite's checks of pages and indices pass"
+    ),
+    ...orOk(wrongly("references", "orphaned rows", orphans, mending), "references", "there are no orphaned rows")
+  ]
 })
 
 const objects = (sql: SqlClient.SqlClient) =>
@@ -56,24 +114,23 @@ export const schema = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly name: string; readonly sql: string }>
 ) {
-  const found = new Map((yield* objects(sql)).map((object) => [object.name, object.sql]))
-  const missing = fresh.filter(({ name }) => !found.has(name)).map(({ name }) => name)
-  const altered = fresh.filter(
-    (object) => found.has(object.name) && unspaced(found.get(object.name)!) !== unspaced(object.sql)
+  const found = new Map((yield* objects(sql)).map((object) => [object.name, unspaced(object.sql)]))
+  const missing = fresh.filter(({ name }) => !found.has(name))
+  const altered = fresh.filter((object) => found.has(object.name) && found.get(object.name) !== unspaced(object.sql))
+  const tables = yield* listed(
+    sql,
+    `SELECT 'vectors_' || id AS what FROM collections WHERE ${isPresent}
+     EXCEPT SELECT name FROM sqlite_schema WHERE type = 'table'`
   )
-  const collections = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`)
-  const tables = new Set(
-    (yield* sql.unsafe<{ readonly name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")).map(
-      ({ name }) => name
-    )
+  const names = (those: typeof fresh) => those.map(({ name }) => name)
+  return orOk(
+    [
+      ...wrongly("schema", "missing", [...names(missing), ...tables], undefined, anew),
+      ...wrongly("schema", "altered", names(altered), undefined, anew)
+    ],
+    "schema",
+    "every table and index exists"
   )
-  for (const { id } of collections) if (!tables.has(`vectors_${id}`)) missing.push(`vectors_${id}`)
-  const findings: Array<Finding> = []
-  if (missing.length > 0) findings.push(fail("schema", `missing: ${some(missing)}`, anew))
-  if (altered.length > 0) {
-    findings.push(fail("schema", `altered: ${some(altered.map(({ name }) => name))}`, anew))
-  }
-  return findings.length === 0 ? [ok("schema", "every table and index exists")] : findings
 })
 
 /** Tables that never reuse a number, and the column it is in. */
@@ -88,102 +145,129 @@ export const counted = {
 } as const
 
 /** Checks that numbers are not given twice. */
-export const sequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const wrong: Array<string> = []
-  for (const [table, id] of Object.entries(counted)) {
-    const [row] = yield* sql.unsafe<{ readonly most: number | null; readonly seq: number | null }>(
-      `SELECT (SELECT max(${id}) FROM ${table}) AS most, (SELECT seq FROM sqlite_sequence WHERE name = ?) AS seq`,
-      [table]
-    )
-    if ((row?.most ?? 0) > (row?.seq ?? 0)) wrong.push(table)
-  }
-  return wrong.length === 0
-    ? [ok("sequences", "the next numbers are free")]
-    : [fail("sequences", `the next number is taken: ${some(wrong)}`, undefined, { _tag: "Rows" })]
-})
-
-const pragma = (sql: SqlClient.SqlClient, name: string) =>
-  Effect.map(sql.unsafe<Record<string, number>>(`PRAGMA ${name}`), (rows) => Number(Object.values(rows[0] ?? {})[0]))
-
-/** Segments of postings, and their unfinished merges. */
-const segmentsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const rows = yield* sql.unsafe<{ readonly id: number; readonly state: number; readonly inputs: string | null }>(
-    "SELECT id, state, inputs FROM keyword_segments"
-  )
-  const live = new Set(rows.flatMap(({ id, state }) => (state === State.live ? [id] : [])))
-  const building = rows.filter(({ state }) => state === State.building)
-  const impossible = building.filter(({ inputs }) => !inputsOf(inputs).every((id) => live.has(id)))
-  const left = rows.length - live.size
-  return impossible.length > 0
-    ? [
-        fail("segments", `merges of segments that do not exist: ${some(impossible.map(({ id }) => id))}`, undefined, {
-          _tag: "Rows"
-        })
-      ]
-    : [
-        ok(
-          "segments",
-          `postings are in ${live.size === 1 ? "one part" : `${live.size} parts`}${left === 0 ? "" : `; ${left} more are being merged or deleted`}`
+export const sequences = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    listed(
+      sql,
+      Object.entries(counted)
+        .map(
+          ([table, id]) => `SELECT '${table}' AS what WHERE (SELECT max(${id}) FROM ${table}) >
+            coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '${table}'), 0)`
         )
-      ]
-})
-
-/** The segments that a merge replaces; [-1], which never exists, if the list is invalid. */
-const inputsOf = (json: string | null): ReadonlyArray<number> => {
-  try {
-    const inputs: unknown = JSON.parse(json ?? "")
-    return Array.isArray(inputs) && inputs.length > 0 ? (inputs as ReadonlyArray<number>) : [-1]
-  } catch {
-    return [-1]
-  }
-}
-
-/** Dropped rows that are still being deleted, and collections with an invalid name. */
-const sweeps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const hidden = yield* sql.unsafe<{ readonly name: string; readonly meant: number }>(
-    `SELECT name, name = '~' || id AS meant FROM collections NOT INDEXED WHERE id IN (${leaving}) ORDER BY id`
+        .join(" UNION ALL ")
+    ),
+    (wrong) =>
+      orOk(wrongly("sequences", "the next number is taken", wrong, mending), "sequences", "the next numbers are free")
   )
-  const wrong = hidden.filter(({ meant }) => meant === 0)
-  const due = hidden.length - wrong.length
+
+/** The highest run number in any record. */
+export const lastRun = `SELECT max(
+  coalesce((SELECT max(seen_run) FROM documents), 0),
+  coalesce((SELECT max(run) FROM files), 0),
+  coalesce((SELECT max(run) FROM roots), 0))`
+
+/** Invalid rows of files: with a wrong count of documents, or an unknown outcome. */
+export const wrongFiles = `collection_id NOT IN (${leaving}) AND (outcome NOT IN ('indexed', 'skipped', 'failed', 'unfinished') OR many NOT IN (0, 1)
+  OR (outcome = 'indexed' AND documents <>
+    (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)))`
+
+/** Documents of files that have no row. */
+export const unlisted = `SELECT DISTINCT collection_id, origin FROM documents AS d WHERE origin IS NOT NULL
+  AND collection_id NOT IN (${leaving})
+  AND NOT EXISTS (SELECT 1 FROM files AS f WHERE f.collection_id = d.collection_id AND f.path = d.origin)`
+
+export const wrongRoots = `NOT json_valid(include) OR NOT json_valid(exclude)
+  OR json_type(include) IS NOT 'array' OR json_type(exclude) IS NOT 'array'`
+
+/** An index's own records: marks, runs, files and folders. */
+export const records = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    listed(
+      sql,
+      `SELECT 'the file''s mark' AS what
+         WHERE (SELECT count(*) FILTER (WHERE length(before) = 16 AND length(now) = 16) FROM file_mark) <> 1
+           OR (SELECT count(*) FROM file_mark) <> 1
+       UNION ALL SELECT 'the number of the last run' WHERE coalesce((SELECT last FROM run_numbers), -1) < (${lastRun})
+       UNION ALL SELECT * FROM (SELECT 'the file ' || path FROM files WHERE ${wrongFiles} LIMIT 100)
+       UNION ALL SELECT * FROM (SELECT 'the file ' || origin FROM (${unlisted}) LIMIT 100)
+       UNION ALL SELECT * FROM (SELECT 'the folder ' || path FROM roots WHERE ${wrongRoots} LIMIT 100)`
+    ),
+    (wrong) =>
+      orOk(
+        wrongly("records", "inconsistent", wrong, mending),
+        "records",
+        "the records of runs, files and folders match the documents"
+      )
+  )
+
+/** Files that were not read because of a limit. */
+export const limited = (sql: SqlClient.SqlClient) =>
+  Effect.map(
+    listed(
+      sql,
+      `SELECT path || ' (' || reason || ')' AS what FROM files WHERE outcome = 'failed' AND reader GLOB 'limited to *'
+         AND collection_id NOT IN (${leaving}) ORDER BY path LIMIT 100`
+    ),
+    (files) =>
+      files.length === 0
+        ? []
+        : [
+            warn(
+              "limits",
+              `beyond a limit, so not read, or not whole: ${some(files)}`,
+              "raise the limit in [limits] and run `clew index` again, or exclude the files"
+            )
+          ]
+  )
+
+const figure = (sql: SqlClient.SqlClient, statement: string) =>
+  Effect.map(sql.unsafe<{ readonly figure: number }>(`SELECT (${statement}) AS figure`), ([row]) => row!.figure)
+
+/** Free space in the file, and unfinished work: merges, dropped rows, changes of embedder. */
+export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const impossible = yield* listed(
+    sql,
+    `SELECT id AS what FROM keyword_segments WHERE state = ${State.building}
+       AND CASE WHEN json_valid(inputs) AND json_type(inputs) = 'array' AND json_array_length(inputs) > 0 THEN EXISTS (
+         SELECT 1 FROM json_each(inputs) AS input WHERE NOT EXISTS (
+           SELECT 1 FROM keyword_segments WHERE id = input.value AND state = ${State.live})) ELSE 1 END`
+  )
+  const segments = yield* figure(sql, "SELECT count(*) FROM keyword_segments")
+  const live = yield* figure(sql, `SELECT count(*) FROM keyword_segments WHERE state = ${State.live}`)
+  const misnamed = yield* listed(
+    sql,
+    `SELECT json_quote(name) AS what FROM collections NOT INDEXED
+     WHERE id IN (${leaving}) AND name <> '~' || id ORDER BY id`
+  )
+  const dropped = (yield* figure(sql, `SELECT count(*) FROM (${leaving})`)) - misnamed.length
+  const free = yield* figure(sql, "SELECT freelist_count FROM pragma_freelist_count")
+  const pages = yield* figure(sql, "SELECT page_count FROM pragma_page_count")
+  const share = Math.round((100 * free) / Math.max(1, pages))
+  const reindexes = yield* listed(
+    sql,
+    "SELECT c.name AS what FROM reindexes AS r JOIN collections AS c ON c.id = r.collection_id"
+  )
   return [
-    ...(wrong.length === 0
-      ? []
-      : [fail("sweeps", `invalid collection name: ${some(wrong.map(({ name }) => JSON.stringify(name)))}`, anew)]),
-    ...(due === 0
+    ...orOk(
+      wrongly("segments", "merges of segments that do not exist", impossible, mending),
+      "segments",
+      `postings are in ${live === 1 ? "one part" : `${live} parts`}${segments === live ? "" : `; ${segments - live} more are being merged or deleted`}`
+    ),
+    ...wrongly("sweeps", "invalid collection name", misnamed, undefined, anew),
+    ...(dropped === 0
       ? []
       : [
           warn(
             "sweeps",
-            `dropped rows are still being deleted: ${due} left`,
+            `dropped rows are still being deleted: ${dropped} left`,
             "leave it to `clew serve` or the next command that writes, or run `clew compact`"
           )
-        ])
-  ]
-})
-
-/** Free space in the file, and unfinished work. */
-export const upkeep = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const pages = yield* pragma(sql, "page_count")
-  const free = yield* pragma(sql, "freelist_count")
-  const reindexes = yield* sql.unsafe<{ readonly name: string }>(
-    "SELECT c.name FROM reindexes AS r JOIN collections AS c ON c.id = r.collection_id"
-  )
-  const segments = yield* segmentsOf(sql)
-  const share = Math.round((100 * free) / Math.max(1, pages))
-  return [
-    ...segments,
-    ...(yield* sweeps(sql)),
+        ]),
     free > 1000 && share > 50
       ? warn("free pages", `${share} % of the file is free`, "run `clew compact`")
-      : ok("free pages", `${share} % of the file is free`),
+      : checks.ok("free pages", `${share} % of the file is free`),
     ...(reindexes.length === 0
       ? []
-      : [
-          warn(
-            "reindex",
-            `a change of embedder is unfinished: ${some(reindexes.map(({ name }) => name))}`,
-            "continue with `clew reindex`"
-          )
-        ])
+      : [warn("reindex", `a change of embedder is unfinished: ${some(reindexes)}`, "continue with `clew reindex`")])
   ]
 })

@@ -2,17 +2,20 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
-import type { FileChange } from "../../model/File.ts"
+import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type {
   Deleted,
   DocumentRef,
+  DocumentSummary,
   EmbeddedPassage,
   ExportPage,
   ExportPosition,
   Figure,
   ListedDocument,
   PreparedDocument,
+  PrunePosition,
+  Pruned,
   PutOutcome,
   RecentDocument,
   SampledPassage,
@@ -22,29 +25,31 @@ import type {
 } from "../../model/Stored.ts"
 import type {
   CollectionExists,
-  CollectionNotFound,
   DocumentConflict,
   DocumentNotFound,
   EmbedderMismatch,
+  InCollection,
   StoreUnavailable
 } from "./errors.ts"
 
 /** Keeps collections, documents, their passages and vectors. Every write is one transaction. */
 export interface Documents {
+  /** With `next`, a change to that embedder begins. */
   readonly createCollection: (
     name: CollectionName,
-    embedder: EmbedderIdentity
-  ) => Effect.Effect<Collection, CollectionExists | StoreUnavailable>
-  readonly collection: (name: CollectionName) => Effect.Effect<Collection, CollectionNotFound | StoreUnavailable>
+    embedder: EmbedderIdentity,
+    next?: EmbedderIdentity
+  ) => Effect.Effect<Collection & Pick<CollectionSummary, "next">, CollectionExists | StoreUnavailable>
+  readonly collection: (name: CollectionName) => InCollection<CollectionSummary>
   /** Sorted by name. */
   readonly collections: Effect.Effect<ReadonlyArray<CollectionSummary>, StoreUnavailable>
   /** Takes effect at once; the dropped rows are deleted in steps, in the background. */
-  readonly dropCollection: (name: CollectionName) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+  readonly dropCollection: (name: CollectionName) => InCollection<Deleted>
   /** What is stored under each ref, in the order of the refs. */
   readonly lookup: (
     collection: CollectionName,
     refs: ReadonlyArray<DocumentRef>
-  ) => Effect.Effect<ReadonlyArray<Option.Option<StoredRef>>, CollectionNotFound | DocumentConflict | StoreUnavailable>
+  ) => InCollection<ReadonlyArray<Option.Option<StoredRef>>, DocumentConflict>
   /**
    * Passages with their vectors, in no order, of these documents and of one document per fingerprint, so that equal
    * passages need not be embedded again. Leaves out documents with very many passages or with none.
@@ -52,7 +57,7 @@ export interface Documents {
   readonly embeddings: (
     collection: CollectionName,
     of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
-  ) => Effect.Effect<ReadonlyArray<EmbeddedPassage>, CollectionNotFound | StoreUnavailable>
+  ) => InCollection<ReadonlyArray<EmbeddedPassage>>
   /**
    * All or nothing: a reader sees each document's old passages or its new ones, never a mix. With `embedder`, it must
    * be the collection's recorded one at that time. The records of files are written in the same transaction.
@@ -65,26 +70,20 @@ export interface Documents {
       readonly embedder?: EmbedderIdentity | undefined
       readonly files?: ReadonlyArray<FileChange> | undefined
     }
-  ) => Effect.Effect<
-    ReadonlyArray<PutOutcome>,
-    CollectionNotFound | DocumentConflict | EmbedderMismatch | StoreUnavailable
-  >
+  ) => InCollection<ReadonlyArray<PutOutcome>, DocumentConflict | EmbedderMismatch>
   /** Marks documents as seen by a run, updates the line of those that have moved, and writes the records of files. */
   readonly touch: (
     collection: CollectionName,
     documents: ReadonlyArray<{ readonly docId: DocumentId; readonly line?: number | undefined }>,
     seenBy?: number | undefined,
     files?: ReadonlyArray<FileChange>
-  ) => Effect.Effect<void, CollectionNotFound | StoreUnavailable>
-  readonly get: (
-    collection: CollectionName,
-    docId: DocumentId
-  ) => Effect.Effect<StoredDocument, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+  ) => InCollection<void>
+  readonly get: (collection: CollectionName, docId: DocumentId) => InCollection<StoredDocument, DocumentNotFound>
   /** Ordered by source, else doc_id; `after` is the last doc_id of the page before. */
   readonly list: (
     collection: CollectionName,
     page: { readonly limit: number; readonly after?: DocumentId | undefined; readonly filter?: Filter | undefined }
-  ) => Effect.Effect<ReadonlyArray<ListedDocument>, CollectionNotFound | StoreUnavailable>
+  ) => InCollection<ReadonlyArray<ListedDocument>>
   /** The documents that were added or changed last, of all collections, newest first. */
   readonly recent: (limit: number) => Effect.Effect<ReadonlyArray<RecentDocument>, StoreUnavailable>
   /**
@@ -94,7 +93,7 @@ export interface Documents {
   readonly sample: (
     collection: CollectionName,
     places: ReadonlyArray<number>
-  ) => Effect.Effect<ReadonlyArray<SampledPassage>, CollectionNotFound | StoreUnavailable>
+  ) => InCollection<ReadonlyArray<SampledPassage>>
   /** How many passages of these collections a filter leaves; a collection that does not exist has none. */
   readonly filtered: (
     collections: ReadonlyArray<CollectionName>,
@@ -114,25 +113,49 @@ export interface Documents {
   readonly exported: (
     collection: CollectionName,
     page: { readonly limit: number; readonly from?: ExportPosition | undefined }
-  ) => Effect.Effect<ExportPage, CollectionNotFound | StoreUnavailable>
-  readonly deleteDocument: (
-    collection: CollectionName,
-    docId: DocumentId
-  ) => Effect.Effect<Deleted, CollectionNotFound | DocumentNotFound | StoreUnavailable>
+  ) => InCollection<ExportPage>
+  readonly deleteDocument: (collection: CollectionName, docId: DocumentId) => InCollection<Deleted, DocumentNotFound>
   /**
    * Deletes at most `limit` of the matching documents, in one transaction. None deleted means that none match any more.
    */
-  readonly deleteMatching: (
-    collection: CollectionName,
-    filter: Filter,
-    limit: number
-  ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
+  readonly deleteMatching: (collection: CollectionName, filter: Filter, limit: number) => InCollection<Deleted>
   /** Exact match; deleting none is not an error. */
-  readonly deleteSource: (
-    collection: CollectionName,
-    source: string
-  ) => Effect.Effect<Deleted, CollectionNotFound | StoreUnavailable>
-  readonly stats: (collection?: CollectionName) => Effect.Effect<StoreStats, CollectionNotFound | StoreUnavailable>
+  readonly deleteSource: (collection: CollectionName, source: string) => InCollection<Deleted>
+  readonly stats: (collection?: CollectionName) => InCollection<StoreStats>
   /** Bytes in the database that searching reads, over all collections; takes milliseconds for a large index. */
   readonly sizes: () => Effect.Effect<ReadonlyArray<Figure>, StoreUnavailable>
+}
+
+/** Keeps what indexing runs record about files. */
+export interface Files {
+  /** The number of a new run: greater than that of every earlier run, in this process or another. */
+  readonly beginRun: (collection: CollectionName, roots?: ReadonlyArray<IndexedRoot>) => InCollection<number>
+  /** The records of those files that were indexed, in no order. */
+  readonly knownFiles: (
+    collection: CollectionName,
+    paths: ReadonlyArray<string>
+  ) => InCollection<ReadonlyArray<KnownFile>>
+  /** The known files at a path or below it, by path; `after` is the last one of the page before. */
+  readonly filesBelow: (
+    collection: CollectionName,
+    root: string,
+    page: { readonly limit: number; readonly after?: string | undefined }
+  ) => InCollection<ReadonlyArray<{ readonly id: number; readonly path: string }>>
+  /** The documents of one file, in the order they were added; `after` is the last doc_id of the page before. */
+  readonly documentsOf: (
+    collection: CollectionName,
+    path: string,
+    page: { readonly limit: number; readonly after?: DocumentId | undefined }
+  ) => InCollection<ReadonlyArray<DocumentSummary>>
+  /** The paths given to runs, with the options last given with them. */
+  readonly roots: (collection: CollectionName) => InCollection<ReadonlyArray<IndexedRoot>>
+  /**
+   * Deletes documents that came from files at or below one of the paths; with a run, only those last seen before it. It
+   * holds the write lock for a bounded number of documents; `next`, if present, is where to continue.
+   */
+  readonly prune: (
+    collection: CollectionName,
+    paths: ReadonlyArray<string>,
+    options?: { readonly before?: number | undefined; readonly from?: PrunePosition | undefined }
+  ) => InCollection<Pruned>
 }

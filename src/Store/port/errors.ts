@@ -1,4 +1,6 @@
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import {
   CollectionName,
@@ -23,11 +25,15 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()(
 
 export class CollectionNotFound extends Schema.TaggedError<CollectionNotFound>()(
   "CollectionNotFound",
-  { name: CollectionName },
+  {
+    name: CollectionName,
+    /** A collection with a similar name. */
+    near: Schema.optional(CollectionName)
+  },
   HttpApiSchema.annotations({ status: 404 })
 ) {
   override get message() {
-    return `No collection named ${this.name}`
+    return `No collection named ${this.name}${this.near === undefined ? "" : ` (did you mean ${this.near}?)`}`
   }
 }
 
@@ -116,7 +122,17 @@ export class ReindexTakenOver extends Schema.TaggedError<ReindexTakenOver>()(
   }
 }
 
-/** All errors of a store. */
+/** What a call on one collection gives. */
+export type InCollection<A, E = never> = Effect.Effect<A, E | CollectionNotFound | StoreUnavailable>
+
+/** A backup could not be made or restored; nothing was changed. */
+export class BackupRefused extends Data.TaggedError("BackupRefused")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** All errors of a store's calls. */
 export const StoreError = Schema.Union(
   CollectionExists,
   CollectionNotFound,

@@ -1,99 +1,102 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
-import type { SqlError } from "@effect/sql/SqlError"
-import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import type { StoreUnavailable } from "../../Store.ts"
-import * as Turn from "../../runtime/Turn.ts"
-import { Scanner } from "../../codes/Scanner.ts"
-import { type DatabaseOptions, open, walBytes } from "./connect.ts"
+import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { Database } from "../sql/Database.ts"
+import { Masks } from "../sql/Masks.ts"
+import { makeScoring } from "./checkedVectors.ts"
+import { bytesOf, compact, purge, settle } from "./compact.ts"
+import { single, transaction } from "./client.ts"
+import { type DatabaseOptions, open as connectTo, walBytes } from "./connect.ts"
 import { typed } from "./errors.ts"
-import * as Guard from "./file/guard.ts"
-import { eraOf, type Place } from "./file/place.ts"
-import { Linkages } from "./graph/linkage.ts"
-import * as checkedVectors from "./checkedVectors.ts"
-import { Masks } from "./Masks.ts"
-import { single, transaction } from "./transaction.ts"
-import { defaults, type VectorOptions } from "./vectors.ts"
-import { walKeeper } from "./walKeeper.ts"
+import * as Guard from "./file/inspect.ts"
+import { type Place, eraOf, statOf } from "./file/place.ts"
+import { makeBackgrounds } from "../sql/backgrounds.ts"
+import { defaults } from "../sql/vectors.ts"
+import { Scanner } from "../../codes/Scanner.ts"
+import * as Turn from "../../runtime/Turn.ts"
 
-/** How a connection searches, and what it keeps in memory for that. */
-export interface Searching {
-  readonly codes: Scanner
-  readonly masks: Masks
-  readonly linkages: Linkages
-  readonly checked: checkedVectors.CheckedVectors
-  readonly vectors: VectorOptions
-}
+export { Database }
 
-/** One open SQLite file. Errors caused by the file are `StoreUnavailable`. */
-export class Database extends Context.Tag("clew/Store/Database")<
-  Database,
-  {
-    readonly sql: SqlClient.SqlClient
-    /** Identifies the file; undefined: a database in memory. */
-    readonly place: Place | undefined
-    readonly searching: Searching
-    /** Whether passages are added to the graph when they are stored. */
-    readonly graph: boolean
-    /** Runs in one snapshot. */
-    readonly read: <A, E, R>(
-      effect: Effect.Effect<A, E | SqlError, R>
-    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
-    /** Runs a single read, which is a snapshot by itself. */
-    readonly look: <A, E, R>(
-      effect: Effect.Effect<A, E | SqlError, R>
-    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
-    /** Runs outside of a transaction. */
-    readonly typed: <A, E, R>(
-      effect: Effect.Effect<A, E | SqlError, R>
-    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
-    /** Runs in one transaction that holds the write lock from its start. */
-    readonly write: <A, E, R>(
-      effect: Effect.Effect<A, E | SqlError, R>
-    ) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
-  }
->() {}
-
-export const layer = (options: DatabaseOptions): Layer.Layer<Database, StoreUnavailable> =>
-  Layer.scoped(
-    Database,
-    Effect.gen(function* () {
-      const { filename } = options
-      const { file, sql } = yield* typed(filename)(open(options))
-      const { reading, writing, written } = file === undefined ? Guard.none : Guard.make(sql, filename, file)
-      const turn = Turn.make()
-      const keep =
-        file === undefined || options.mode === "readonly"
-          ? Effect.void
-          : yield* walKeeper(sql, turn, filename, walBytes)
-      const immediate = transaction(sql, "BEGIN IMMEDIATE")
-      const codes = yield* Effect.acquireRelease(
-        Effect.sync(
-          () => new Scanner(options.cache, file === undefined ? 0 : eraOf(filename), options.vectors?.finerBytes)
-        ),
-        (scanner) => Effect.sync(() => scanner.close())
-      )
-      return Database.of({
-        sql,
-        place: file,
-        graph: options.graph ?? true,
-        searching: {
-          codes,
-          masks: new Masks(),
-          linkages: new Linkages(),
-          checked: checkedVectors.make(),
-          vectors: options.vectors ?? defaults
-        },
-        typed: (effect) => turn(typed(filename)(effect)),
-        look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
-        read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
-        write: (effect) =>
-          turn(
-            typed(filename)(
-              Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), Effect.zipRight(written(immediate), keep))
-            )
+/** Opens a file, with the scope; `place` identifies it, undefined: a database in memory. */
+export const open = (options: DatabaseOptions) =>
+  Effect.gen(function* () {
+    const { filename } = options
+    const { file, sql } = yield* typed(filename)(connectTo(options))
+    const { reading, writing, written } = file === undefined ? Guard.unguarded : Guard.guarding(sql, filename, file)
+    const turn = Turn.make()
+    const keep =
+      file === undefined || options.mode === "readonly" ? Effect.void : yield* walKeeper(sql, turn, filename, walBytes)
+    const immediate = transaction(sql, "BEGIN IMMEDIATE")
+    const codes = yield* Effect.acquireRelease(
+      Effect.sync(
+        () => new Scanner(options.cache, file === undefined ? 0 : eraOf(filename), options.vectors?.finerBytes)
+      ),
+      (scanner) => Effect.sync(() => scanner.close())
+    )
+    const connection: Parameters<typeof compact>[0] = {
+      sql,
+      typed: (effect) => turn(typed(filename)(effect)),
+      write: (effect) =>
+        turn(
+          typed(filename)(
+            Effect.zipLeft(immediate(Effect.zipRight(writing, effect)), Effect.zipRight(written(immediate), keep))
           )
-      })
+        )
+    }
+    const database = Database.of({
+      sql,
+      graph: options.graph ?? true,
+      searching: {
+        codes,
+        masks: new Masks(),
+        scoring: makeScoring(),
+        backgrounds: makeBackgrounds(),
+        vectors: options.vectors ?? defaults
+      },
+      look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
+      read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
+      write: connection.write,
+      bytes: bytesOf(sql),
+      upkeep: {
+        settle: () => settle(connection),
+        purge: () => purge(connection),
+        compact: () => compact(connection)
+      }
     })
-  )
+    return { database, place: file as Place | undefined }
+  })
+
+/** Between two attempts to truncate a WAL while someone still reads from it. */
+const walPause = Duration.seconds(1)
+
+/**
+ * Truncates a WAL that grew beside a long reader as soon as the reader is gone. Run the returned effect after each
+ * commit; it checks the WAL's size.
+ */
+export const walKeeper = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  turn: Turn.Turn,
+  filename: string,
+  mostBytes: number
+): Effect.fn.Return<Effect.Effect<unknown>, never, Scope.Scope> {
+  const wanted = yield* Queue.sliding<true>(1)
+  const isLarge = Effect.sync(() => Number(statOf(`${filename}-wal`)?.size ?? 0n) > mostBytes)
+  const giveBack = Effect.gen(function* () {
+    const [{ timeout } = { timeout: 0 }] = yield* sql.unsafe<{ readonly timeout: number }>("PRAGMA busy_timeout")
+    // Does not wait for readers while it holds the connection.
+    yield* sql`PRAGMA busy_timeout = 0`
+    yield* Effect.ensuring(
+      sql`PRAGMA wal_checkpoint(TRUNCATE)`,
+      Effect.ignore(sql.unsafe(`PRAGMA busy_timeout = ${timeout}`))
+    )
+  })
+  const untilSmall = Effect.repeat(Effect.zipRight(Effect.ignore(turn(giveBack)), isLarge), {
+    while: (large) => large,
+    schedule: Schedule.spaced(walPause)
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.zipRight(Queue.take(wanted), untilSmall)))
+  return Effect.flatMap(isLarge, (large) => (large ? Queue.offer(wanted, true) : Effect.void))
+})

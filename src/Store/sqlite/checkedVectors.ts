@@ -4,9 +4,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { damaged } from "../../model/Damaged.ts"
 import { crcOf } from "../crc.ts"
-import { list } from "./rows.ts"
+import type { Scored, Vector } from "../../model/Passage.ts"
+import { list } from "../sql/rows.ts"
+import { vectorTable } from "../sql/vectorTable.ts"
+import { type Direction, type Scoring, measureBy } from "../sql/vectors.ts"
 
-/** Vectors read at once. */
 const batch = 1024
 
 /** Milliseconds after which a vector is compared again, even if nobody has written. */
@@ -127,7 +129,6 @@ const add = ({ chunks }: Table, id: number): void => {
   chunk[low >> 3]! |= 1 << (low & 7)
 }
 
-/** The passages that were read. */
 const compare = ({ sums, vectors }: Read): ReadonlyArray<number> => {
   const found = JSON.parse(sums) as ReadonlyArray<readonly [number, number, number | null]>
   let at = 0
@@ -157,3 +158,86 @@ const silent = Effect.fnUntraced(function* (
   )
   if (missing !== undefined) damaged(`the vector of passage ${missing.id} is missing`)
 })
+
+/** Vectors without a checksum, which an older version stored, are only noticed by their length. */
+const comparable = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
+  Effect.catchTag(effect, "SqlError", (error) =>
+    /vector|blob/i.test(String((error.cause as Error | undefined)?.message))
+      ? Effect.sync(() => damaged("a vector has a different length from the others"))
+      : Effect.fail(error)
+  )
+
+/** The score and its parameters, from the vectors as stored. */
+const scoreBy = (query: Direction) => {
+  const { off, scale, toward } = measureBy(query)
+  return off === undefined
+    ? { similarity: "1 - vec_distance_cosine(vector, ?) AS score", given: [blob(toward)] }
+    : {
+        // A vector without a direction has none after the subtraction either.
+        similarity: "iif(vector = ?, NULL, 1 - vec_distance_cosine(vec_sub(vector, ?), ?) * ?) AS score",
+        given: [blob(new Float32Array(off.length)), blob(off), blob(toward), scale]
+      }
+}
+
+const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+
+/** Scores by sqlite-vec, in the database. */
+export const makeScoring = ({ forget, some, whole } = make()): Scoring => {
+  /** The passages as a table, and the parameters of a statement that scores them. */
+  const scored = Effect.fnUntraced(function* (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    among: ArrayLike<number> | { readonly all: number }
+  ) {
+    const table = vectorTable(sql).of(collection)
+    const { given, similarity } = scoreBy(query)
+    if ("all" in among) {
+      yield* whole(sql, collection, among.all)
+      return { from: table, params: given, similarity }
+    }
+    yield* some(sql, collection, among)
+    return {
+      from: `json_each(?) AS asked CROSS JOIN ${table} ON passage_id = asked.value`,
+      params: [...given, list(Array.from(among))],
+      similarity
+    }
+  })
+
+  return {
+    forget,
+    score: (sql, collection, query, passages) =>
+      comparable(
+        Effect.flatMap(scored(sql, collection, query, passages), ({ from, params, similarity }) =>
+          sql.unsafe<Scored>(
+            `SELECT * FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score IS NOT NULL`,
+            params
+          )
+        )
+      ),
+    top: (sql, collection, query, among, limit) =>
+      comparable(
+        Effect.flatMap(scored(sql, collection, query, among), ({ from, params, similarity }) =>
+          Effect.map(
+            sql.unsafe<{ readonly id: number; readonly score: number | null }>(
+              `SELECT passage_id AS id, ${similarity} FROM ${from} ORDER BY score DESC, id LIMIT ?`,
+              [...params, limit]
+            ),
+            (rows) => rows.filter((row): row is Scored => row.score !== null)
+          )
+        )
+      ),
+    equal: (sql, collection, query, among, score) =>
+      comparable(
+        Effect.flatMap(scored(sql, collection, query, among), ({ from, params, similarity }) =>
+          Effect.map(
+            sql.unsafe<{ readonly id: number }>(
+              `SELECT id FROM (SELECT passage_id AS id, ${similarity} FROM ${from}) WHERE score = ?`,
+              [...params, score]
+            ),
+            (rows) => rows.map(({ id }) => id)
+          )
+        )
+      )
+  }
+}

@@ -1,42 +1,28 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import type { Compacted } from "../../model/Stored.ts"
-import { sharingWrites } from "../../runtime/EventLoop.ts"
 import { StoreUnavailable } from "../../Store.ts"
-import { step } from "../../postings/mergeStep.ts"
-import { codesOn } from "./codes.ts"
-import { build } from "../../codes/write.ts"
-import type { Database } from "./Database.ts"
 import { retryBusy } from "./errors.ts"
-import { mergeStep } from "./keyword.ts"
-import { pause } from "./merging.ts"
-import { isPresent, sweepStep } from "./sweep.ts"
-import { vectorsOf } from "./vectors.ts"
+import { mergeStep } from "../sql/keyword.ts"
+import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
+import { isPresent, sweepStep } from "../sql/sweep.ts"
+import type { Compacted } from "../../model/Stored.ts"
+import { step } from "../../postings/mergeStep.ts"
+import { sharingWrites } from "../../runtime/EventLoop.ts"
+import type { Database } from "../sql/Database.ts"
 
-type Connection = Pick<typeof Database.Service, "sql" | "write" | "typed">
+type Connection = Pick<typeof Database.Service, "sql" | "write"> & {
+  /** Runs statements outside of transactions. */
+  readonly typed: (typeof Database.Service)["write"]
+}
 
-const bytesOf = (sql: SqlClient.SqlClient) =>
+export const bytesOf = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql.unsafe<{ readonly bytes: number }>(
       "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size"
     ),
     ([size]) => size?.bytes ?? 0
   )
-
-/** Computes the codes of a collection's vectors again, around the centroid of the current ones. */
-const requantise = (sql: SqlClient.SqlClient, collection: number) =>
-  Effect.gen(function* () {
-    const current = vectorsOf(sql, collection)
-    const found = yield* codesOn(sql).find(current)
-    if (Option.isNone(found)) return
-    const { id, width } = found.value
-    const count = yield* current.countUpTo(Number.MAX_SAFE_INTEGER)
-    yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [id])
-    if (count > 0) yield* build(codesOn(sql), current, { count, width })
-  })
 
 /** Larger indexes are not rewritten in memory if the disk has no room. */
 const mostInMemory = 2 ** 30
@@ -52,26 +38,6 @@ const ifThereIsRoom =
           journal?.journal_mode === "memory" ? Effect.succeed(instead) : error
       )
     )
-
-/** The longest time spent on deferred work at the end of a command. */
-const patienceMs = 5000
-
-/** A little of the deferred work: merging first, since it speeds up searching, then deleting dropped rows. */
-export const upkeepStep = (sql: SqlClient.SqlClient) =>
-  Effect.flatMap(mergeStep(sql), (more) => (more ? Effect.succeed(true) : sweepStep(sql)))
-
-/** Takes steps while there are any and `goesOn`, for some seconds at most; returns whether some are left. */
-const forAWhile = <E>(
-  step: Effect.Effect<boolean, E>,
-  goesOn: Effect.Effect<boolean, E> = Effect.succeed(true)
-): Effect.Effect<boolean, E> =>
-  Effect.gen(function* () {
-    const until = (yield* Clock.currentTimeMillis) + patienceMs
-    return yield* Effect.repeat(Effect.zipLeft(step, Effect.sleep(pause)), {
-      while: (more) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => (more && now < until ? goesOn : Effect.succeed(false)))
-    })
-  })
 
 /** A number that changes whenever another connection writes. */
 const writtenByOthers = ({ sql, typed }: Connection) =>

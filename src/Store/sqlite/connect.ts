@@ -6,14 +6,12 @@ import { isMainThread } from "node:worker_threads"
 import * as sqliteVec from "sqlite-vec"
 import { StoreUnavailable } from "../../Store.ts"
 import type { CacheHandle } from "../../codes/BlockCache.ts"
-import * as SqliteClient from "./client.ts"
 import { isCannotOpen, retryBusy } from "./errors.ts"
-import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
-import { hasMoved, type Place, roomFor, statOf } from "./file/place.ts"
-import type { RawFile } from "./file/RawFile.ts"
 import { migrate, schemaVersion } from "./schema.ts"
-import { loadSchema, transaction } from "./transaction.ts"
-import type { VectorOptions } from "./vectors.ts"
+import { type Place, type RawFile, hasMoved, roomFor, statOf } from "./file/place.ts"
+import { applicationId, inspect, ioReason, notOurs, tooNew } from "./file/inspect.ts"
+import * as SqliteClient from "./client.ts"
+import type { VectorOptions } from "../sql/vectors.ts"
 
 export interface DatabaseOptions {
   readonly filename: string
@@ -133,7 +131,7 @@ export const open = ({
     if (mode === "readonly" && !isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${readerKibibytes}`)
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
-    const { isOurs, version } = yield* Effect.zipRight(loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
+    const { isOurs, version } = yield* Effect.zipRight(SqliteClient.loadSchema(sql), retryBusy(schemaOf(sql))).pipe(
       Effect.catchAll((error): Effect.Effect<never, SqlError | StoreUnavailable> =>
         inspected?.header?.isWal === true && mode === "readonly" && isCannotOpen(error)
           ? fail(neverClosed(filename))
@@ -162,7 +160,7 @@ export const open = ({
       if (mode === "readonly")
         return yield* fail(`${filename} was made by an older Clew; open it once without --read-only`)
       yield* Effect.flatMap(pragma(sql, "user_version"), (from) => migrate(sql, from)).pipe(
-        transaction(sql, "BEGIN IMMEDIATE")
+        SqliteClient.transaction(sql, "BEGIN IMMEDIATE")
       )
     }
     return { sql, file }

@@ -1,8 +1,101 @@
 import * as Option from "effect/Option"
-import type { PreparedDocument, Reindexed, StoredRef } from "../../model/Stored.ts"
-import type { Method } from "./messages.ts"
+import type { Vector } from "../../model/Passage.ts"
+import type { PreparedDocument, Reindexed, StoredDocument, StoredRef } from "../../model/Stored.ts"
+import { type PackedPassages, packPassages, packingPassages, unpackPassages } from "../../model/packedPassages.ts"
 import type { Steps } from "../../runtime/EventLoop.ts"
-import { packDocument, type PackedPrepared, packingPrepared, unpackDocument, unpackPrepared } from "./packed.ts"
+import type { Method } from "./messages.ts"
+
+/** A stored document; its passages' ordinals are implied by their order. */
+interface PackedDocument extends Omit<StoredDocument, "passages"> {
+  readonly passages: PackedPassages
+}
+
+export const packDocument = ({ passages, ...document }: StoredDocument): PackedDocument => ({
+  ...document,
+  passages: packPassages(passages)
+})
+
+export const unpackDocument = ({ passages, ...document }: PackedDocument): StoredDocument => ({
+  ...document,
+  passages: unpackPassages(document.content, passages, (passage, ordinal) => ({ ordinal, ...passage }))
+})
+
+/** A document to be stored. */
+interface PackedPrepared extends Omit<PreparedDocument, "passages"> {
+  readonly passages: PackedPassages
+  readonly vectors: PackedVectors
+}
+
+/** In steps: a document with many passages would block everything else. */
+export function* packingPrepared({ passages, ...document }: PreparedDocument): Steps<PackedPrepared> {
+  const packed = yield* packingPassages(passages)
+  return {
+    ...document,
+    passages: packed,
+    vectors: packVectors(passages.map(({ vector }) => Option.getOrUndefined(vector)))
+  }
+}
+
+export const unpackPrepared = ({ passages, vectors, ...document }: PackedPrepared): PreparedDocument => {
+  const found = unpackVectors(vectors)
+  return {
+    ...document,
+    passages: unpackPassages(document.content, passages, (passage, ordinal) => ({
+      ...passage,
+      vector: Option.fromNullable(found[ordinal])
+    }))
+  }
+}
+
+/** Vectors in a few buffers. */
+interface PackedVectors {
+  readonly slabs: ReadonlyArray<ArrayBufferLike>
+  /** For each vector its slab, its start there, and its length; slab -1: there is none. */
+  readonly places: Int32Array
+}
+
+const width = 3
+
+/**
+ * Prepares vectors for another thread. Those in shared memory stay where they are; the others are copied together,
+ * since each buffer costs as much to transfer as its bytes.
+ */
+const packVectors = (vectors: ReadonlyArray<Vector | undefined>): PackedVectors => {
+  const places = new Int32Array(vectors.length * width)
+  const slabs: Array<ArrayBufferLike> = []
+  const numberOf = new Map<ArrayBufferLike, number>()
+  const unshared = vectors.reduce(
+    (sum, vector) => sum + (vector === undefined || vector.buffer instanceof SharedArrayBuffer ? 0 : vector.length),
+    0
+  )
+  const copied = new Float32Array(unshared)
+  let at = 0
+  const slabOf = (buffer: ArrayBufferLike): number => {
+    const known = numberOf.get(buffer) ?? slabs.push(buffer) - 1
+    numberOf.set(buffer, known)
+    return known
+  }
+  for (const [index, vector] of vectors.entries()) {
+    if (vector === undefined) places[index * width] = -1
+    else if (vector.buffer instanceof SharedArrayBuffer) {
+      places.set([slabOf(vector.buffer), vector.byteOffset / 4, vector.length], index * width)
+    } else {
+      copied.set(vector, at)
+      places.set([slabOf(copied.buffer), at, vector.length], index * width)
+      at += vector.length
+    }
+  }
+  return { slabs, places }
+}
+
+const unpackVectors = ({ places, slabs }: PackedVectors): Array<Vector | undefined> => {
+  const vectors: Array<Vector | undefined> = []
+  for (let at = 0; at < places.length; at += width) {
+    const slab = slabs[places[at]!]
+    vectors.push(slab === undefined ? undefined : new Float32Array(slab, places[at + 1]! * 4, places[at + 2]!))
+  }
+  return vectors
+}
 
 /** Prepares a value for structured cloning, in steps for an argument, and restores it on the other side. */
 interface Crossing<Out> {

@@ -49,7 +49,6 @@ export const reads = [
   "written",
   "sizes",
   "linkage",
-  "graphPage",
   "graphPassages",
   "graphEntities"
 ] as const satisfies ReadonlyArray<Name>

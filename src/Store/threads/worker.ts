@@ -10,12 +10,12 @@ import * as Schema from "effect/Schema"
 import * as Scheduler from "effect/Scheduler"
 import { parentPort, workerData } from "node:worker_threads"
 import { type Stores, whole } from "../../Store.ts"
-import { Cancelled } from "../sqlite/Cancelled.ts"
-import * as Sqlite from "../Sqlite.ts"
 import { arriving, leaving } from "./crossing.ts"
 import { StoreError } from "../port/errors.ts"
 import type { Call, Outcome, Reply, ThreadData } from "./messages.ts"
 import { recorder } from "./spans.ts"
+import { Cancelled } from "../sql/Cancelled.ts"
+import * as Sqlite from "../Sqlite.ts"
 
 const { cancelled, steps, ...options } = workerData as ThreadData
 const port = parentPort!

@@ -1,11 +1,9 @@
-import { isBlank, type Item, type Program, readItems, type Region } from "./codeItems.ts"
-import { readLines } from "./codeLines.ts"
+import { isBlank, type Item, type Program, readItems, type Region } from "./definitions.ts"
+import { readLines, syntaxOf } from "./codeLines.ts"
 import { closes, lineCut } from "./lineUnits.ts"
-import type { Measure } from "./measure.ts"
+import { cut, fits, type Measure, type Unit } from "./unit.ts"
 import type { PassageSink } from "./passages.ts"
-import { addSpan } from "./pieces.ts"
-import { syntaxOf } from "./syntax.ts"
-import { cut, fits, type Unit } from "./unit.ts"
+import { addSpan } from "./prose.ts"
 
 /** Deeper nested definitions are treated as plain lines. */
 const deepest = 6
@@ -82,10 +80,7 @@ const leastIndent = ({ lines }: Program, { from, to }: Range, more: number): num
   return least
 }
 
-/**
- * The inside of an item that is too large; undefined if it is cut into lines, because it defines nothing, itself or
- * inside.
- */
+/** The inside of an item that is too large; undefined if nothing is defined in it, so that it is cut into lines. */
 const innerRegion = (program: Program, item: Item, { base, path }: Region): Region | undefined => {
   const { lines } = program
   const inner = leastIndent(program, { from: item.line + 1, to: item.to }, base)
@@ -133,10 +128,7 @@ const lineUnits = (
   return units
 }
 
-/**
- * Names the definition within a span that makes up at least half of it, if there is one. Ask for spans in order, since
- * items are in order too.
- */
+/** Names the definition that makes up at least half of a span, if there is one. Ask for spans in order. */
 const namesWithin = ({ lines }: Program, items: ReadonlyArray<Item>) => {
   const named = items
     .filter(({ name }) => name !== undefined)

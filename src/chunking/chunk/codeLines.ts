@@ -1,8 +1,86 @@
-import { LineWalker } from "../../entries/lines.ts"
-import { columns } from "./markdownLine.ts"
-import type { Measure } from "./measure.ts"
-import { skipSpace, trimEnd } from "../../entries/space.ts"
-import type { Syntax } from "./syntax.ts"
+import { LineWalker, skipSpace, trimEnd } from "../../entries/scanning.ts"
+import { columns } from "./markdown.ts"
+import type { Measure } from "./unit.ts"
+
+/** The syntax needed to find a language's definitions: how comments and long strings are written. */
+export interface Syntax {
+  readonly name: Family
+  readonly lineComments: ReadonlyArray<string>
+  /** Delimiters of comments and strings that may span lines. */
+  readonly blocks: ReadonlyArray<readonly [open: string, close: string]>
+  readonly hereDocument?: RegExp
+  /** Whether `/…/` may be a regular expression. */
+  readonly regex?: boolean
+}
+
+const comment = ["/*", "*/"] as const
+const shellDocument = /<<[-~]? ?(["'`]?)([A-Z_][A-Z0-9_]*)\1/y
+
+const syntaxes = {
+  c: { lineComments: ["//"], blocks: [comment] },
+  jvm: { lineComments: ["//"], blocks: [comment, ['"""', '"""']] },
+  js: { lineComments: ["//"], blocks: [comment, ["`", "`"]], regex: true },
+  go: { lineComments: ["//"], blocks: [comment, ["`", "`"]] },
+  python: {
+    lineComments: ["#"],
+    blocks: [
+      ['"""', '"""'],
+      ["'''", "'''"]
+    ]
+  },
+  hash: { lineComments: ["#"], blocks: [], hereDocument: shellDocument },
+  php: { lineComments: ["//", "#"], blocks: [comment], hereDocument: /<<<\s*(["']?)([A-Za-z_]\w*)\1/y },
+  sql: { lineComments: ["--"], blocks: [comment, ["$$", "$$"]] },
+  lua: {
+    lineComments: ["--"],
+    blocks: [
+      ["--[[", "]]"],
+      ["[[", "]]"]
+    ]
+  },
+  haskell: { lineComments: ["--"], blocks: [["{-", "-}"]] },
+  lisp: { lineComments: [";"], blocks: [["#|", "|#"]] },
+  ml: { lineComments: [], blocks: [["(*", "*)"]] },
+  markup: { lineComments: [], blocks: [["<!--", "-->"]] },
+  css: { lineComments: ["//"], blocks: [comment] },
+  config: { lineComments: ["#", ";"], blocks: [['"""', '"""']] },
+  yaml: { lineComments: ["#"], blocks: [] },
+  make: { lineComments: ["#"], blocks: [] }
+} satisfies Readonly<Record<string, Omit<Syntax, "name">>>
+
+export type Family = keyof typeof syntaxes
+
+const languages: Readonly<Record<Family, string>> = {
+  c: "c h cc cpp cxx hpp hh hxx m mm cs rs zig d proto thrift glsl hlsl wgsl cu v sv graphql gql tf hcl sol c++ csharp rust",
+  jvm: "java kt kts scala sc swift groovy gradle dart kotlin",
+  js: "js jsx mjs cjs ts tsx mts cts javascript typescript",
+  go: "go golang",
+  python: "py pyi pyx pyw gd bzl star python",
+  hash: "sh bash zsh fish ksh rb rake pl pm r ex exs jl ps1 psm1 tcl nim cr awk nix ruby perl elixir julia shell powershell cmake",
+  php: "php phtml",
+  sql: "sql psql mysql ada adb ads vhd vhdl",
+  lua: "lua luau",
+  haskell: "hs lhs elm purs haskell",
+  lisp: "clj cljs cljc edn lisp lsp el scm ss rkt asm s clojure",
+  ml: "ml mli fs fsi fsx pas sml ocaml pascal",
+  markup: "html htm xml xhtml svg vue svelte xsl xsd",
+  css: "css scss less sass",
+  config: "toml ini cfg conf properties env editorconfig",
+  yaml: "yaml yml",
+  make: "makefile mk mak gnumakefile"
+}
+
+const familyOf = new Map(
+  Object.entries(languages).flatMap(([family, names]) =>
+    names.split(" ").map((name) => [name, family as Family] as const)
+  )
+)
+
+/** A file's extension or a language's name, in any case; an unknown one is read like C and its relatives. */
+export const syntaxOf = (language: string | undefined): Syntax => {
+  const name = familyOf.get((language ?? "").toLowerCase().replace(/^\./, "")) ?? "c"
+  return { name, ...syntaxes[name] }
+}
 
 /** The lines of a program, counted from 0, with what is known of each. */
 export interface CodeLines {
@@ -43,10 +121,7 @@ export const readLines = (m: Measure, syntax: Syntax): CodeLines => {
 
 const isQuote = (code: number) => code === 34 || code === 39
 
-/**
- * A block that is never closed is a misreading (for example, a quote in a pattern); everything is read again without
- * its kind.
- */
+/** A block that is never closed is a misreading, such as a quote in a pattern: all is read again without its kind. */
 const readBrackets = (
   text: string,
   starts: ReadonlyArray<number>,
@@ -83,7 +158,7 @@ const readBrackets = (
         continue
       }
       if (syntax.lineComments.some((mark) => mark.charCodeAt(0) === code && text.startsWith(mark, at))) break
-      if (isQuote(code) || (code === 47 && syntax.regex && mayBePattern(text, start, at)))
+      if (isQuote(code) || (code === 47 && syntax.regex === true && mayBePattern(text, start, at)))
         at = stringEnd(text, at, end, code)
       else if (code === 60 && syntax.hereDocument !== undefined && unclosed < shifts) {
         const close = hereDocumentEnd(text, syntax.hereDocument, at, end)

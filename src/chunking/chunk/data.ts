@@ -3,12 +3,10 @@ import { jsonEntries } from "../../entries/json.ts"
 import { tomlEntries } from "../../entries/toml.ts"
 import { xmlEntries } from "../../entries/xml.ts"
 import { yamlFile } from "../../entries/yaml.ts"
-import type { Measure } from "./measure.ts"
+import { cut, fits, type Measure, type Unit } from "./unit.ts"
 import type { PassageSink } from "./passages.ts"
-import { addSpan } from "./pieces.ts"
-import { addProse } from "./prose.ts"
-import { skipSpace, trimEnd } from "../../entries/space.ts"
-import { cut, fits, type Unit } from "./unit.ts"
+import { addProse, addSpan } from "./prose.ts"
+import { skipSpace, trimEnd } from "../../entries/scanning.ts"
 
 /** Deeper nested entries are treated as plain text. */
 const deepest = 40

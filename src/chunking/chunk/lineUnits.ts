@@ -1,9 +1,7 @@
-import { LineWalker } from "../../entries/lines.ts"
-import { columns, fenceLength } from "./markdownLine.ts"
-import type { Measure } from "./measure.ts"
-import { addSpan } from "./pieces.ts"
-import { skipSpace } from "../../entries/space.ts"
-import { cut, type Unit } from "./unit.ts"
+import { LineWalker, skipSpace } from "../../entries/scanning.ts"
+import { columns, fenceLength } from "./markdown.ts"
+import { cut, type Measure, type Unit } from "./unit.ts"
+import { addSpan } from "./prose.ts"
 
 interface Line {
   readonly number: number
@@ -35,10 +33,7 @@ const addLines = (
   }
 }
 
-/**
- * Adds a table by its rows, which span several lines in reStructuredText; the first row stays with the lines before
- * `rows`.
- */
+/** Adds a table by its rows, of several lines in reStructuredText; the first stays with the lines before `rows`. */
 export const addTable = (
   m: Measure,
   units: Array<Unit>,
@@ -68,10 +63,7 @@ export const addTable = (
 const plus = 43
 const star = 42
 
-/**
- * Whether a line continues the row above: in lists every line without a star, in frames every line down to the next
- * frame.
- */
+/** Whether a line continues the row above: without a star in lists, down to the next frame in frames. */
 const goesOn = (text: string, at: number, start: number): boolean =>
   text.startsWith(".. list-table", start) ? text.charCodeAt(at) !== star : text.charCodeAt(start) === plus
 
@@ -100,9 +92,7 @@ const leastIndent = (text: string, start: number, end: number): number => {
 /** Deeper nested places to cut are all equal. */
 const deepest = 5
 
-/**
- * The cost of cutting before a line of code this many columns deeper than its surroundings; `together`: with the last.
- */
+/** The cost of cutting before a line of code so many columns deeper than its surroundings, or that belongs above. */
 export const lineCut = (columns: number, afterBlank: boolean, together: boolean): number =>
   (together ? cut.clause : afterBlank ? cut.item : cut.sentence / 2) +
   cut.nesting * Math.max(0, Math.min(deepest, columns / 2))

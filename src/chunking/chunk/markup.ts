@@ -1,10 +1,8 @@
-import { LineWalker } from "../../entries/lines.ts"
-import type { Block, Heading, MarkdownSink } from "./markdown.ts"
-import { columns } from "./markdownLine.ts"
-import { skipSpace, trimEnd } from "../../entries/space.ts"
+import { LineWalker, skipSpace, trimEnd } from "../../entries/scanning.ts"
+import { type Block, columns, type Heading, type MarkdownSink } from "./markdown.ts"
 
 /** A non-blank line, without surrounding white space. */
-export interface Line {
+interface Line {
   readonly text: string
   readonly start: number
   readonly end: number
@@ -15,7 +13,7 @@ export interface Line {
 }
 
 /** What a line is outside verbatim blocks; undefined: it begins or continues a paragraph. */
-export type Sign =
+type Sign =
   | { readonly is: "heading"; readonly level: number; readonly title: readonly [start: number, end: number] }
   /** A heading's second or third line: the open lines are its title. */
   | { readonly is: "underline"; readonly level: number; readonly title: readonly [start: number, end: number] }
@@ -27,7 +25,7 @@ export type Sign =
       readonly table?: boolean
     }
 
-export interface Markup {
+interface Markup {
   /** `above` are the lines of the open paragraph. */
   readonly sign: (line: Line, above: ReadonlyArray<Line>) => Sign | undefined
 }
@@ -113,8 +111,194 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
 }
 
 /** The character that makes up the whole line, if it is repeated at least this often. */
-export const repeated = (line: string, least: number): string | undefined => {
+const repeated = (line: string, least: number): string | undefined => {
   if (line.length < least) return undefined
   for (let i = 1; i < line.length; i++) if (line.charCodeAt(i) !== line.charCodeAt(0)) return undefined
   return line.charAt(0)
+}
+
+/** Underlines of titles, by level. */
+const underlines = "=-~^+"
+
+/** Delimiters of blocks that are not prose: listings, literals, passed-through text, comments. */
+const verbatim = new Set(["-", ".", "+", "/"])
+
+const atx = /^(={1,6}|#{1,6})[ \t]+(?=\S)/
+/** An anchor or attributes of the following block: `[[id]]`, `[role="x"]`. */
+const attributes = /^\[[^\]]*\]{1,2}$/
+const asciidocItem = /^(?:[*.-]{1,5}|\d{1,4}[.)]|<\d{1,3}>)[ \t]+\S/
+/** A term of a list, with its meaning after it or on the next lines. */
+const term = /\S(?::{2,4}|;;)(?:[ \t]|$)/
+const fence = /^(?:`{3,}|\|===|,===|:===|!===)/
+
+const sameLine = (open: string) => (line: Line) => (line.text === open ? "with" : undefined)
+
+/** The lines of a paragraph without its leading anchors and attributes. */
+const bare = (above: ReadonlyArray<Line>): ReadonlyArray<Line> => {
+  const from = above.findIndex(({ text }) => !attributes.test(text))
+  return from < 0 ? [] : above.slice(from)
+}
+
+/** The end of a title, which its marks may close too: `== Title ==`. */
+const endOfTitle = ({ end, text }: Line, marks: string): number =>
+  text.endsWith(` ${marks}`) && text.length > 2 * marks.length + 2
+    ? end - text.length + text.slice(0, -marks.length).trimEnd().length
+    : end
+
+const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => {
+  const [title, more] = bare(above)
+  const level = 1 + underlines.indexOf(repeated(line.text, 2) ?? " ")
+  if (level === 0 || line.indent > 0 || title === undefined || more !== undefined || title.indent > 0) return undefined
+  // By AsciiDoc's rule, a line that is three too long or too short is not an underline.
+  if (Math.abs([...title.text].length - line.text.length) > 2 || !/[\p{L}\p{N}]/u.test(title.text)) return undefined
+  return { is: "underline", level, title: [title.start, title.end] }
+}
+
+/** AsciiDoc's titles in both forms, its lists, and its blocks between delimiters. */
+export const asciidoc: Markup = {
+  sign: (line, above) => {
+    if (line.indent === 0) {
+      const under = underline(line, above)
+      if (under !== undefined) return under
+      const opens = line.first || (above.length > 0 && bare(above).length === 0)
+      const [marked, marks] = (opens ? atx.exec(line.text) : null) ?? []
+      if (marked !== undefined) {
+        const title = [line.start + marked.length, endOfTitle(line, marks!)] as const
+        return { is: line.first ? "heading" : "underline", level: marks!.length, title }
+      }
+      const open = repeated(line.text, 4)
+      if ((open !== undefined && verbatim.has(open)) || fence.test(line.text)) {
+        const end = fence.exec(line.text)?.[0] ?? line.text
+        return { is: "verbatim", ends: sameLine(end), table: end === "|===" }
+      }
+    }
+    // Consecutive terms share one meaning.
+    if (term.test(line.text))
+      return above.length > 0 && above.every(({ text }) => term.test(text)) ? undefined : { is: "item" }
+    return asciidocItem.test(line.text) ? { is: "item" } : undefined
+  }
+}
+
+const heading = /^(\*{1,8})[ \t]+(?=\S)/
+const title = /^#\+title:[ \t]*(?=\S)/i
+const block = /^#\+begin_(\w{1,40})/i
+const orgItem = /^(?:[+-]|\d{1,4}[.)])[ \t]+\S/
+
+/** Org mode's headings, its title, its lists and its blocks. */
+export const org: Markup = {
+  sign: (line) => {
+    const [named] = title.exec(line.text) ?? []
+    if (named !== undefined) return { is: "heading", level: 1, title: [line.start + named.length, line.end] }
+    const [starred, stars] = (line.indent === 0 ? heading.exec(line.text) : null) ?? []
+    if (starred !== undefined) {
+      return { is: "heading", level: stars!.length + 1, title: [line.start + starred.length, line.end] }
+    }
+    const name = block.exec(line.text)?.[1]?.toLowerCase()
+    if (name !== undefined && name !== "quote" && name !== "verse") {
+      return {
+        is: "verbatim",
+        ends: ({ text }) => (text.toLowerCase().startsWith(`#+end_${name}`) ? "with" : undefined)
+      }
+    }
+    if (line.first && line.text.startsWith("|")) {
+      return { is: "verbatim", ends: ({ text }) => (text.startsWith("|") ? undefined : "before"), table: true }
+    }
+    return orgItem.test(line.text) ? { is: "item" } : undefined
+  }
+}
+
+/** The frame of a grid table. */
+export const gridRule = /^\+[-+]{3,}$/
+/** The row of marks above, within and below a simple table. */
+export const simpleRule = /^=+(?: +=+)+$/
+/** A table written as a list of lists, or as comma-separated values. */
+export const listTable = /^\.\. (?:list|csv)-table::/
+
+const columnsOf = (rule: string): ReadonlyArray<readonly [start: number, end: number]> =>
+  Array.from(rule.matchAll(/=+/g), ({ 0: { length }, index }) => [index, index + length] as const)
+
+/** A line's cells at the columns of a rule; undefined if a word crosses the space between two columns. */
+export const cellsBelow = (rule: string, line: string): ReadonlyArray<string> | undefined => {
+  const columns = columnsOf(rule)
+  const isApart = columns.slice(1).every(([start], at) => line.slice(columns[at]![1], start).trim() === "")
+  return isApart ? columns.map(([start], at) => line.slice(start, columns[at + 1]?.[0]).trim()) : undefined
+}
+
+/** The table ends with its third rule, with a rule before an empty line, or with a line that is no row. */
+const simple = ({ indent, text: rule }: Line): Sign => {
+  let rules = 0
+  let wasRule = false
+  return {
+    is: "verbatim",
+    table: true,
+    ends: (line) => {
+      if (line.first && wasRule) return "before"
+      wasRule = simpleRule.test(line.text)
+      if (wasRule) return ++rules === 2 ? "with" : undefined
+      const isAscii = /^[ -~\t]*$/.test(line.text)
+      return isAscii && cellsBelow(rule, " ".repeat(Math.max(0, line.indent - indent)) + line.text) === undefined
+        ? "before"
+        : undefined
+    }
+  }
+}
+
+/** reStructuredText's tables, in all forms. */
+const tableSign = (line: Line): Sign | undefined => {
+  if (listTable.test(line.text)) {
+    return { is: "verbatim", table: true, ends: ({ indent }) => (indent > line.indent ? undefined : "before") }
+  }
+  if (!line.first) return undefined
+  if (gridRule.test(line.text)) {
+    const isFramed = (next: Line) => !next.first && /^[+|]/.test(next.text)
+    return { is: "verbatim", table: true, ends: (next) => (isFramed(next) ? undefined : "before") }
+  }
+  return simpleRule.test(line.text) ? simple(line) : undefined
+}
+
+const marks = /^[!-/:-@[-`{-~]/
+const restructuredItem = /^(?:[*+-]|\(?(?:\d{1,4}|#|[a-z])[.)])[ \t]+\S/i
+/** A directive whose content is not prose. */
+const listing = /^\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|highlight|prompt|toctree)::/
+/** A directive that defines an option, a function or a setting. */
+const definition = /^\.\. [\w:.-]{1,60}:: *\S/
+
+const deeper = (indent: number) => (line: Line) => (line.indent > indent ? undefined : "before")
+
+/** The row of marks under, and possibly over, a title. */
+const row = (line: Line | undefined): string | undefined => {
+  const mark = line === undefined ? undefined : repeated(line.text, 2)
+  return mark !== undefined && marks.test(mark) ? mark : undefined
+}
+
+/** reStructuredText's titles, with levels in the order of first occurrence, its lists and its literal blocks. */
+export const restructured = (): Markup => {
+  const levels: Array<string> = []
+  const levelOf = (style: string): number => {
+    if (!levels.includes(style)) levels.push(style)
+    return Math.min(6, levels.indexOf(style) + 1)
+  }
+  const underline = (line: Line, above: ReadonlyArray<Line>): Sign | undefined => {
+    const mark = row(line)
+    if (mark === undefined || line.indent > 0) return undefined
+    const over = above.length === 2 && row(above[0]) === mark && row(above[1]) === undefined
+    const title = over ? above[1] : above.length === 1 && row(above[0]) === undefined ? above[0] : undefined
+    if (title === undefined || (!over && title.indent > 0)) return undefined
+    if (line.text.length < Math.min(4, [...title.text].length)) return undefined
+    return { is: "underline", level: levelOf(over ? mark + mark : mark), title: [title.start, title.end] }
+  }
+  return {
+    sign: (line, above) => {
+      const under = underline(line, above)
+      if (under !== undefined) return under
+      const table = tableSign(line)
+      if (table !== undefined) return table
+      if (listing.test(line.text)) return { is: "verbatim", ends: deeper(line.indent) }
+      if (line.first && line.text.startsWith(">>> ")) {
+        return { is: "verbatim", ends: (next) => (next.indent < line.indent ? "before" : undefined) }
+      }
+      if (definition.test(line.text) || restructuredItem.test(line.text)) return { is: "item" }
+      return undefined
+    }
+  }
 }

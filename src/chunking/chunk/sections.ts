@@ -1,12 +1,10 @@
 import { plainHeading } from "./headings.ts"
 import { addCode, addTable } from "./lineUnits.ts"
 import type { Block, Heading, MarkdownSink } from "./markdown.ts"
-import type { Measure } from "./measure.ts"
+import { append, cut, fits, type Measure, type Unit } from "./unit.ts"
 import type { PassageSink } from "./passages.ts"
-import { addSpan } from "./pieces.ts"
-import { addProse, eachParagraph } from "./prose.ts"
-import { type TableHeaders, tableHeaders } from "./tableHeaders.ts"
-import { append, cut, fits, type Unit } from "./unit.ts"
+import { addProse, addSpan, eachParagraph } from "./prose.ts"
+import { type TableHeaders, tableHeaders } from "./tables.ts"
 
 /** The content below one heading, up to the next heading of any level. */
 interface Section {

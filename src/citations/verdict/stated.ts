@@ -1,4 +1,4 @@
-import { languageOf } from "../../terms/language.ts"
+import { languageOf } from "../../terms/languages.ts"
 import { type Statement as Text, statementsOf as textsOf } from "../statements.ts"
 import { boundOf, isIdentifier, type Word, wordsOf } from "./words.ts"
 

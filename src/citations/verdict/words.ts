@@ -1,5 +1,5 @@
 import { stem } from "porter2"
-import { functionWords } from "../../terms/functionWords.ts"
+import { functionWords } from "../../terms/languages.ts"
 import { terms } from "../../terms/terms.ts"
 
 /** Words of scripts that separate them by spaces; a sign belongs to its number. */
@@ -49,7 +49,7 @@ export interface Quantity {
 }
 
 /** `1,000` and `1000` are the same number, `v1.2` and `1.2` too; `64MB` has a unit; undefined: not a number. */
-export const quantityOf = (word: string): Quantity | undefined => {
+const quantityOf = (word: string): Quantity | undefined => {
   const spelt = numberWords.get(word.toLowerCase())
   if (spelt !== undefined) return { number: spelt, unit: undefined }
   const plain = word.replace(/^[vV](?=\d)/, "").replace(/^\u2212/, "-")
@@ -80,7 +80,7 @@ export const isIdentifier = (word: string): boolean =>
 export const content = (text: string): ReadonlyArray<string> => terms(text).filter((term) => !functionWords.has(term))
 
 const negations = new Set("not no never nor neither nobody without cannot none nothing hardly".split(" "))
-export const isNegation = (word: string): boolean => negations.has(word) || /n['’]t$/.test(word)
+const isNegation = (word: string): boolean => negations.has(word) || /n['’]t$/.test(word)
 
 /** What words do to a statement instead of naming anything, by the classes in which they agree. */
 const operators = new Map<string, string>()

@@ -1,9 +1,12 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Format, isTable, type Table } from "./Format.ts"
-import { formats } from "./formats.ts"
+import { type Format, isTable, type Section, type Table, formats, read, sectionIn } from "./formats.ts"
+import type { Check } from "../../model/Check.ts"
 
 /** The machine, as far as the paths of clients' files depend on it. */
-export interface Machine {
+interface Machine {
   readonly platform: NodeJS.Platform
   readonly home: string
   readonly cwd: string
@@ -11,15 +14,15 @@ export interface Machine {
 }
 
 /** How the server is started. */
-export interface Start {
+interface Start {
   /** The name of the server. */
   readonly name: string
   readonly command: string
   readonly args: ReadonlyArray<string>
 }
 
-/** Where an entry applies: for the user everywhere, or for everyone in this folder. */
-export const scopes = ["user", "project"] as const
+/** Where an entry applies: for the user everywhere, for everyone in this folder, or for the user in this folder. */
+export const scopes = ["user", "project", "local"] as const
 export type Scope = (typeof scopes)[number]
 
 /** An MCP client: its configuration file, and the form of an entry. */
@@ -30,6 +33,8 @@ export interface Client {
   readonly format: Format
   /** The key that holds the servers. */
   readonly section: string
+  /** How its file of a project writes the project's folder; without it, paths are relative to where it starts servers. */
+  readonly folder?: string
   readonly entry: (start: Start) => Readonly<Record<string, unknown>>
   /** Where else its configuration can switch a server off, and how. */
   readonly offElsewhere?: (root: Table, name: string) => string | undefined
@@ -72,9 +77,10 @@ export const clients = {
   },
   "claude-code": {
     title: "Claude Code",
-    files: { project: inProject(".mcp.json"), user: inHome(".claude.json") },
+    files: { project: inProject(".mcp.json"), user: inHome(".claude.json"), local: inHome(".claude.json") },
     format: formats.json,
     section: "mcpServers",
+    folder: "${CLAUDE_PROJECT_DIR:-.}",
     entry: typed("stdio"),
     next: "Restart claude; it asks once whether to trust a server of this folder."
   },
@@ -83,6 +89,7 @@ export const clients = {
     files: { user: inHome(".cursor", "mcp.json"), project: inProject(".cursor", "mcp.json") },
     format: formats.json,
     section: "mcpServers",
+    folder: "${workspaceFolder}",
     entry: plain,
     next: "Switch the server on under Settings, MCP."
   },
@@ -94,6 +101,7 @@ export const clients = {
     },
     format: formats.jsonc,
     section: "servers",
+    folder: "${workspaceFolder}",
     entry: typed("stdio"),
     next: "Run `MCP: List Servers` to start it."
   },
@@ -208,3 +216,80 @@ export const clientNames = Object.keys(clients) as ReadonlyArray<ClientName>
 
 /** The scopes that a client has, the default first. */
 export const scopesOf = (client: Client): ReadonlyArray<Scope> => Object.keys(client.files) as ReadonlyArray<Scope>
+
+/** The keys that lead to a scope's servers: those of one user in one folder are in the user's file, below the folder. */
+export const sectionOf = ({ section }: Client, scope: Scope, cwd: string): Section =>
+  scope === "local" ? ["projects", cwd, section] : [section]
+
+const texts = (value: unknown): ReadonlyArray<string> =>
+  (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string")
+
+/** The words of an entry's command line, in any client's notation. */
+const wordsOf = (entry: unknown): ReadonlyArray<string> =>
+  isTable(entry) ? [...texts(entry["command"] ?? entry["cmd"]), ...texts(entry["args"])] : []
+
+const isScript = (word: string): boolean => path.isAbsolute(word) && /\.[cm]?[jt]s$/.test(word)
+
+/** Whether it starts this program, by its name or as written by `mcp install`. */
+const isOurs = (name: string, words: ReadonlyArray<string>): boolean =>
+  words.includes("mcp") && (name === "clew" || words.some((word) => /^clew(\.cmd|\.exe)?$/.test(path.basename(word))))
+
+/** Files in the command line that do not exist. */
+const missing = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [command] = words
+  const after = (flag: string) => {
+    const at = words.indexOf(flag)
+    return at === -1 ? [] : words.slice(at + 1, at + 2)
+  }
+  return [
+    ...(command === undefined ? [] : [command]),
+    ...words.filter(isScript),
+    ...after("--db"),
+    ...after("--config")
+  ].filter((word) => path.isAbsolute(word) && !fs.existsSync(word))
+}
+
+/** Every section of every client's files, once, though the project may be the home. */
+const places = (machine: Machine) =>
+  clientNames.flatMap((name) => {
+    const client: Client = clients[name]
+    const all = scopesOf(client).map((scope) => ({
+      name,
+      client,
+      file: client.files[scope]!(machine),
+      section: sectionOf(client, scope, machine.cwd)
+    }))
+    return all.filter(
+      ({ file, section }, index) =>
+        all.findIndex((other) => other.file === file && other.section.length === section.length) === index
+    )
+  })
+
+/** For every MCP client whose file names this program: whether the program and index that it starts exist. */
+export const entries = (machine: Machine): Effect.Effect<ReadonlyArray<Check>> =>
+  Effect.map(
+    Effect.forEach(places(machine), ({ client, file, name, section }) =>
+      Effect.gen(function* () {
+        const text = yield* Effect.either(read(file))
+        if (Either.isLeft(text) || text.right === undefined) return []
+        const found = yield* Effect.either(client.format.read(text.right))
+        if (Either.isLeft(found)) return []
+        return Object.entries(sectionIn(found.right, section)).flatMap(([server, entry]): ReadonlyArray<Check> => {
+          const words = wordsOf(entry)
+          if (!isOurs(server, words)) return []
+          const lost = missing(words)
+          return [
+            lost.length === 0
+              ? { name: "client", status: "ok", detail: `${client.title} starts a program that exists (${file})` }
+              : {
+                  name: "client",
+                  status: "warn",
+                  detail: `${client.title} names files that do not exist: ${lost.join(", ")} (${server} in ${file})`,
+                  next: `run \`clew mcp install --client ${name}\`, with the right --db`
+                }
+          ]
+        })
+      })
+    ),
+    (found) => found.flat()
+  )

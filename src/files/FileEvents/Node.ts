@@ -5,7 +5,28 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { FileEvents, FileEventsLost } from "../FileEvents.ts"
-import { remoteDisk } from "./remote.ts"
+
+/** Network file systems, which another machine may change, by their Linux numbers (statfs(2)). */
+const remote = new Map([
+  [0x69_69, "NFS"],
+  [0x51_7b, "SMB"],
+  [0xff_53_4d_42, "CIFS"],
+  [0xfe_53_4d_42, "SMB2"],
+  [0x01_02_19_97, "9P"],
+  [0x53_46_41_4f, "AFS"],
+  [0x00_c3_64_00, "Ceph"],
+  [0x78_6f_73_76, "VirtualBox"]
+])
+
+/** The kind of network disk that holds a path; undefined for a local one. */
+const remoteDisk = (path: string): string | undefined => {
+  if (process.platform !== "linux") return undefined
+  try {
+    return remote.get(fs.statfsSync(path).type >>> 0)
+  } catch {
+    return undefined
+  }
+}
 
 type Listener = (event: "rename" | "change", name: string | null) => void
 
@@ -35,10 +56,7 @@ const machine: System = {
   queue: queueOf()
 }
 
-/**
- * Node does not report an overflow of the queue. But a full queue is read in one turn of the event loop, and so many
- * events come in no other way.
- */
+/** Node reports no overflow of the queue, but a full queue is read in one turn of the event loop, and nothing else is. */
 const counting = (system: System, ranOver: () => void): System => {
   let events = 0
   return {
@@ -90,23 +108,20 @@ const replaced = (place: string) => new FileEventsLost({ reason: `${place} is go
 /** Watches a folder and all folders below it, including new ones. */
 class Tree {
   readonly #watchers = new Map<string, fs.FSWatcher>()
-  readonly #root: string
   readonly #identity: string | undefined
-  readonly #system: System
-  readonly #changed: (path: string) => void
-  readonly #lost: (loss: FileEventsLost) => void
 
-  constructor(root: string, system: System, changed: (path: string) => void, lost: (loss: FileEventsLost) => void) {
-    this.#root = root
+  constructor(
+    private readonly root: string,
+    private readonly system: System,
+    private readonly changed: (path: string) => void,
+    private readonly lost: (loss: FileEventsLost) => void
+  ) {
     this.#identity = identityOf(root)
-    this.#system = system
-    this.#changed = changed
-    this.#lost = lost
   }
 
   /** Reports if another folder has replaced the root. */
   check(): void {
-    if (identityOf(this.#root) !== this.#identity) this.#lost(replaced(this.#root))
+    if (identityOf(this.root) !== this.#identity) this.lost(replaced(this.root))
   }
 
   close(): void {
@@ -119,23 +134,23 @@ class Tree {
     const left = [from]
     for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {
       if (!this.#watch(folder)) continue
-      if (!this.#system.recursive) left.push(...this.#foldersIn(folder))
+      if (!this.system.recursive) left.push(...this.#foldersIn(folder))
     }
   }
 
   #watch(folder: string): boolean {
     try {
       this.#watchers.get(folder)?.close()
-      const watcher = this.#system.open(folder, this.#system.recursive, (event, name) => this.#met(folder, event, name))
-      watcher.on("error", (error) => this.#lost(lossOf(error, folder)))
+      const watcher = this.system.open(folder, this.system.recursive, (event, name) => this.#met(folder, event, name))
+      watcher.on("error", (error) => this.lost(lossOf(error, folder)))
       this.#watchers.set(folder, watcher)
       return true
     } catch (error) {
       this.#watchers.delete(folder)
       const { code } = error as NodeJS.ErrnoException
       // Gone by now, or not readable: its parent reports when that changes.
-      if (folder !== this.#root && (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES")) return false
-      this.#lost(lossOf(error as NodeJS.ErrnoException, folder))
+      if (folder !== this.root && (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES")) return false
+      this.lost(lossOf(error as NodeJS.ErrnoException, folder))
       return false
     }
   }
@@ -152,13 +167,13 @@ class Tree {
   }
 
   #met(folder: string, event: "rename" | "change", name: string | null): void {
-    if (event === "rename" && identityOf(this.#root) !== this.#identity) return this.#lost(replaced(this.#root))
-    if (name === null) return this.#changed(folder)
+    if (event === "rename" && identityOf(this.root) !== this.#identity) return this.lost(replaced(this.root))
+    if (name === null) return this.changed(folder)
     const place = path.join(folder, name)
     if (name.split(path.sep).some(isForeign)) return
-    if (!this.#system.recursive) this.#follow(place, event)
+    if (!this.system.recursive) this.#follow(place, event)
     // After the watch is set, so that whatever was made before it is found.
-    this.#changed(place)
+    this.changed(place)
   }
 
   #follow(place: string, event: "rename" | "change"): void {

@@ -3,13 +3,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
-import type { LossReason } from "../FileEvent.ts"
+import type { Store } from "../../Store.ts"
 import type { CollectionName } from "../../model/Collection.ts"
 import type { KnownFile } from "../../model/File.ts"
-import type { Store } from "../../Store.ts"
-import { isBelow } from "../below.ts"
+import type { FileEvent, LossReason } from "../FileEvent.ts"
 import type { SkipReason } from "../WalkEvent.ts"
 import { whyPassedOver } from "../Walker.ts"
+import { isBelow, isWithinAnother } from "../below.ts"
 
 /** A set of small numbers, one bit each. */
 export class Numbers {
@@ -40,7 +40,7 @@ const isAbsent = (file: string): boolean => {
 }
 
 /** Rules in files or by name. The caller's `include` and `exclude` apply to one run only. */
-const lasting: ReadonlySet<SkipReason> = new Set(["ignored", "hidden", "generated", "lock file"])
+const lasting: ReadonlySet<SkipReason> = new Set(["ignored", "hidden", "generated", "lock file", "style sheet"])
 
 export interface Lost {
   readonly path: string
@@ -67,9 +67,7 @@ export const lost = (
     readonly count?: (root: string, known: number, fresh: number) => void
   }
 ) => {
-  const roots = [...new Set(run.paths)].filter(
-    (root) => !run.missing.has(root) && !run.paths.some((other) => other !== root && isBelow(root, [other]))
-  )
+  const roots = [...new Set(run.paths)].filter((root) => !run.missing.has(root) && !isWithinAnother(root, run.paths))
   const isOurs = ({ run: last }: KnownFile) => run.number === undefined || last < run.number
   const below = (root: string) => {
     const why = whyPassedOver(root, run.include)
@@ -99,3 +97,47 @@ export const lost = (
     Stream.catchTag("CollectionNotFound", () => Stream.empty)
   )
 }
+
+/**
+ * Forgets lost files and names them, except below a path with fewer than half of its files of the last run: an empty
+ * mount point looks like a folder whose files were all deleted. Files moved within the path do not count as missing,
+ * since as many new ones appear.
+ */
+export const holdingLosses = <E>(
+  store: typeof Store.Service,
+  run: Parameters<typeof lost>[1],
+  forget: (files: Chunk.Chunk<Lost>) => Effect.Effect<FileEvent, E>
+) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const counts = new Map<string, { known: number; fresh: number }>()
+      const count = (root: string, known: number, fresh: number) => {
+        const sum = counts.get(root)
+        counts.set(root, { known: known + (sum?.known ?? 0), fresh: fresh + (sum?.fresh ?? 0) })
+      }
+      const losses = Chunk.toReadonlyArray(yield* Stream.runCollect(lost(store, { ...run, count })))
+      const held: Array<Extract<FileEvent, { readonly _tag: "Held" }>> = []
+      for (const [path, { fresh, known }] of counts) {
+        const gone = losses.filter((file) => file.reason === "gone" && isBelow(file.path, [path])).length
+        const before = known - fresh
+        if (gone > 0 && (known - gone) * 2 < before) held.push({ _tag: "Held", path, files: before, gone })
+      }
+      const roots = held.map(({ path }) => path)
+      const given = losses.filter(({ path }) => !isBelow(path, roots))
+      return Stream.concat(
+        Stream.fromIterable<FileEvent>(held),
+        Stream.fromIterable(given).pipe(
+          Stream.grouped(100),
+          Stream.mapEffect((files) =>
+            Effect.map(forget(files), (pruned) =>
+              Chunk.append(
+                Chunk.map(files, (file): FileEvent => ({ _tag: "Lost", ...file })),
+                pruned
+              )
+            )
+          ),
+          Stream.flattenChunks
+        )
+      )
+    })
+  )

@@ -1,11 +1,9 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type ThreadNumber, threadNumber, threadTime } from "../../runtime/threadTime.ts"
-import { oneByOne, startWorker } from "../../runtime/workers.ts"
+import type { Read } from "../../extraction/Extracted.ts"
+import type { Kind, Source } from "../../extraction/extract.ts"
+import { type ThreadNumber, oneByOne, startWorker, threadNumber, threadTime } from "../../runtime/workers.ts"
 import { Unsupported } from "../Loader.ts"
-import type { Source } from "./extract/extract.ts"
-import type { Read } from "./extract/Extracted.ts"
-import type { Kind } from "./extract/kinds.ts"
 
 export interface Job {
   readonly id: number

@@ -5,10 +5,8 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { basename, dirname } from "node:path"
 import { type FileFormat, Loader, type OpenedFile, type SourceFile, Unreadable, Unsupported } from "../Loader.ts"
-import { openBytes, tooLarge } from "./bytes.ts"
+import { bytesOf, kindOf, openBytes, pieces, readHead, tooLarge } from "./read.ts"
 import * as Extractor from "./Extractor.ts"
-import { kindOf } from "./kind.ts"
-import { bytesOf, pieces, readHead } from "./read.ts"
 
 export interface Options {
   /** In order of precedence. */
@@ -108,11 +106,8 @@ export const layer = ({
         )
       }
       const readAs = Effect.fnUntraced(function* (file: SourceFile) {
-        for (const [index, format] of formats.entries()) {
-          if (yield* format.accepts(file)) {
-            return { reader: readers[index]!, documents: format.load(file) } satisfies OpenedFile
-          }
-        }
+        const index = formats.findIndex((format) => format.accepts(file))
+        if (index >= 0) return { reader: readers[index]!, documents: formats[index]!.load(file) } satisfies OpenedFile
         const reason = file.kind._tag === "Other" ? file.kind.reason : "a kind of text that Clew does not read"
         return yield* new Unsupported({ path: file.path, reason })
       })

@@ -1,13 +1,35 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
 import { extension } from "../../chunking/format.ts"
-import type { Attachment, Read } from "./extract/Extracted.ts"
-import { mailsOf } from "./extract/mail/mailbox.ts"
-import { toDocument } from "./Extracting.ts"
+import type { Attachment, Read } from "../../extraction/Extracted.ts"
+import type { FileFormat, Loaded, LoadedDocument, SourceFile } from "../Loader.ts"
 import type { Extract } from "./Extractor.ts"
-import { openBytes } from "./bytes.ts"
+import { openBytes } from "./read.ts"
+
+const newline = 10
+const from_ = [0x46, 0x72, 0x6f, 0x6d, 0x20]
+
+/** The mails of a mailbox, with their first lines. `From ` at the start of a line, after a blank line, separates them. */
+function* mailsOf(bytes: Uint8Array): Generator<{ readonly line: number; readonly bytes: Uint8Array }> {
+  let start = -1
+  let startLine = 1
+  let line = 1
+  let blank = true
+  for (let at = 0; at < bytes.length;) {
+    const end = bytes.indexOf(newline, at)
+    const next = end < 0 ? bytes.length : end + 1
+    if (blank && from_.every((byte, i) => bytes[at + i] === byte)) {
+      if (start >= 0) yield { line: startLine, bytes: bytes.subarray(start, at) }
+      start = next
+      startLine = line + 1
+    }
+    blank = next - at <= 1 || (next - at === 2 && bytes[at] === 13)
+    at = next
+    line++
+  }
+  if (start >= 0) yield { line: startLine, bytes: bytes.subarray(start) }
+}
 
 const isMailbox = ({ head }: SourceFile): boolean => Buffer.from(head.subarray(0, 5)).toString("latin1") === "From "
 
@@ -37,7 +59,11 @@ const bare = (name: string): string => name.replace(/^.*[/\\]/s, "").slice(0, 25
  * Mail: one document a message, and those of its attachments, with their own names. Attachments that none of the
  * `others` reads, such as a picture or an attached mail, are left out.
  */
-export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): FileFormat => {
+export const format = (
+  extract: Extract,
+  toDocument: (read: Read) => LoadedDocument,
+  others: ReadonlyArray<FileFormat>
+): FileFormat => {
   const attached = (
     path: string,
     { line, record }: { readonly record: string | undefined; readonly line: number | undefined },
@@ -46,10 +72,10 @@ export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): Fil
     Stream.unwrap(
       Effect.gen(function* () {
         const file = yield* openBytes(`${path}/${bare(attachment.name)}`, attachment.bytes, Infinity)
-        const format = yield* Effect.findFirst(others, (other) => other.accepts(file))
-        if (format._tag === "None") return Stream.empty
+        const format = others.find((other) => other.accepts(file))
+        if (format === undefined) return Stream.empty
         const name = record === undefined ? bare(attachment.name) : `${record}/${bare(attachment.name)}`
-        return Stream.filterMap(format.value.load(file), (loaded) =>
+        return Stream.filterMap(format.load(file), (loaded) =>
           loaded._tag === "Rejected"
             ? Option.none()
             : Option.some<Loaded>({
@@ -72,14 +98,15 @@ export const format = (extract: Extract, others: ReadonlyArray<FileFormat>): Fil
     )
   return {
     name: "mail",
-    version: 4,
-    accepts: (file) => Effect.sync(() => accepts(file)),
+    version: 5,
+    accepts,
     load: (file) =>
       Stream.unwrap(
         Effect.map(file.bytes, (bytes) => {
-          const mails: Iterable<{ readonly line: number | undefined; readonly bytes: Uint8Array }> = isMailbox(file)
-            ? mailsOf(bytes)
-            : [{ line: undefined, bytes }]
+          // One mail, saved out of a mailbox with the line that separated it there.
+          const saved = isMailbox(file) ? bytes.subarray(bytes.indexOf(newline) + 1) : bytes
+          const mails: Iterable<{ readonly line: number | undefined; readonly bytes: Uint8Array }> =
+            isMailbox(file) && extension(file.path) !== "eml" ? mailsOf(bytes) : [{ line: undefined, bytes: saved }]
           return Stream.flatMap(Stream.fromIterable(mails), ({ bytes: one, line }) => {
             const record = line === undefined ? undefined : `L${line}`
             return Stream.unwrap(

@@ -1,24 +1,95 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { lineCounter } from "../../entries/lines.ts"
-import { skipSpace } from "../../entries/space.ts"
+import { extension, formatOfName } from "../../chunking/format.ts"
 import type { Entry } from "../../entries/Entry.ts"
 import { jsonEntries } from "../../entries/json.ts"
+import { lineCounter, skipSpace } from "../../entries/scanning.ts"
+import { tomlEntries } from "../../entries/toml.ts"
+import { xmlEntries } from "../../entries/xml.ts"
 import { yamlEntries, yamlFile } from "../../entries/yaml.ts"
-import { extension, formatOfName } from "../../chunking/format.ts"
+import type { XmlElement } from "../../extraction/xml.ts"
 import type { FileFormat, Loaded, SourceFile } from "../Loader.ts"
-import { content } from "./content.ts"
 import { decode } from "./decode.ts"
-import { lazily } from "./lazily.ts"
+import { content } from "./read.ts"
 import { toLoaded } from "./record.ts"
-import { onlyItem, tomlList } from "./records/toml.ts"
-import { hasText, valueOf, xmlList } from "./records/xml.ts"
+
+/** The name of the list that a table belongs to, as in `[[posts]]`. */
+const listName = ({ key }: Entry): string | undefined =>
+  typeof key !== "number" && key.length === 2 && /^\[\d+\]$/.test(key[1]!) ? key[0] : undefined
+
+/** The tables of a file that is one list; undefined if it contains anything else. */
+const tomlList = (text: string): ReadonlyArray<Entry> | undefined => {
+  const entries = [...tomlEntries(text, 0, text.length)]
+  const name = entries[0] === undefined ? undefined : listName(entries[0])
+  if (name === undefined) return undefined
+  // A record's own tables, as in `[posts.place]`, belong to it.
+  if (entries.some(({ key }) => typeof key === "number" || key[0] !== name)) return undefined
+  return entries.filter((entry) => listName(entry) === name)
+}
+
+/** The only item of a list that was parsed alone. */
+const onlyItem = (parsed: unknown): unknown => {
+  const [list] = Object.values(parsed as Readonly<Record<string, unknown>>)
+  return Array.isArray(list) ? list[0] : undefined
+}
+
+const nameOf = ({ key }: Entry): string => (typeof key === "number" ? "" : key[0]!.split(" ")[0]!)
+
+/** How many elements are compared to tell whether the file is a list. */
+const looked = 40
+
+/** The elements of one name within a file's outermost element; undefined if it contains anything else. */
+const xmlList = (text: string): Iterable<Entry> | undefined => {
+  const [root] = xmlEntries(text, 0, text.length)
+  if (root?.inside === undefined) return undefined
+  const { body, read } = root.inside
+  const names: Array<string> = []
+  for (const entry of read(text, body, text.length, 0)) {
+    names.push(nameOf(entry))
+    if (names.length === looked) break
+  }
+  // A single element is not a list.
+  if (names.length < 2 || names.some((name) => name !== names[0])) return undefined
+  return read(text, body, text.length, 0)
+}
+
+/** Whether an entry's element has an attribute or a child element with its text. */
+const hasText = (text: string, entry: Entry): boolean => {
+  const tag = text.slice(entry.from, Math.min(entry.value, entry.from + 4000))
+  if (/\s(?:text|content) ?= ?["']/.test(tag)) return true
+  if (entry.inside === undefined) return false
+  let count = 0
+  for (const inner of entry.inside.read(text, entry.inside.body, text.length, 0)) {
+    if (/^(?:text|content)$/.test(nameOf(inner))) return true
+    if (++count === looked) return false
+  }
+  return false
+}
+
+const deepest = 60
+
+const wordsOf = ({ children }: XmlElement): string =>
+  children.map((child) => (typeof child === "string" ? child : wordsOf(child))).join("")
+
+/** An element as a record's value: its words if it has any between its children, else its children and attributes by name. */
+const valueOf = (element: XmlElement, depth = 0): unknown => {
+  const { attributes, children } = element
+  const elements = children.filter((child) => typeof child !== "string")
+  const isMixed = children.some((child) => typeof child === "string" && child.trim() !== "")
+  const isPlain = Object.keys(attributes).length === 0 || depth > 0
+  if (depth === deepest || (isPlain && (isMixed || elements.length === 0))) return wordsOf(element).trim()
+  const found = new Map<string, unknown>(Object.entries(attributes))
+  for (const inner of elements) {
+    const value = valueOf(inner, depth + 1)
+    const before = found.get(inner.name)
+    found.set(inner.name, before === undefined ? value : [before, value].flat())
+  }
+  if (isMixed && !found.has("text")) found.set("text", wordsOf(element).trim())
+  return Object.fromEntries(found)
+}
 
 const json = new Set(["json", "jsonc", "json5"])
 const yaml = new Set(["yaml", "yml"])
-const yamlParser = lazily(() => import("yaml"))
-const tomlParser = lazily(() => import("smol-toml"))
-const xmlParser = lazily(() => import("./extract/xml.ts"))
 
 /** The entries of a file that is a list; undefined if it is not one. */
 const listed = (path: string, text: string): Iterable<Entry> | undefined => {
@@ -61,13 +132,22 @@ interface Parser {
 
 const parserOf = (ending: string): Effect.Effect<Parser> =>
   ending === "toml"
-    ? Effect.map(tomlParser, ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text)) }))
+    ? Effect.map(
+        Effect.promise(() => import("smol-toml")),
+        ({ parse }) => ({ name: "TOML", parse: (text) => onlyItem(parse(text)) })
+      )
     : ending === "xml"
-      ? Effect.map(xmlParser, ({ xml }) => ({ name: "XML", parse: (text) => valueOf(xml(text)) }))
-      : Effect.map(yamlParser, ({ parse }) => ({
-          name: "YAML",
-          parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
-        }))
+      ? Effect.map(
+          Effect.promise(() => import("../../extraction/xml.ts")),
+          ({ xml }) => ({ name: "XML", parse: (text) => valueOf(xml(text)) })
+        )
+      : Effect.map(
+          Effect.promise(() => import("yaml")),
+          ({ parse }) => ({
+            name: "YAML",
+            parse: (text) => (parse(text, { maxAliasCount: 100, logLevel: "silent" }) as ReadonlyArray<unknown>)[0]
+          })
+        )
 
 /** A record, in the form of a line of JSON Lines. */
 const recordOf = (path: string, text: string, line: number): Effect.Effect<Loaded | undefined> => {
@@ -118,7 +198,7 @@ const whole = (path: string, text: string): Loaded => ({
 export const format: FileFormat = {
   name: "records",
   version: 2,
-  accepts: (file) => Effect.sync(() => accepts(file)),
+  accepts,
   load: (file) =>
     Stream.unwrap(
       Effect.map(content(file), (text) => {

@@ -17,10 +17,7 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/**
- * Bytes that are almost UTF-8 are UTF-8, with U+FFFD for broken sequences. With more broken than valid sequences they are
- * Western European (windows-1252, which includes Latin-1).
- */
+/** Almost UTF-8 is UTF-8, with U+FFFD for broken sequences; with more broken than valid ones it is windows-1252. */
 const utf8OrWestern = (bytes: Uint8Array): Encoding => {
   if (isUtf8(bytes)) return "utf-8"
   let broken = 0
@@ -34,9 +31,12 @@ const utf8OrWestern = (bytes: Uint8Array): Encoding => {
   return broken > sound ? "windows-1252" : "utf-8"
 }
 
+/** Encodings that each text, or line, is decoded by as it is. */
+const isUsual = (encoding: Encoding): boolean => encoding === "utf-8" || encoding === "windows-1252"
+
 /** Decodes a whole file, without a byte order mark. */
 export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
-  encoding === "utf-16le" || encoding === "utf-16be"
+  !isUsual(encoding)
     ? new TextDecoder(encoding).decode(bytes)
     : startsWith(bytes, 0xef, 0xbb, 0xbf) || utf8OrWestern(bytes) === "utf-8"
       ? decodeUtf8(bytes)
@@ -46,16 +46,36 @@ export const decode = (bytes: Uint8Array, encoding: Encoding): string =>
 export const decodeLine = (bytes: Buffer): string =>
   utf8OrWestern(bytes) === "utf-8" ? bytes.toString("utf8") : decodeWestern(bytes)
 
-/** Converts pieces of a UTF-16 file to UTF-8; other encodings pass unchanged. */
+/** Converts pieces of a file to UTF-8; UTF-8 and windows-1252 pass unchanged. */
 export const narrow = (encoding: Encoding): ((piece: Uint8Array) => Uint8Array) => {
-  if (encoding === "utf-8" || encoding === "windows-1252") return (piece) => piece
+  if (isUsual(encoding)) return (piece) => piece
   const decoder = new TextDecoder(encoding)
   return (piece) => Buffer.from(decoder.decode(piece, { stream: true }))
 }
 
+/** The library's confidence, of 100, below which an encoding is a guess. */
+const leastConfidence = 30
+
+/** The encoding of East Asian, Cyrillic, Greek, Arabic or Hebrew text by its frequent characters, if it has no other bytes. */
+export const guess = async (head: Uint8Array): Promise<Encoding | undefined> => {
+  const { analyse } = await import("chardet")
+  for (const { confidence, name } of analyse(head)) {
+    if (confidence < leastConfidence) return undefined
+    // Others have a mark, or are made of ASCII.
+    if (/^(?:UTF|ISO-2022|ASCII)/i.test(name)) continue
+    try {
+      const text = new TextDecoder(name, { fatal: true }).decode(head, { stream: true })
+      if (!/[\x80-\x9f\p{Private_Use}]/u.test(text)) return new TextDecoder(name).encoding
+    } catch {
+      // It has bytes that are not in this encoding, or nobody decodes it.
+    }
+  }
+  return undefined
+}
+
 /**
- * Detects a text's encoding by its first bytes: `binary` if they are not text, `unrecognised` if they may be text in an
- * encoding other than UTF-8, UTF-16 and Western European.
+ * A text's encoding by its first bytes: a mark, valid UTF-8, what a page or XML declares, or Western European.
+ * `unrecognised`: it may be text, but in none of these.
  */
 export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" => {
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff)) return "unrecognised"
@@ -74,9 +94,12 @@ export const detect = (head: Uint8Array): Encoding | "binary" | "unrecognised" =
   }
   const encoding = utf8OrWestern(head.subarray(0, wholeCharacters(head)))
   if (encoding === "utf-8") return seen.controls * 100 <= head.length ? encoding : "binary"
-  if ((seen.controls + seen.undefined) * 200 > head.length) return seen.controls > 0 ? "binary" : "unrecognised"
+  if (seen.controls * 200 > head.length) return "binary"
+  const declared = charset(head)
+  if (declared !== undefined) return declared
   // Western text is ASCII with accents; if most letters are beyond ASCII, it is Cyrillic, Greek or Chinese.
-  return seen.accented > seen.letters ? "unrecognised" : encoding
+  const isWestern = seen.undefined * 200 <= head.length && seen.accented <= seen.letters
+  return isWestern ? encoding : seen.controls > 0 ? "binary" : "unrecognised"
 }
 
 const startsWith = (bytes: Uint8Array, ...mark: ReadonlyArray<number>): boolean =>
@@ -122,4 +145,21 @@ const isUtf16 = (head: Uint8Array, encoding: "utf-16le" | "utf-16be"): boolean =
   // Decoding replaces lone surrogates by U+FFFD, which text does not contain.
   const bad = (text.match(unprintable)?.length ?? 0) + (text.match(/\ufffd/g)?.length ?? 0)
   return bad * 100 <= text.length && !text.includes("\0") && (text.length < 64 || /\s/.test(text))
+}
+
+const declared =
+  /<meta[^>]{0,300}?charset\s{0,10}=\s{0,10}["']?([a-z0-9_:.-]{2,40})|<\?xml[^>]{0,100}?encoding\s{0,5}=\s{0,5}["']([a-z0-9_:.-]{2,40})/i
+
+/** The encoding that a page names in its first bytes, if it is known and the bytes are not UTF-8. */
+export const charset = (head: Uint8Array): string | undefined => {
+  if (isUtf8(head.subarray(0, Math.max(0, head.length - 3)))) return undefined
+  const found = declared.exec(Buffer.from(head.subarray(0, 4096)).toString("latin1"))
+  const label = found?.[1] ?? found?.[2]
+  if (label === undefined) return undefined
+  try {
+    const { encoding } = new TextDecoder(label)
+    return encoding === "utf-8" ? undefined : encoding
+  } catch {
+    return undefined
+  }
 }

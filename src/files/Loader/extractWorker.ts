@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads"
-import { tellNumber } from "../../runtime/threadTime.ts"
-import { extract } from "./extract/extract.ts"
-import { NotExtracted } from "./extract/Extracted.ts"
+import { NotExtracted } from "../../extraction/Extracted.ts"
+import { extract } from "../../extraction/extract.ts"
+import { tellNumber } from "../../runtime/workers.ts"
 import type { Job, Outcome, ThreadData } from "./Extractor.ts"
 
 tellNumber((workerData as ThreadData).thread)

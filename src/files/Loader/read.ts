@@ -3,6 +3,9 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { extension } from "../../chunking/format.ts"
+import { type Kind, type SourceFile, type Unreadable, Unsupported } from "../Loader.ts"
+import { decode, detect, guess } from "./decode.ts"
 
 export const headBytes = 64 * 1024
 const pieceBytes = 256 * 1024
@@ -56,9 +59,114 @@ export const bytesOf = <E, E2>(
   })
 
 /** A size in readable units, such as 1.5 MiB. */
-export const sizeText = (bytes: number): string => {
+const sizeText = (bytes: number): string => {
   if (bytes < 1024) return `${bytes} bytes`
   const power = Math.min(Math.floor(Math.log2(bytes) / 10), 4)
   const amount = bytes / 1024 ** power
   return `${Number.isInteger(amount) ? amount : amount.toFixed(1)} ${["", "KiB", "MiB", "GiB", "TiB"][power]}`
 }
+
+const documents = new Set([
+  "application/pdf",
+  "application/rtf",
+  "application/postscript",
+  "application/epub+zip",
+  "application/x-cfb",
+  "application/x-ipynb+json",
+  "application/x-mobipocket-ebook",
+  "application/vnd.ms-outlook"
+])
+const isDocument = (mime: string): boolean =>
+  documents.has(mime) || mime.startsWith("application/vnd.openxmlformats") || mime.startsWith("application/vnd.oasis")
+
+/** Whether the text is an SVG picture, after any declarations and comments. */
+const isSvg = (start: string): boolean =>
+  /^\s*(?:<[?!][^>]*>\s*)*<svg[\s>]/i.test(start.replace(/<!--[^]*?(?:-->|$)/g, ""))
+
+/** Formats that consist of text but are not read as text. */
+const textShaped = (name: string, start: string): string | undefined => {
+  if (start.startsWith("%PDF-")) return "application/pdf"
+  if (start.startsWith("{\\rtf")) return "application/rtf"
+  if (start.startsWith("%!PS-Adobe")) return "application/postscript"
+  if (isSvg(start)) return "image/svg+xml"
+  if (extension(name) === "ipynb" && /^\s*\{/.test(start)) return "application/x-ipynb+json"
+  return undefined
+}
+
+const archives = new Set([
+  "application/x-tar",
+  "application/zip",
+  "application/x-7z-compressed",
+  "application/x-rar-compressed",
+  "application/vnd.ms-cab-compressed"
+])
+
+const other = (mime: string | undefined): Kind =>
+  mime === undefined
+    ? { _tag: "Other", reason: "binary" }
+    : archives.has(mime)
+      ? { _tag: "Other", mime, reason: "an archive of many files: unpack it first" }
+      : { _tag: "Other", mime, reason: isDocument(mime) ? `${mime} is not read yet` : `binary (${mime})` }
+
+const mimeOf = (head: Uint8Array): Effect.Effect<string | undefined> =>
+  // The library would unpack it to look inside.
+  head[0] === 0x1f && head[1] === 0x8b
+    ? Effect.succeed("application/gzip")
+    : Effect.promise(() => import("file-type/core")).pipe(
+        Effect.andThen(({ fileTypeFromBuffer }) => Effect.tryPromise(() => fileTypeFromBuffer(head))),
+        Effect.map((found) => found?.mime),
+        Effect.orElseSucceed(() => undefined)
+      )
+
+/**
+ * A file's kind by its first bytes. Bytes that decode as text are text whatever signature they begin with ("BM25 is …" is
+ * not a bitmap), except the few document formats that consist of text.
+ */
+export const kindOf = Effect.fnUntraced(function* (name: string, head: Uint8Array): Effect.fn.Return<Kind> {
+  const detected = detect(head)
+  if (detected === "binary") return other(yield* mimeOf(head))
+  const encoding = detected === "unrecognised" ? yield* Effect.promise(() => guess(head)) : detected
+  if (encoding === undefined) {
+    return { _tag: "Other", reason: "text in an encoding that is not recognised: save it as UTF-8 to have it read" }
+  }
+  const mime = textShaped(name, decode(head.subarray(0, 4096), encoding))
+  return mime === undefined ? { _tag: "Text", encoding } : other(mime)
+})
+
+export const tooLarge = (path: string, size: number, limit: number): Unsupported =>
+  new Unsupported({
+    path,
+    reason: `${sizeText(size)}, more than limits.max_file_bytes allows (${sizeText(limit)})`,
+    isLimit: true
+  })
+
+/** Opens bytes that have no file of their own: standard input, unpacked files, mail attachments. */
+export const openBytes = Effect.fnUntraced(function* (path: string, all: Uint8Array, limit: number) {
+  if (all.length === 0) return yield* new Unsupported({ path, reason: "empty" })
+  const head = all.subarray(0, headBytes)
+  const bytes = all.length > limit ? tooLarge(path, all.length, limit) : Effect.succeed(all)
+  return {
+    path,
+    size: all.length,
+    head,
+    kind: yield* kindOf(path, head),
+    bytes,
+    stream: Stream.make(all)
+  } satisfies SourceFile
+})
+
+/** The longest string V8 makes, in UTF-16 units; no encoding here has more units than bytes. */
+const longestString = 0x1fffffe8
+
+/** A text file's whole content, decoded. */
+export const content = (file: SourceFile): Effect.Effect<string, Unreadable | Unsupported> =>
+  Effect.flatMap(file.bytes, (bytes) => {
+    if (file.kind._tag === "Other") return new Unsupported({ path: file.path, reason: file.kind.reason })
+    return bytes.length > longestString
+      ? new Unsupported({ path: file.path, reason: "larger than 512 MiB, the most that can be held as one text" })
+      : Effect.filterOrFail(
+          Effect.succeed(decode(bytes, file.kind.encoding)),
+          (text) => /\S/.test(text),
+          () => new Unsupported({ path: file.path, reason: "it holds no text" })
+        )
+  })

@@ -1,10 +1,139 @@
 import * as Effect from "effect/Effect"
+import ignore, { type Ignore } from "ignore"
 import * as Path from "node:path"
 import type { WalkEvent } from "../WalkEvent.ts"
 import { type DiskFailure, inWords, type Reading } from "./Disk.ts"
-import { byCodePoint } from "./order.ts"
-import { Rules } from "./rules.ts"
-import { emptyScope, enter, extend, type Found, type Scope } from "./scope.ts"
+
+// Surrogates are below U+E000 as units, but stand for characters above it.
+const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
+
+/** Compares by code point. */
+export const byCodePoint = (a: string, b: string): number => {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return rank(x) - rank(y)
+  }
+  return a.length - b.length
+}
+
+type Verdict = "ignored" | "included" | "none"
+
+/** Answers cached before the cache is dropped: enough for a folder and its parents, little for a million files. */
+const remembered = 10_000
+
+const make = () => ignore({ ignorecase: false })
+
+/** The rules of one ignore file for paths below its folder; a folder's path ends in `/`. */
+class Rules {
+  readonly #rules: Ignore
+  // The library caches every path forever, so throwaway copies are asked.
+  #copy: Ignore
+  #asked = 0
+
+  private constructor(rules: Ignore) {
+    this.#rules = rules
+    this.#copy = make().add(rules)
+  }
+
+  static parse(text: string): Rules {
+    return new Rules(make().add(text))
+  }
+
+  test(path: string): Verdict {
+    if (++this.#asked > remembered) {
+      this.#copy = make().add(this.#rules)
+      this.#asked = 0
+    }
+    const { ignored, unignored } = this.#copy.test(path)
+    return ignored ? "ignored" : unignored ? "included" : "none"
+  }
+
+  /** The same rules within an ignored folder that is entered anyway, whose contents are judged by themselves. */
+  entering(folder: string): Rules {
+    if (this.test(folder) !== "ignored") return this
+    const literal = `!/${folder.replace(/[\\*?[\]]/g, "\\$&")}`
+    return new Rules(make().add(this.#rules).add({ pattern: literal }))
+  }
+}
+
+interface Placed {
+  readonly rules: Rules
+  /** From the rules' folder to the judged one: empty, or ending in `/`. */
+  readonly prefix: string
+}
+
+/** The rules for the entries of a folder, nearest first. */
+export interface Scope {
+  readonly clew: ReadonlyArray<Placed>
+  readonly git: ReadonlyArray<Placed>
+  /** Whether Sphinx wrote the folder: it then has the pages' sources beside them. */
+  readonly isBuilt: boolean
+}
+
+/** What a folder itself adds: its ignore files, and whether it is a repository or was written by Sphinx. */
+interface Found {
+  readonly clewignore?: Rules | undefined
+  readonly gitignore?: Rules | undefined
+  /** `.git/info/exclude`. */
+  readonly exclude?: Rules | undefined
+  readonly isRepository: boolean
+  readonly isBuilt: boolean
+}
+
+export const emptyScope: Scope = { clew: [], git: [], isBuilt: false }
+
+const placed = (rules: Rules | undefined): ReadonlyArray<Placed> => (rules === undefined ? [] : [{ rules, prefix: "" }])
+
+const descend = (above: ReadonlyArray<Placed>, name: string): ReadonlyArray<Placed> =>
+  above.map(({ prefix, rules }) => {
+    const below = `${prefix}${name}/`
+    return { rules: rules.entering(below), prefix: below }
+  })
+
+/** The scope of a folder inside the folder of `above`. */
+export const enter = (above: Scope, name: string): Scope => ({
+  clew: descend(above.clew, name),
+  git: descend(above.git, name),
+  isBuilt: false
+})
+
+/** A scope with what its folder adds. Git's rules end at their repository. */
+export const extend = (scope: Scope, found: Found): Scope => ({
+  clew: [...placed(found.clewignore), ...scope.clew],
+  git: [...placed(found.gitignore), ...placed(found.exclude), ...(found.isRepository ? [] : scope.git)],
+  isBuilt: found.isBuilt
+})
+
+const ask = (rules: ReadonlyArray<Placed>, entry: string): Verdict => {
+  for (const { prefix, rules: each } of rules) {
+    const verdict = each.test(prefix + entry)
+    if (verdict !== "none") return verdict
+  }
+  return "none"
+}
+
+/**
+ * Why an entry is skipped, if it is. .clewignore always wins over .gitignore, and only it can bring back hidden entries;
+ * either can bring back node_modules, and the sources beside pages that Sphinx built from them.
+ */
+export const verdictOn = (
+  scope: Scope,
+  name: string,
+  isFolder: boolean
+): "hidden" | "ignored" | "generated" | undefined => {
+  const entry = isFolder ? `${name}/` : name
+  const own = ask(scope.clew, entry)
+  if (own === "ignored") return "ignored"
+  if (name === ".git") return "hidden"
+  if (own === "included") return undefined
+  if (name.startsWith(".")) return "hidden"
+  const git = ask(scope.git, entry)
+  if (git !== "none") return git === "ignored" ? "ignored" : undefined
+  if (isFolder && name === "node_modules") return "ignored"
+  return scope.isBuilt && isFolder && (name === "_sources" || name === "_static") ? "generated" : undefined
+}
 
 /** A folder to walk. */
 export interface Folder {
@@ -53,7 +182,12 @@ const readRules = Effect.fnUntraced(
 const readFound = Effect.fnUntraced(function* (
   disk: Reading,
   folder: string,
-  has: { readonly git: boolean; readonly gitignore: boolean; readonly clewignore: boolean }
+  has: {
+    readonly git: boolean
+    readonly gitignore: boolean
+    readonly clewignore: boolean
+    readonly searchindex: boolean
+  }
 ) {
   const none = { rules: undefined, events: [] }
   const clewignore = has.clewignore ? yield* readRules(disk, join(folder, ".clewignore")) : none
@@ -63,25 +197,27 @@ const readFound = Effect.fnUntraced(function* (
     clewignore: clewignore.rules,
     gitignore: gitignore.rules,
     exclude: exclude.rules,
-    isRepository: has.git
+    isRepository: has.git,
+    isBuilt: has.searchindex
   }
   return { found: brought, events: [...clewignore.events, ...gitignore.events, ...exclude.events] }
 })
 
-/** The ignore files of a folder, and whether it is a repository. */
-export const found = Effect.fnUntraced(function* (disk: Reading, folder: string) {
-  const [git, gitignore, clewignore] = yield* disk.look(
-    [".git", ".gitignore", ".clewignore"].map((each) => join(folder, each))
+const has = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+  const names = [".git", ".gitignore", ".clewignore", "searchindex.js"]
+  const entries = yield* disk.look(names.map((each) => join(folder, each)))
+  const [git = false, gitignore = false, clewignore = false, searchindex = false] = entries.map(
+    (entry) => !("code" in entry)
   )
-  const isThere = (entry: typeof git) => entry !== undefined && !("code" in entry)
-  const has = { git: isThere(git), gitignore: isThere(gitignore), clewignore: isThere(clewignore) }
-  return (yield* readFound(disk, folder, has)).found
+  return { git, gitignore, clewignore, searchindex }
 })
 
-/**
- * The scope around a folder, without its own files: .clewignore of every folder above it, .gitignore of those above it in
- * its repository.
- */
+/** The ignore files of a folder, and whether it is a repository. */
+export const found = Effect.fnUntraced(function* (disk: Reading, folder: string) {
+  return (yield* readFound(disk, folder, yield* has(disk, folder))).found
+})
+
+/** The scope around a folder: .clewignore of every folder above it, .gitignore of those in its repository. */
 export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: string) {
   const { root } = Path.parse(folder)
   const names = folder
@@ -93,15 +229,11 @@ export const scopeAbove = Effect.fnUntraced(function* (disk: Reading, folder: st
   let above = root
   let inRepository = false
   for (const name of names) {
-    const [git, gitignore, clewignore] = yield* disk.look(
-      [".git", ".gitignore", ".clewignore"].map((each) => join(above, each))
-    )
-    const isThere = (entry: typeof git) => entry !== undefined && !("code" in entry)
-    inRepository ||= isThere(git)
+    const there = yield* has(disk, above)
+    inRepository ||= there.git
     const { events: problems, found: brought } = yield* readFound(disk, above, {
-      git: isThere(git),
-      gitignore: inRepository && isThere(gitignore),
-      clewignore: isThere(clewignore)
+      ...there,
+      gitignore: inRepository && there.gitignore
     })
     events.push(...problems)
     scope = enter(extend(scope, brought), name)
@@ -117,7 +249,8 @@ export const open = Effect.fnUntraced(
     const { events, found: brought } = yield* readFound(disk, folder.path, {
       git: names.includes(".git"),
       gitignore: names.includes(".gitignore"),
-      clewignore: names.includes(".clewignore")
+      clewignore: names.includes(".clewignore"),
+      searchindex: names.includes("searchindex.js")
     })
     const opened: Opened = {
       folder: { ...folder, scope: extend(folder.scope, brought) },

@@ -1,21 +1,101 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { CollectionName } from "../../model/Collection.ts"
-import { make } from "../Tool.ts"
-import { described } from "./request.ts"
-import { IndexInfo, indexInfo, infoText } from "./info.ts"
+import { int, text } from "../../model/fields.ts"
+import { orEmpty } from "../../Collections.ts"
+import { Embedders } from "../../Embedders.ts"
+import { CollectionName, defaultCollection, describeEmbedder } from "../../model/Collection.ts"
+import { CollectionInfo, Embedding, toCollectionInfo, toEmbedding } from "../../model/Stats.ts"
+import { Store } from "../../Store.ts"
+import { type Settings, make } from "../Tool.ts"
+import { defaultMaxTokens, described, fitting, maxTokens, optional, plural } from "./answers.ts"
+
+export const IndexInfo = Schema.Struct({
+  documents: int("Documents of the index, or of the named collection"),
+  chunks: int("Passages of these documents"),
+  database_bytes: int("Size of the database"),
+  model: Schema.optional(text("Name of the embedding model")),
+  embedding: Schema.optional(Embedding),
+  collections: Schema.Array(CollectionInfo),
+  omitted: Schema.optional(int("Collections left out to fit max_tokens")),
+  read_only: Schema.Boolean,
+  version: text("Clew's version")
+})
+export type IndexInfo = typeof IndexInfo.Type
+
+/** The contents of the index or of one collection. An embedder that does not answer is left out. */
+export const indexInfo = Effect.fn("mcp.indexInfo")(function* (settings: Settings, collection?: CollectionName) {
+  const store = yield* Store
+  const all = yield* store.collections
+  const stats = yield* orEmpty(collection ?? defaultCollection, {
+    documents: 0,
+    passages: 0,
+    databaseBytes: (yield* store.stats()).databaseBytes
+  })(store.stats(collection))
+  const recorded = all.find(({ name }) => name === (collection ?? defaultCollection))?.embedder
+  // Only asked if nothing is recorded: a remote embedder that is down may take long to fail.
+  const { identity, urgent } = (yield* Embedders).configured
+  const configured = Effect.option(urgent?.identity ?? identity)
+  const embedder = recorded ?? Option.getOrUndefined(yield* configured)
+  return {
+    documents: stats.documents,
+    chunks: stats.passages,
+    database_bytes: stats.databaseBytes,
+    ...optional("model", embedder?.model),
+    ...optional("embedding", embedder === undefined ? undefined : toEmbedding(embedder)),
+    collections: all.map(toCollectionInfo),
+    read_only: settings.readOnly,
+    version: settings.version,
+    describe: embedder === undefined ? "not available now" : describeEmbedder(embedder)
+  }
+})
+
+const sizeText = (bytes: number): string =>
+  bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+
+const lineOf = ({ chunks, documents, name }: CollectionInfo): string =>
+  `- ${name}: ${plural(documents, "document")}, ${plural(chunks, "passage")}`
+
+export const infoText = (
+  info: Effect.Effect.Success<ReturnType<typeof indexInfo>> & { readonly omitted?: number },
+  collection?: string
+): string =>
+  [
+    `${collection === undefined ? "The index" : `Collection ${collection}`} holds ${plural(info.documents, "document")} in ${plural(info.chunks, "passage")}; the database takes ${sizeText(info.database_bytes)}.`,
+    `Embedder: ${info.describe}.`,
+    ...(info.collections.length === 0
+      ? ["There is no collection yet; the first document creates `default`."]
+      : ["Collections:", ...info.collections.map(lineOf), ...(!info.omitted ? [] : [`- and ${info.omitted} more`])]),
+    ...(info.read_only ? ["The index is open read-only."] : [])
+  ].join("\n")
 
 export const collectionInfo = make({
   name: "collection_info",
   title: "What the index holds",
   description: ({ tools }) =>
-    "What the index holds: documents, passages (chunks), database size, embedding model, collections by name; no documents" +
-    (tools.includes("list_sources") ? " (list_sources does)." : "."),
-  input: Schema.Struct({ collection: Schema.optional(described(CollectionName, "Only this collection")) }),
+    "Numbers of documents and passages (chunks), database size, embedding model, collections" +
+    (tools.includes("list_sources") ? "; list_sources lists documents." : "."),
+  input: Schema.Struct({
+    collection: Schema.optional(described(CollectionName, "Only this one")),
+    maxTokens
+  }),
   output: IndexInfo,
-  run: ({ collection }, settings) =>
-    Effect.map(indexInfo(settings, collection), ({ describe, ...structured }) => ({
-      structured,
-      text: [infoText({ describe, ...structured }, collection)]
-    }))
+  run: ({ collection, maxTokens = defaultMaxTokens }, settings) =>
+    Effect.gen(function* () {
+      const { describe, ...info } = yield* indexInfo(settings, collection)
+      return yield* fitting(
+        info.collections.map((each) => ({ structured: each, text: [lineOf(each)] })),
+        maxTokens,
+        "the answer",
+        (shown) => {
+          const left = info.collections.length - shown
+          const structured = {
+            ...info,
+            collections: info.collections.slice(0, shown),
+            ...optional("omitted", left === 0 ? undefined : left)
+          }
+          return { structured, text: [infoText({ describe, ...structured }, collection)] }
+        }
+      )
+    })
 })

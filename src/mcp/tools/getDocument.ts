@@ -1,17 +1,213 @@
+import { type Lines, linesOf } from "../../chunking/located.ts"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { orEmpty } from "../../Collections.ts"
+import { Indexer } from "../../Indexer.ts"
+import { Store } from "../../Store.ts"
+import { bounded, fence, sourceCharacters } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
-import { bounded, fence, sourceCharacters } from "../../citations/prompt.ts"
+import { int, text } from "../../model/fields.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
-import { invalidParams } from "../RpcError.ts"
+import { nearest } from "../../terms/nearest.ts"
+import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
-import { defaultMaxTokens } from "./budget.ts"
-import { findCited } from "./document.ts"
-import { type Lines, linesOf } from "../../chunking/documentLines.ts"
-import { boundedMetadata, guard, Notice, quote } from "./quoted.ts"
-import { described, maxTokens, optional } from "./request.ts"
+import {
+  Notice,
+  boundedMetadata,
+  defaultMaxTokens,
+  described,
+  guard,
+  leastFor,
+  maxTokens,
+  optional,
+  quote,
+  tokensOf,
+  tooFewTokens
+} from "./answers.ts"
+
+const candidates = 5
+
+/** How many collections are searched for a document without a named collection. */
+const mostCollections = 50
+
+const isDocumentId = (text: string): text is DocumentId => text.trim() === text && text !== "" && text.length <= 1000
+
+/** Escapes a path for a glob, as far as possible: special characters match any one character. */
+const literal = (text: string): string => text.replace(/[*?[\]\\]/g, "?")
+
+const shownSource = (source: string): string => JSON.stringify(bounded(source, 200))
+
+/** A found document and its collection. */
+interface Found {
+  readonly collection: CollectionName
+  readonly docId: DocumentId
+}
+
+/** The collections to search: the named one, else the default one and then the others. */
+const collectionsFor = Effect.fnUntraced(function* (name: CollectionName | undefined) {
+  if (name !== undefined) return [name]
+  const all = (yield* (yield* Store).collections).map((collection) => collection.name)
+  return [defaultCollection, ...all.filter((each) => each !== defaultCollection)].slice(0, mostCollections)
+})
+
+/**
+ * Finds a document by source, or by a doc_id given as source, since a result without a source shows its doc_id there.
+ */
+const exactly = Effect.fnUntraced(function* (collection: CollectionName, source: string) {
+  const refs = [
+    (yield* Indexer).draft({ content: "", source, metadata: {} }),
+    ...(isDocumentId(source) ? [{ docId: source, derivedId: source }] : [])
+  ]
+  for (const ref of refs) {
+    const [found = Option.none()] = yield* orEmpty(collection, [])((yield* Store).lookup(collection, [ref]))
+    if (Option.isSome(found)) return [{ collection, docId: found.value.docId } satisfies Found]
+  }
+  return []
+})
+
+const matching = Effect.fnUntraced(function* (collection: CollectionName, glob: string, limit: number) {
+  const found = yield* orEmpty(collection, [])((yield* Store).list(collection, { limit, filter: { source: glob } }))
+  return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
+})
+
+/** Sources with file names similar to the given one, among those that begin or end alike. */
+const similar = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
+  const name = nameOf(source)
+  const globs = [`*${literal(name.slice(0, 3))}*`, `*${literal(name.slice(-6))}`]
+  const found = (yield* Effect.forEach(collections, (collection) =>
+    Effect.forEach(globs, (glob) => matching(collection, glob, 500))
+  )).flat(2)
+  const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
+  const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])
+  return each.filter(({ source }) => near.includes(nameOf(source))).slice(0, 3)
+})
+
+const nameOf = (source: string): string => bounded(source.slice(source.lastIndexOf("/") + 1), 100)
+
+const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
+  found
+    .map(({ collection, source }) =>
+      collection === defaultCollection
+        ? bounded(source, sourceCharacters)
+        : `${bounded(source, sourceCharacters)} (collection ${collection})`
+    )
+    .join(", ")
+
+/**
+ * The document of a source, or the only one whose source ends like it. Fails with -32602, naming similar sources and
+ * the collections that have it.
+ */
+const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName | undefined, source: string) {
+  const collections = yield* collectionsFor(name)
+  const exact = (yield* Effect.forEach(collections, (collection) => exactly(collection, source))).flat()
+  const first = exact.find(({ collection }) => collection === defaultCollection) ?? exact[0]
+  if (first !== undefined && (exact.length === 1 || first.collection === defaultCollection)) return first
+  const given = shownSource(source)
+  if (first !== undefined) {
+    return yield* refuse(
+      "collection",
+      `source: ${given} is in collections ${exact.map(({ collection }) => collection).join(", ")}; name one as collection`
+    )
+  }
+  const ending = (yield* Effect.forEach(collections, (collection) =>
+    matching(collection, `*${literal(source)}`, candidates + 1)
+  )).flat()
+  if (ending.length === 1) return ending[0]!
+  if (ending.length > 1) {
+    const more = ending.length > candidates ? ", …" : ""
+    return yield* refuse(
+      "source",
+      `source: several documents end in ${given}: ${named(ending.slice(0, candidates))}${more}; give the full source of one`
+    )
+  }
+  if (name !== undefined) {
+    const others = (yield* collectionsFor(undefined)).filter((collection) => collection !== name)
+    const there = (yield* Effect.forEach(others, (collection) => exactly(collection, source))).flat()
+    if (there.length > 0) {
+      return yield* refuse(
+        "collection",
+        `source: ${given} is not in collection ${name} but in ${there.map(({ collection }) => collection).join(", ")}`
+      )
+    }
+  }
+  const near = yield* similar(collections, source)
+  return yield* refuse(
+    "source",
+    `source: no document has the source ${given}${near.length === 0 ? "" : `; similar: ${named(near)}`}; give it as search or list_sources shows it`
+  )
+})
+
+/** The document that has an id, in the named collection or in the first that has it. */
+const findId = Effect.fnUntraced(function* (name: CollectionName | undefined, docId: DocumentId) {
+  const having = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>) {
+    for (const collection of collections) {
+      const [found = Option.none()] = yield* orEmpty(
+        collection,
+        []
+      )((yield* Store).lookup(collection, [{ docId, derivedId: docId }]))
+      if (Option.isSome(found)) return { collection, docId } satisfies Found
+    }
+    return undefined
+  })
+  const found = yield* having(yield* collectionsFor(name))
+  if (found !== undefined) return found
+  const other = name === undefined ? undefined : yield* having(yield* collectionsFor(undefined))
+  return yield* refuse(
+    other === undefined ? "doc_id" : "collection",
+    other === undefined
+      ? `doc_id: no document has the id ${shownSource(docId)}; search and list_sources show ids`
+      : `doc_id: ${shownSource(docId)} is not in collection ${name} but in ${other.collection}`
+  )
+})
+
+/** The document that a caller names by doc_id or source, and its collection. */
+const findDocument = Effect.fn("mcp.findDocument")(function* (by: {
+  readonly docId?: DocumentId | undefined
+  readonly source?: string | undefined
+  readonly collection?: CollectionName | undefined
+}) {
+  if ((by.docId === undefined) === (by.source === undefined)) {
+    return yield* refuse(by.docId === undefined ? "source" : "doc_id", "give either source or doc_id")
+  }
+  const { collection, docId } =
+    by.docId === undefined
+      ? yield* findSource(by.collection, by.source as string)
+      : yield* findId(by.collection, by.docId)
+  const document = yield* (yield* Store)
+    .get(collection, docId)
+    .pipe(
+      Effect.catchTag("DocumentNotFound", () =>
+        refuse("doc_id", `doc_id: the document ${shownSource(docId)} has just been deleted`)
+      )
+    )
+  return { collection, document }
+})
+
+const cited = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s
+
+/** As `findDocument`, but also accepts a citation as search shows it, `source:12-30`, and returns those lines too. */
+const findCited = (by: Parameters<typeof findDocument>[0]) =>
+  findDocument(by).pipe(
+    Effect.map((found) => ({ ...found, lines: undefined })),
+    Effect.catchIf(
+      (error) => error instanceof RpcError,
+      (refusal) => {
+        const [, source, first, last = first] = cited.exec(by.source ?? "") ?? []
+        return source === undefined
+          ? Effect.fail(refusal)
+          : findDocument({ ...by, source }).pipe(
+              Effect.map((found) => ({ ...found, lines: { startLine: Number(first), endLine: Number(last) } })),
+              Effect.catchIf(
+                (error) => error instanceof RpcError,
+                () => Effect.fail(refusal)
+              )
+            )
+      }
+    )
+  )
 
 const natural = (from: number, description: string) =>
   Schema.Int.pipe(Schema.between(from, Number.MAX_SAFE_INTEGER)).annotations({
@@ -35,23 +231,21 @@ type DocumentArguments = typeof DocumentArguments.Type
 const DocumentAnswer = Schema.Struct({
   notice: Notice,
   doc_id: Schema.String,
-  source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
+  source: text("The document's source, or its doc_id if it has none"),
   title: Schema.optional(Schema.String),
   collection: Schema.optional(Schema.String),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
     description: "The document's own keys"
   }),
-  text: Schema.String.annotations({ description: "The requested part, exactly as in the original" }),
-  start: Schema.Int.annotations({ description: "UTF-16 offset of the text in the document" }),
-  end: Schema.Int.annotations({ description: "UTF-16 offset after the text" }),
+  text: text("The requested part, exactly as in the original"),
+  start: int("UTF-16 offset of the text in the document"),
+  end: int("UTF-16 offset after the text"),
   start_line: Schema.Int,
   end_line: Schema.Int,
-  lines: Schema.Int.annotations({ description: "Last line of the document" }),
-  chunks: Schema.Int.annotations({ description: "Passages of the document" }),
-  next_offset: Schema.optional(Schema.Int.annotations({ description: "Continue here: the start of what was left out" }))
+  lines: int("Last line of the document"),
+  chunks: int("Passages of the document"),
+  next_offset: Schema.optional(int("Continue here: the start of what was left out"))
 })
-
-const refuse = (path: string, message: string) => invalidParams([{ path, message }])
 
 const isPart = ({ chunkIndex, endLine, offset, startLine }: DocumentArguments): boolean =>
   [chunkIndex, endLine, offset, startLine].some((part) => part !== undefined)
@@ -78,7 +272,10 @@ const range = (args: DocumentArguments, { content, passages }: StoredDocument, l
       if (offset > content.length) {
         return yield* refuse("offset", `offset must be from 0 to ${content.length} in this document, got ${offset}`)
       }
-      return { start: offset, end: content.length }
+      return {
+        start: /^[\ud800-\udbff][\udc00-\udfff]$/.test(content.slice(offset - 1, offset + 1)) ? offset - 1 : offset,
+        end: content.length
+      }
     }
     const first = startLine ?? lines.first
     const last = endLine ?? lines.last
@@ -107,6 +304,78 @@ const head = (text: string, maxTokens: number, count: (text: string) => number):
   return text.slice(0, /[\ud800-\udbff]$/.test(text.slice(0, cut)) ? cut + 1 : cut)
 }
 
+/** Tokens of text that an answer has room for at least, unless the text itself is shorter. */
+const leastText = 32
+
+/** The answer of `get_document`. `again` begins the sentence that says how to read what was cut. */
+export const readDocument = (args: DocumentArguments, again = "Continue with") =>
+  Effect.gen(function* () {
+    const { maxTokens = defaultMaxTokens } = args
+    const { collection, document, lines: cited } = yield* findCited(args)
+    const { content, docId, metadata, passages, title } = document
+    const source = document.source ?? docId
+    const lines = linesOf(document)
+    const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
+    const { count } = yield* (yield* Tokenizer).load
+    const answerWith = (text: string) => {
+      const end = start + text.length
+      const startLine = lines.lineAt(start)
+      const endLine = lines.lineAt(Math.max(start, end - 1))
+      const next = end < wantedEnd ? end : undefined
+      const where = startLine === endLine ? `Line ${startLine}` : `Lines ${startLine}-${endLine}`
+      const opening = `${where} of ${lines.last}. ${guard}`
+      const closing =
+        next === undefined
+          ? []
+          : [
+              `Cut to fit max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. ${again} offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
+            ]
+      const marks = fence(text)
+      return {
+        structured: {
+          notice: [opening, ...closing].join(" "),
+          doc_id: docId,
+          source: bounded(source, sourceCharacters),
+          ...optional("title", title === undefined ? undefined : bounded(title)),
+          ...optional("collection", collection === defaultCollection ? undefined : collection),
+          metadata: boundedMetadata(metadata),
+          text,
+          start,
+          end,
+          start_line: startLine,
+          end_line: endLine,
+          lines: lines.last,
+          chunks: passages.length,
+          ...optional("next_offset", next)
+        },
+        text: [
+          [
+            opening,
+            quote([
+              `source: ${bounded(source, sourceCharacters)}`,
+              ...(title === undefined ? [] : [`title: ${bounded(title)}`])
+            ]),
+            `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
+            ...closing
+          ].join("\n")
+        ]
+      }
+    }
+    const wanted = content.slice(start, wantedEnd)
+    const longer = (text: string) => Math.max(count(text), count(JSON.stringify(text)))
+    const sizeOf = (text: string) => tokensOf(count, answerWith(text))
+    const least = Math.min(sizeOf(head(wanted, leastText, longer)), sizeOf(wanted))
+    if (maxTokens < least) {
+      return yield* tooFewTokens(maxTokens, "the answer with the beginning of the text", leastFor(least))
+    }
+    let room = Math.max(leastText, maxTokens - sizeOf(""))
+    let text = head(wanted, room, longer)
+    for (let over = sizeOf(text) - maxTokens; over > 0 && room > leastText; over = sizeOf(text) - maxTokens) {
+      text = head(wanted, (room = Math.max(leastText, room - over)), longer)
+    }
+    return answerWith(text)
+  })
+
 export const getDocument = make({
   name: "get_document",
   title: "Read a document",
@@ -117,62 +386,5 @@ export const getDocument = make({
   input: DocumentArguments,
   output: DocumentAnswer,
   defaults: () => ({ context: 1, max_tokens: defaultMaxTokens }),
-  run: (args) =>
-    Effect.gen(function* () {
-      const { maxTokens = defaultMaxTokens } = args
-      const { collection, document, lines: cited } = yield* findCited(args)
-      const { content, docId, metadata, passages, title } = document
-      const source = document.source ?? docId
-      const lines = linesOf(document)
-      const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
-      const { count } = yield* (yield* Tokenizer).load
-      const answerWith = (text: string) => {
-        const end = start + text.length
-        const startLine = lines.lineAt(start)
-        const endLine = lines.lineAt(Math.max(start, end - 1))
-        const next = end < wantedEnd ? end : undefined
-        const where = startLine === endLine ? `Line ${startLine}` : `Lines ${startLine}-${endLine}`
-        const opening = `${where} of ${lines.last}. ${guard}`
-        const closing =
-          next === undefined
-            ? []
-            : [
-                `Cut to fit max_tokens=${maxTokens}: ${wantedEnd - next} more characters follow. Continue with offset=${next}${args.endLine === undefined ? "" : " (to the end), or with start_line and end_line"}.`
-              ]
-        const marks = fence(text)
-        return {
-          structured: {
-            notice: [opening, ...closing].join(" "),
-            doc_id: docId,
-            source: bounded(source, sourceCharacters),
-            ...optional("title", title === undefined ? undefined : bounded(title)),
-            ...optional("collection", collection === defaultCollection ? undefined : collection),
-            metadata: boundedMetadata(metadata),
-            text,
-            start,
-            end,
-            start_line: startLine,
-            end_line: endLine,
-            lines: lines.last,
-            chunks: passages.length,
-            ...optional("next_offset", next)
-          },
-          text: [
-            [
-              opening,
-              quote([
-                `source: ${bounded(source, sourceCharacters)}`,
-                ...(title === undefined ? [] : [`title: ${bounded(title)}`])
-              ]),
-              `${marks}\n${text}${text.endsWith("\n") ? "" : "\n"}${marks}`,
-              ...closing
-            ].join("\n")
-          ]
-        }
-      }
-      const { structured, text: bare } = answerWith("")
-      const frame = Math.max(count(JSON.stringify(structured)), count(bare.join("\n")))
-      const longer = (text: string) => Math.max(count(text), count(JSON.stringify(text)))
-      return answerWith(head(content.slice(start, wantedEnd), Math.max(1, maxTokens - frame), longer))
-    })
+  run: (args) => readDocument(args)
 })

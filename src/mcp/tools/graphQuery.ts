@@ -1,13 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { bounded, oneLine } from "../../citations/prompt.ts"
 import { Graph } from "../../Graph.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { placeOf, Relation } from "../../model/Graph.ts"
-import { bounded, oneLine } from "../../citations/prompt.ts"
-import { invalidParams } from "../RpcError.ts"
+import { refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
-import { guard, quote } from "./quoted.ts"
-import { described, plural } from "./request.ts"
+import { defaultMaxTokens, described, fitting, guard, maxTokens, optional, plural, quote } from "./answers.ts"
 
 /** Most mentions in an answer; an entity has up to fifty. */
 const mostMentions = 20
@@ -21,6 +20,7 @@ const Known = Schema.Struct({
   name: Schema.String,
   description: Schema.optional(Schema.String),
   documents: Schema.Int,
+  omitted: Schema.optional(Schema.Int),
   mentions: Schema.Array(Schema.Unknown),
   neighbours: Schema.Array(Schema.Unknown)
 })
@@ -31,26 +31,25 @@ export const graphQuery = make({
   description: () => "Where documents define or mention a name, title or symbol, and its neighbours.",
   input: Schema.Struct({
     entity: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000)).annotations({
-      description: "Name, title or symbol"
+      description: "Its name"
     }),
     hops: Schema.optional(Schema.Int.pipe(Schema.between(1, 3)).annotations({ description: "Steps to neighbours" })),
     kind: Schema.optional(described(Relation, "Only this relation")),
-    collection: Schema.optional(described(CollectionName, "Its collection"))
+    collection: Schema.optional(described(CollectionName, "Its collection")),
+    maxTokens
   }),
   output: Known,
   defaults: () => ({ hops: 1 }),
-  run: ({ collection = defaultCollection, entity, hops = 1, kind }) =>
+  run: ({ collection = defaultCollection, entity, hops = 1, kind, maxTokens = defaultMaxTokens }) =>
     Effect.gen(function* () {
       const found = yield* (yield* Graph)
         .entity(collection, entity, { hops, kinds: kind === undefined ? undefined : new Set([kind]) })
         .pipe(
           Effect.catchTag("EntityNotFound", () =>
-            invalidParams([
-              {
-                path: "entity",
-                message: `entity: the graph of collection ${collection} has no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or longer name, as in the documents`
-              }
-            ])
+            refuse(
+              "entity",
+              `entity: the graph of collection ${collection} has no ${JSON.stringify(bounded(entity, nameCharacters))}; try a shorter or longer name, as in the documents`
+            )
           )
         )
       const mentions = found.mentions
@@ -61,32 +60,50 @@ export const graphQuery = make({
         name: shown(neighbour.name),
         source: shown(neighbour.source)
       }))
-      const notice = `${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
-      return {
-        structured: {
-          ...found,
-          notice,
-          name: shown(found.name),
-          ...(found.description === undefined ? {} : { description: oneLine(found.description) }),
-          mentions,
-          neighbours
-        },
-        text: [
-          [
-            notice,
-            quote([
-              shown(found.name),
-              ...(found.description === undefined ? [] : [oneLine(found.description)]),
-              ...mentions.map(
-                (mention) => `${mention.relation} ${mention.source}${shown(placeOf(mention))} ${mention.name}`
-              ),
-              ...neighbours.map(
-                ({ hops, name, relation, says, source, ...place }) =>
-                  `neighbour ${name} (${relation}, ${plural(hops, "step")}) ${source}${shown(placeOf(place))}${says === undefined ? "" : ` ${shown(says)}`}`
-              )
-            ])
-          ].join("\n\n")
-        ]
+      const opening = `${plural(found.documents, "document has", "documents have")} a relation to this entity. ${guard}`
+      const about = {
+        ...found,
+        name: shown(found.name),
+        ...(found.description === undefined ? {} : { description: oneLine(found.description) })
       }
+      const lines = [
+        ...mentions.map((mention) => `${mention.relation} ${mention.source}${shown(placeOf(mention))} ${mention.name}`),
+        ...neighbours.map(
+          ({ hops, name, relation, says, source, ...place }) =>
+            `neighbour ${name} (${relation}, ${plural(hops, "step")}) ${source}${shown(placeOf(place))}${says === undefined ? "" : ` ${shown(says)}`}`
+        )
+      ]
+      return yield* fitting(
+        [...mentions, ...neighbours].map((structured, at) => ({ structured, text: [lines[at]!] })),
+        maxTokens,
+        "the answer with one mention",
+        (count) => {
+          const left = lines.length - count
+          const cut =
+            left === 0
+              ? ""
+              : ` ${plural(left, "mention or neighbour was", "mentions and neighbours were")} left out to fit max_tokens=${maxTokens}.`
+          const notice = `${opening}${cut}`
+          return {
+            structured: {
+              ...about,
+              notice,
+              ...optional("omitted", left === 0 ? undefined : left),
+              mentions: mentions.slice(0, count),
+              neighbours: neighbours.slice(0, Math.max(0, count - mentions.length))
+            },
+            text: [
+              [
+                notice,
+                quote([
+                  about.name,
+                  ...(about.description === undefined ? [] : [about.description]),
+                  ...lines.slice(0, count)
+                ])
+              ].join("\n\n")
+            ]
+          }
+        }
+      )
     })
 })

@@ -1,13 +1,15 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { IndexResponse, toIndexResponse } from "../../api/Documents.ts"
 import { Indexer } from "../../Indexer.ts"
+import { IndexResponse, toIndexResponse } from "../../api/Documents.ts"
+import { bounded } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentInput } from "../../model/Document.ts"
-import { bounded } from "../../citations/prompt.ts"
+import { EmbedderUnavailable } from "../../Embedder.ts"
+import { int } from "../../model/fields.ts"
 import { make } from "../Tool.ts"
-import { described, plural } from "./request.ts"
+import { defaultMaxTokens, described, fitting, maxTokens, optional, plural, tooFewTokens } from "./answers.ts"
 
 const maxDocuments = 100
 
@@ -15,36 +17,86 @@ const IndexArguments = Schema.Struct({
   documents: Schema.Array(DocumentInput).pipe(
     Schema.minItems(1),
     Schema.maxItems(maxDocuments),
-    Schema.annotations({ description: `1 to ${maxDocuments} documents` })
+    Schema.annotations({ description: `1 to ${maxDocuments}` })
   ),
-  collection: Schema.optional(described(CollectionName, "Created if it is new (default: default)"))
+  collection: Schema.optional(described(CollectionName, "Created if new")),
+  maxTokens
 })
+
+/** Tokens of an answer that lists no document. */
+const leastTokens = 200
+
+/** Seconds without progress: most clients give up a call after 60. */
+const patienceSeconds = 45
+
+/** Fails if nothing is reported for so long; the reason is most likely the embedder. */
+export const whileProgressing = <A, E, R>(
+  work: (reported: () => void) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | EmbedderUnavailable, R> =>
+  Effect.suspend(() => {
+    let reports = 0
+    const stalled: Effect.Effect<never, EmbedderUnavailable> = Effect.suspend(() => {
+      const before = reports
+      return Effect.zipRight(
+        Effect.sleep(Duration.seconds(patienceSeconds)),
+        Effect.suspend(() =>
+          reports > before
+            ? stalled
+            : new EmbedderUnavailable({
+                reason: `no document was stored for ${patienceSeconds} s, so the embedder is too slow or does not answer; give fewer documents at once. What was stored stays`
+              })
+        )
+      )
+    })
+    return Effect.raceFirst(
+      work(() => void reports++),
+      stalled
+    )
+  })
 
 export const indexDocuments = make({
   name: "index_documents",
   title: "Add documents to the index",
   description: () =>
-    "Add documents to the user's index, so that later searches find them; only when the user asks to save or index something. " +
-    `Takes 1 to ${maxDocuments} documents: content (Markdown is split at its headings) and metadata (source: a unique path or label, to cite and replace it by; title; any keys of your own, to filter by).`,
+    "Add documents to the user's index for later searches; only when the user asks for it. " +
+    "content: Markdown is split at its headings; metadata: source (a unique path or label, to cite and replace it by), title, keys of your own, to filter by.",
   input: IndexArguments,
-  output: IndexResponse,
+  output: Schema.Struct({
+    ...IndexResponse.fields,
+    omitted: Schema.optional(int("Documents left out of the list to fit max_tokens"))
+  }),
   writes: true,
-  run: ({ collection: name = defaultCollection, documents: inputs }, _settings, { progress }) =>
+  run: ({ collection: name = defaultCollection, documents: inputs, maxTokens = defaultMaxTokens }, _, { progress }) =>
     Effect.gen(function* () {
+      // Before anything is stored.
+      if (maxTokens < leastTokens) return yield* tooFewTokens(maxTokens, "the answer", leastTokens)
       const indexer = yield* Indexer
       const [took, outcomes] = yield* Effect.timed(
-        indexer.index(inputs, name, (done) =>
-          progress(done, inputs.length, `Indexed ${done} of ${plural(inputs.length, "document")}`)
+        whileProgressing((reported) =>
+          indexer.index(inputs, name, (done) => {
+            reported()
+            return progress(done, inputs.length, `Indexed ${done} of ${plural(inputs.length, "document")}`)
+          })
         )
       )
-      const structured = toIndexResponse(outcomes, Duration.toMillis(took))
-      const text = [
-        `Indexed ${plural(structured.indexed, "document")} in ${plural(structured.chunks, "passage")}, ${structured.unchanged} unchanged (${structured.index_time_ms} ms). They can be searched now.`,
-        ...structured.documents.map(
-          ({ chunks, doc_id, source, status }) =>
-            `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
-        )
-      ]
-      return { structured, text: [text.join("\n")] }
+      const all = toIndexResponse(outcomes, Duration.toMillis(took))
+      const lines = all.documents.map(
+        ({ chunks, doc_id, source, status }) =>
+          `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
+      )
+      const opening = `Indexed ${plural(all.indexed, "document")} in ${plural(all.chunks, "passage")}, ${all.unchanged} unchanged (${all.index_time_ms} ms). They can be searched now.`
+      return yield* fitting(
+        all.documents.map((structured, at) => ({ structured, text: [lines[at]!] })),
+        maxTokens,
+        "the answer",
+        (shown) => {
+          const left = lines.length - shown
+          return {
+            structured: { ...all, documents: all.documents.slice(0, shown), ...optional("omitted", left || undefined) },
+            text: [[opening, ...lines.slice(0, shown), ...(left === 0 ? [] : [`- and ${left} more`])].join("\n")]
+          }
+        },
+        { least: 0 }
+      )
     })
 })

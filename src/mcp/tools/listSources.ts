@@ -1,18 +1,28 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { int, text } from "../../model/fields.ts"
+import { bounded, sourceCharacters } from "../../citations/prompt.ts"
 import { orEmpty } from "../../Collections.ts"
 import { filterHint } from "../../filterHint.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId } from "../../model/Document.ts"
 import type { DocumentSummary } from "../../model/Stored.ts"
+import { refuse } from "../RpcError.ts"
 import { Store } from "../../Store.ts"
-import { bounded, sourceCharacters } from "../../citations/prompt.ts"
-import { invalidParams } from "../RpcError.ts"
 import { make } from "../Tool.ts"
-import { defaultMaxTokens, fitting } from "./budget.ts"
-import { guard, Notice, quote } from "./quoted.ts"
-import { described, FilterArgument, maxTokens, optional, plural } from "./request.ts"
+import {
+  defaultMaxTokens,
+  fitting,
+  guard,
+  Notice,
+  quote,
+  described,
+  FilterArgument,
+  maxTokens,
+  optional,
+  plural
+} from "./answers.ts"
 
 const defaultLimit = 100
 
@@ -28,13 +38,13 @@ const ListAnswer = Schema.Struct({
   notice: Notice,
   sources: Schema.Array(
     Schema.Struct({
-      source: Schema.String.annotations({ description: "The document's source, or its doc_id if it has none" }),
+      source: text("The document's source, or its doc_id if it has none"),
       doc_id: Schema.String,
       title: Schema.optional(Schema.String),
-      chunks: Schema.Int.annotations({ description: "Its passages" })
+      chunks: int("Its passages")
     })
   ).annotations({ description: "By source" }),
-  next_cursor: Schema.optional(Schema.String.annotations({ description: "The next page's cursor, if there is one" }))
+  next_cursor: Schema.optional(text("The next page's cursor, if there is one"))
 })
 
 const line = ({ docId, passages, source, title }: DocumentSummary): string => {
@@ -68,12 +78,10 @@ export const listSources = make({
           []
         )(store.lookup(collection, [{ docId: cursor, derivedId: cursor }]))
         if (Option.isNone(known)) {
-          return yield* invalidParams([
-            {
-              path: "cursor",
-              message: `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
-            }
-          ])
+          return yield* refuse(
+            "cursor",
+            `cursor: the document ${JSON.stringify(cursor)} is gone; start again without a cursor`
+          )
         }
       }
       const found = yield* orEmpty(
@@ -86,8 +94,9 @@ export const listSources = make({
       return yield* fitting(
         page.map((document) => ({ structured: toSource(document), text: [line(document)] })),
         maxTokens,
+        page.length === 0 ? "the answer" : "the answer with one document",
         (fit) => {
-          const shown = page.slice(0, Math.max(Math.min(1, page.length), fit))
+          const shown = page.slice(0, fit)
           const next = shown.length < found.length ? shown.at(-1)?.docId : undefined
           const none = `No ${cursor === undefined ? "" : "further "}document${filter === undefined ? "" : " matches the filter"} in collection ${collection}.`
           const opening =

@@ -17,10 +17,7 @@ const decodeConfig = Schema.decodeUnknownEither(
   Schema.parseJson(Schema.Struct({ normalize: Schema.optional(Schema.NullOr(Schema.Boolean)) }))
 )
 
-/**
- * Reads a whole file in one or two reads in another thread, while this one builds the tokenizer: readFile would return to
- * this thread for every half megabyte.
- */
+/** Reads a file in one or two reads in another thread; readFile returns to this one for every half megabyte. */
 const readWhole = async (file: string): Promise<Buffer> => {
   const handle = await fs.open(file)
   try {

@@ -1,9 +1,99 @@
 import * as Either from "effect/Either"
-import { TokenIds } from "../../tokenizer/tokenIds.ts"
+import { TokenIds } from "../../tokenizer/model.ts"
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
-import { firstNotFinite, floatTypes, integersOf, type Numbers, numbersOf } from "./numbers.ts"
-import { pooling, type Rows } from "./pool.ts"
-import { describe, type Tensor } from "./safetensors.ts"
+import {
+  describe,
+  firstNotFinite,
+  floatTypes,
+  integersOf,
+  type Numbers,
+  numbersOf,
+  type Tensor
+} from "./safetensors.ts"
+
+/** Tokens to pool: the start of each one's row in the matrix, and its weight. */
+interface Rows {
+  count: number
+  readonly offsets: Int32Array
+  readonly weights: Float64Array
+}
+
+/*
+ * All kernels keep some dimensions in registers while they go through the tokens, which is faster than adding row after
+ * row. They are separate functions since V8 compiles each well only if it sees one kind of array.
+ */
+
+const poolBytes = (matrix: Int32Array, { count, offsets, weights }: Rows, sums: Float64Array): void => {
+  for (let d = 0; d < sums.length; d += 4) {
+    let a = 0
+    let b = 0
+    let c = 0
+    let e = 0
+    for (let t = 0; t < count; t++) {
+      const four = matrix[(offsets[t]! + d) >> 2]!
+      const weight = weights[t]!
+      a += weight * ((four << 24) >> 24)
+      b += weight * ((four << 16) >> 24)
+      c += weight * ((four << 8) >> 24)
+      e += weight * (four >> 24)
+    }
+    sums[d] = a
+    sums[d + 1] = b
+    sums[d + 2] = c
+    sums[d + 3] = e
+  }
+}
+
+const poolFloats = (matrix: Numbers["values"], { count, offsets, weights }: Rows, sums: Float64Array): void => {
+  const whole = sums.length & ~3
+  for (let d = 0; d < whole; d += 4) {
+    let a = 0
+    let b = 0
+    let c = 0
+    let e = 0
+    for (let t = 0; t < count; t++) {
+      const at = offsets[t]! + d
+      const weight = weights[t]!
+      a += weight * matrix[at]!
+      b += weight * matrix[at + 1]!
+      c += weight * matrix[at + 2]!
+      e += weight * matrix[at + 3]!
+    }
+    sums[d] = a
+    sums[d + 1] = b
+    sums[d + 2] = c
+    sums[d + 3] = e
+  }
+  for (let d = whole; d < sums.length; d++) {
+    let a = 0
+    for (let t = 0; t < count; t++) a += weights[t]! * matrix[offsets[t]! + d]!
+    sums[d] = a
+  }
+}
+
+const poolTable = (
+  matrix: Numbers["values"],
+  table: Float32Array,
+  { count, offsets, weights }: Rows,
+  sums: Float64Array
+): void => {
+  for (let d = 0; d < sums.length; d++) {
+    let a = 0
+    for (let t = 0; t < count; t++) a += weights[t]! * table[matrix[offsets[t]! + d]!]!
+    sums[d] = a
+  }
+}
+
+/** Returns a function that sets sums[d] = Σ weights[t] · matrix[offsets[t] + d] over the tokens t, for each dimension d. */
+const pooling = (matrix: Numbers, dimensions: number): ((rows: Rows, sums: Float64Array) => void) => {
+  const { table, values } = matrix
+  if (table !== undefined) return (rows, sums) => poolTable(values, table, rows, sums)
+  if (values instanceof Int8Array && dimensions % 4 === 0 && values.byteOffset % 4 === 0) {
+    const fours = new Int32Array(values.buffer, values.byteOffset, values.length / 4)
+    return (rows, sums) => poolBytes(fours, rows, sums)
+  }
+  return (rows, sums) => poolFloats(values, rows, sums)
+}
 
 /** Static token embeddings in Model2Vec's layout. */
 export interface StaticModel {
@@ -80,10 +170,7 @@ const partsOf = (tensors: ReadonlyMap<string, Tensor>, vocabularySize: number): 
 const words =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}])[\p{L}\p{M}\p{N}])+/gu
 
-/**
- * Left: the tensors' problem. If the vector of a text changes, so does `presentMaking`; with an older `making`, vectors
- * are as that one's.
- */
+/** Left: the tensors' problem. With an older `making`, vectors are as that one's (see `presentMaking`). */
 export const make = (
   tokenizer: Tokenizer,
   tensors: ReadonlyMap<string, Tensor>,

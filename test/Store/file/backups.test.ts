@@ -7,11 +7,10 @@ import { once } from "node:events"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Backups } from "../../../src/upkeep/Backups.ts"
-import { Store } from "../../../src/Store.ts"
 import * as SqliteBackups from "../../../src/Store/SqliteBackups.ts"
 import { inFolder, opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { Backups, Store } from "../../../src/Store.ts"
 
 const put = (store: typeof Store.Service, text: string) =>
   store.put(defaultCollection, [document(text, { source: text.slice(0, 40).trim() })])

@@ -8,7 +8,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { connect, type DatabaseOptions } from "../../../src/Store/sqlite/connect.ts"
-import { transaction } from "../../../src/Store/sqlite/transaction.ts"
+import { transaction } from "../../../src/Store/sqlite/client.ts"
 
 /** An index that was closed, so that it is read and written without a WAL. */
 const settled = Effect.gen(function* () {

@@ -6,8 +6,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { whole, type Whole } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-power-"))),

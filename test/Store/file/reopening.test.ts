@@ -5,7 +5,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { Whole } from "../../../src/Store.ts"
 import { statOf } from "../../../src/Store/sqlite/file/place.ts"
-import { reopening } from "../../../src/Store/sqlite/reopening.ts"
+import { reopening } from "../../../src/Store/Sqlite.ts"
 
 it.scoped("follows its path also where the file was replaced while it was being opened", () =>
   Effect.gen(function* () {

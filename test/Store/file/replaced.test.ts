@@ -11,9 +11,9 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Store } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
 
 type Mode = Sqlite.DatabaseOptions["mode"]
 

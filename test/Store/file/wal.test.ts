@@ -8,7 +8,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import * as Turn from "../../../src/runtime/Turn.ts"
-import { walKeeper } from "../../../src/Store/sqlite/walKeeper.ts"
+import { walKeeper } from "../../../src/Store/sqlite/Database.ts"
 
 it.scoped("gives back a WAL that grew beside a reader, once that one is gone", () =>
   Effect.gen(function* () {

@@ -1,16 +1,15 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
+import { type Whole, whole } from "../../../src/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { unpack } from "../../../src/entities/mention.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import type { PreparedDocument } from "../../../src/model/Stored.ts"
-import { whole, type Whole } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
-import { unpack } from "../../../src/entities/pack.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { indexFile } from "../opened.ts"
 
 const name = CollectionName.make("c")
 
@@ -39,8 +38,7 @@ const edgesIn = (filename: string) => {
 
 const built = <E>(use: (store: Whole) => Effect.Effect<unknown, E>) =>
   Effect.gen(function* () {
-    const files = yield* FileSystem.FileSystem
-    const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+    const filename = yield* indexFile
     const context = yield* Layer.build(Sqlite.layer({ filename, mode: "create" }))
     yield* Effect.gen(function* () {
       const store = yield* whole
@@ -67,7 +65,7 @@ const edit = FastCheck.record({
   )
 })
 
-it.layer(NodeFileSystem.layer)("the graph", (it) => {
+describe("the graph", () => {
   it.scoped("is after any edits what a fresh index has", () =>
     Effect.gen(function* () {
       const samples = FastCheck.sample(FastCheck.array(edit, { minLength: 1, maxLength: 12 }), { numRuns: 25, seed: 7 })
@@ -129,8 +127,7 @@ it.layer(NodeFileSystem.layer)("the graph", (it) => {
 
   it.scoped("keeps in the index what share of the documents it joins, and measures it anew after changes", () =>
     Effect.gen(function* () {
-      const files = yield* FileSystem.FileSystem
-      const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+      const filename = yield* indexFile
       const opened = <A, E>(use: (store: Whole) => Effect.Effect<A, E>) =>
         Effect.scoped(
           Effect.flatMap(Layer.build(Sqlite.layer({ filename, mode: "create" })), (context) =>

@@ -1,7 +1,5 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
 import type * as SqlClient from "@effect/sql/SqlClient"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Graph } from "../../../src/Graph.ts"
@@ -9,12 +7,12 @@ import { Llm } from "../../../src/Llm.ts"
 import * as Extractive from "../../../src/Llm/Extractive.ts"
 import { CollectionName } from "../../../src/model/Collection.ts"
 import { GraphStore, Store } from "../../../src/Store.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as checkedVectors from "../../../src/Store/sqlite/checkedVectors.ts"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
-import { expand } from "../../../src/Store/sqlite/graph/expand.ts"
-import { Linkages } from "../../../src/Store/sqlite/graph/linkage.ts"
+import { expand } from "../../../src/Store/sql/graph/reading.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import { indexFile } from "../opened.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
 
 const name = CollectionName.make("hostile")
 
@@ -52,8 +50,7 @@ const counting = (sql: SqlClient.SqlClient) => {
 /** What a search, a look at a name and a way between two read in a collection of this size. */
 const worked = (n: number) =>
   Effect.gen(function* () {
-    const files = yield* FileSystem.FileSystem
-    const filename = `${yield* files.makeTempDirectoryScoped()}/index.db`
+    const filename = yield* indexFile
     const asked: Record<string, number> = {}
     const context = yield* Layer.build(
       Graph.Default.pipe(
@@ -76,7 +73,7 @@ const worked = (n: number) =>
         for (const title of ["a", "The", "Long ".repeat(200)]) {
           assert.strictEqual((yield* Effect.flip(graph.entity(name, title)))._tag, "EntityNotFound")
         }
-        return (yield* (yield* GraphStore).graphPage(name, 0, 5)).map(({ id }) => id)
+        return (yield* (yield* GraphStore).graphPassages(name, { after: 0, limit: 5 })).map(({ id }) => id)
       }),
       context
     )
@@ -86,7 +83,7 @@ const worked = (n: number) =>
       const before = read()
       yield* expand(
         sql,
-        { checked: checkedVectors.make(), linkages: new Linkages() },
+        { scoring: checkedVectors.makeScoring() },
         {
           auto: false,
           collection: 1,
@@ -102,7 +99,7 @@ const worked = (n: number) =>
     return asked
   })
 
-it.layer(NodeFileSystem.layer)("the graph of hostile documents", (it) => {
+describe("the graph of hostile documents", () => {
   it.scoped(
     "costs a search no more where they are many",
     () =>

@@ -14,10 +14,10 @@ import { DocumentId } from "../../../src/model/Document.ts"
 import type { RankRequest } from "../../../src/model/Stored.ts"
 import { RankingStore, whole } from "../../../src/Store.ts"
 import { ofNames } from "../../../src/runtime/tracing.ts"
-import * as Sqlite from "../../../src/Store/Sqlite.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import * as Thread from "../../../src/Store/threads/Thread.ts"
 import { document, embedder } from "../../contracts/Store.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
 
 const both: RankRequest = {
   collection: defaultCollection,

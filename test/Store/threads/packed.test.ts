@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import { packDocument, packingPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/crossing.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import { atOnce } from "../../../src/runtime/EventLoop.ts"
-import { packDocument, packingPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/packed.ts"
 
 const cut = FastCheck.record({
   start: FastCheck.nat(30),

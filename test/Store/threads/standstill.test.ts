@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import { limits, standstill } from "../../../src/Store/threads/standstill.ts"
+import { limits, standstill } from "../../../src/Store/threads/Thread.ts"
 
 const thread: { call: number | undefined; step: number; utilization: number } = { call: 1, step: 0, utilization: 0 }
 

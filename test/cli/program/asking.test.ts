@@ -9,8 +9,7 @@ import { ended, Sandbox } from "./sandbox.ts"
 
 const box = new Sandbox(library)
 beforeAll(async () => {
-  const { code, stderr } = await box.run(["index", "docs"])
-  assert.strictEqual(code, 0, stderr)
+  await box.ends(0, ["index", "docs"])
 })
 afterAll(() => box.remove())
 
@@ -20,10 +19,8 @@ const tide = ["ask", "when is the spring tide highest", "-k", "2"]
 
 describe("ask", () => {
   it("answers without a model by quoting, and says so", async () => {
-    const { code, stderr, stdout } = await box.run(tide, { env: extractive })
-    assert.strictEqual(code, 0, stderr)
-    assert.match(stdout, /^No language model wrote this/)
-    assert.include(stdout, "“When sun and moon stand in a line, the spring tide is highest.” [1]")
+    const { stderr, stdout } = await box.ends(0, tide, undefined, { env: extractive })
+    assert.match(stdout, /^“When sun and moon stand in a line, the spring tide is highest\.” \[1\]/)
     assert.match(stdout, /\n\[1\] docs\/tides\.md:\d+(-\d+)?  mentioned\n\[2\] \S+  not cited\n$/)
     assert.include(stderr, "answered by quoting the passages")
     assert.notInclude(stdout, "\u001b")
@@ -116,9 +113,7 @@ describe("ask", () => {
   )
 
   it("exits with 3 where nothing is found, and with 2 on wrong usage", async () => {
-    const nothing = await box.run(["ask", "zyzzyva", "--alpha", "0"], { env: extractive })
-    assert.strictEqual(nothing.code, 3)
-    assert.include(nothing.stderr, "nothing found")
+    await box.ends(3, ["ask", "zyzzyva", "--alpha", "0"], "nothing found", { env: extractive })
     for (const wrong of [
       ["ask"],
       ["ask", " "],
@@ -132,8 +127,7 @@ describe("ask", () => {
 
 describe("prompt", () => {
   it("is ready to pipe: the prompt and nothing else", async () => {
-    const { code, stderr, stdout } = await box.run(["prompt", "spring tide", "-k", "2"])
-    assert.strictEqual(code, 0, stderr)
+    const { stderr, stdout } = await box.ends(0, ["prompt", "spring tide", "-k", "2"])
     assert.match(stdout, /^Answer the question from the numbered passages/)
     assert.match(stdout, /\n\nContext:\n\n\[1\] \(score: \d\.\d{4}\)\n```\nsource: .*tides\.md:\d+/)
     assert.match(stdout, /\nQuestion: spring tide\n$/)
@@ -154,8 +148,7 @@ describe("prompt", () => {
     assert.include(prompt, "left out for length")
     const { stderr } = await box.run(["prompt", "tide", "-k", "5", "--max-tokens", "160"])
     assert.include(stderr, "left out to fit --max-tokens")
-    const refused = await box.run(["prompt", "tide", "--max-tokens", "20"])
-    assert.strictEqual(refused.code, 2)
+    const refused = await box.ends(2, ["prompt", "tide", "--max-tokens", "20"])
     assert.match(refused.stderr, /--max-tokens is 20, but .* give at least \d+/s)
     assert.strictEqual(refused.stdout, "")
   })
@@ -232,7 +225,7 @@ describe("reindex", () => {
       delete ollama.faults.slowMs
       const { code, stderr } = yield* Effect.promise(() => own.run(["reindex"], { env }))
       assert.strictEqual(code, 0, stderr)
-      assert.match(stderr, /resuming after 256 passages/)
+      assert.match(stderr, /resuming after \d+ passages/)
     })
   )
 

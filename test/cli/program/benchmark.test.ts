@@ -1,7 +1,6 @@
 import { afterAll, assert, describe, it } from "vitest"
 import { readFileSync } from "node:fs"
-import { BenchmarkReport } from "../../../src/cli/benchmarkReport.ts"
-import { SpeedReport } from "../../../src/cli/speedReport.ts"
+import { BenchmarkReport, SpeedReport } from "../../../src/cli/benchmark.ts"
 import { Sandbox } from "./sandbox.ts"
 
 const lines = (values: ReadonlyArray<unknown>) => values.map((value) => `${JSON.stringify(value)}\n`).join("")
@@ -49,17 +48,14 @@ describe("benchmark", () => {
   })
 
   it("prints a table, with the mean of several", async () => {
-    const { code, stderr, stdout } = await box.run(["benchmark", "--dataset", "toy", "--dataset", "toy"])
-    assert.strictEqual(code, 0, stderr)
+    const { stdout } = await box.ends(0, ["benchmark", "--dataset", "toy", "--dataset", "toy"])
     assert.match(stdout, /^dataset +mode +nDCG@10 +recall@10 +all@10 +recall@100 +MRR@10 +p50 ms +p95 ms/m)
     assert.match(stdout, /^mean +keyword +0\.4637 .* 0\.6667 +0\.5000 /m)
     assert.match(stdout, /Peak memory \d+ MB/)
   })
 
   it("exits with 4 below the quality asked for", async () => {
-    const { code, stderr } = await box.run(["benchmark", "--dataset", "toy", "--min-ndcg", "1"])
-    assert.strictEqual(code, 4)
-    assert.include(stderr, "below 1")
+    await box.ends(4, ["benchmark", "--dataset", "toy", "--min-ndcg", "1"], "below 1")
   })
 
   it("says what is wrong with a dataset", async () => {
@@ -75,9 +71,7 @@ describe("benchmark", () => {
       ["odd", 'odd/queries.jsonl: line 1 is not a JSON object with "_id" and "text"']
     ] as const
     for (const [folder, message] of messages) {
-      const { code, stderr } = await box.run(["benchmark", "--dataset", folder])
-      assert.strictEqual(code, 1)
-      assert.include(stderr, message)
+      await box.ends(1, ["benchmark", "--dataset", folder], message)
     }
   })
 })
@@ -85,7 +79,7 @@ describe("benchmark", () => {
 describe("benchmark of one's own index", () => {
   it("measures what is in it, and changes nothing", async () => {
     const db = ["--db", "own.db"]
-    assert.strictEqual((await box.run([...db, "index", "toy/corpus.jsonl"])).code, 0)
+    await box.ends(0, [...db, "index", "toy/corpus.jsonl"])
     const before = readFileSync(box.path("own.db"))
     const report = await box.json(SpeedReport, [...db, "benchmark", "--queries", "20"])
     assert.deepInclude(report, { collection: "default", documents: 5, passages: 5, queries: 20, recall_at_10: 1 })
@@ -96,8 +90,7 @@ describe("benchmark of one's own index", () => {
     }
     assert.isTrue(before.equals(readFileSync(box.path("own.db"))))
 
-    const { code, stderr, stdout } = await box.run([...db, "benchmark", "--queries", "3"])
-    assert.strictEqual(code, 0, stderr)
+    const { stdout } = await box.ends(0, [...db, "benchmark", "--queries", "3"])
     assert.match(stdout, /^default: 5 documents, 5 passages, 3 queries sampled from them$/m)
     assert.match(stdout, /^search +p50 ms +p95 ms +p99 ms$/m)
     for (const leg of ["keyword", "vector", "hybrid"])
@@ -106,14 +99,14 @@ describe("benchmark of one's own index", () => {
   })
 
   it("says what to do where there is nothing to measure", async () => {
-    const missing = await box.run(["--db", "none.db", "benchmark"])
-    assert.strictEqual(missing.code, 1)
-    assert.include(missing.stderr, "clew index PATH")
-    assert.strictEqual((await box.run(["--db", "empty.db", "collections", "create", "papers"])).code, 0)
+    await box.ends(1, ["--db", "none.db", "benchmark"], "clew index PATH")
+    await box.ends(0, ["--db", "empty.db", "collections", "create", "papers"])
     for (const args of [[], ["--collection", "papers"]]) {
-      const empty = await box.run(["--db", "empty.db", "benchmark", ...args])
-      assert.strictEqual(empty.code, 1)
-      assert.match(empty.stderr, /has no passage to measure with; index something with `clew index PATH`/)
+      await box.ends(
+        1,
+        ["--db", "empty.db", "benchmark", ...args],
+        /has no passage to measure with; index something with `clew index PATH`/
+      )
     }
     const unknown = await box.run(["--db", "empty.db", "benchmark", "--collection", "other"])
     assert.include(unknown.stderr, "No collection named other")

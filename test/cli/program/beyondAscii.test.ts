@@ -57,7 +57,7 @@ describe("text beyond ASCII in the built program", () => {
   })
 
   it("is found by the command line and by the server alike", async () => {
-    assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+    await box.ends(0, ["index", "docs"])
     await finds(1, async (question) =>
       (await box.json(SearchResponse, ["query", "--alpha", "0", question])).results.map(
         ({ metadata }) => metadata.source!

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { once } from "node:events"
 import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { setImmediate } from "node:timers/promises"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
@@ -73,7 +73,7 @@ describe("doctor", () => {
       box.run(["doctor", "--db", "index.db"], {
         env: { CLEW_EMBEDDING_BACKEND: "auto", CLEW_EMBEDDING_URL: "http://127.0.0.1:9", ...env }
       })
-    assert.strictEqual((await box.run(["index", "docs", "--db", "index.db"])).code, 0)
+    await box.ends(0, ["index", "docs", "--db", "index.db"])
     assert.notMatch((await doctor()).stdout, /^warn embedder/m)
     damage("UPDATE collections SET query_prefix = 'serch: '")
     const found = await doctor()
@@ -116,7 +116,7 @@ describe("doctor", () => {
 
   it("reports every problem around the index", async () => {
     const run = (...args: ReadonlyArray<string>) => box.run(["doctor", "--db", "index.db", ...args])
-    assert.strictEqual((await box.run(["index", "docs", "--db", "index.db"])).code, 0)
+    await box.ends(0, ["index", "docs", "--db", "index.db"])
     const well = (await run()).stdout
     assert.match(well, /^ok {3}SQLite: SQLite 3\.\d+/m)
     assert.match(well, /^ok {3}model: /m)
@@ -146,13 +146,12 @@ describe("doctor", () => {
 
     // The collection has the packaged model; what the configuration wants for new ones is asked all the same.
     const env = { CLEW_EMBEDDING_BACKEND: "ollama", CLEW_EMBEDDING_URL: "http://127.0.0.1:9" }
-    const unembedded = await box.run(["doctor", "--db", "index.db"], { env })
-    assert.strictEqual(unembedded.code, 1)
+    const unembedded = await box.ends(1, ["doctor", "--db", "index.db"], undefined, { env })
     assert.match(unembedded.stdout, /^fail embedder: the embedder for new collections: .*127\.0\.0\.1:9/m)
 
     // A file that was changed less than two seconds before it was read is not known by its times; these are older by now.
     while (Date.now() - statSync(box.path("docs/notes.jsonl")).ctimeMs < 2500) await setImmediate()
-    assert.strictEqual((await box.run(["index", "docs", "--db", "index.db"])).code, 0)
+    await box.ends(0, ["index", "docs", "--db", "index.db"])
     assert.match((await run()).stdout, /^ok {3}origins: .* unchanged since they were indexed/m)
     appendFileSync(box.path("docs/notes.jsonl"), "\n")
     assert.match((await run()).stdout, /^warn origins: 1 file of \d+ has changed since they were indexed/m)

@@ -18,7 +18,7 @@ const box = new Sandbox({
 const nothing = ["--alpha", "0", "zyzzyva"]
 
 beforeAll(async () => {
-  assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+  await box.ends(0, ["index", "docs"])
 }, 60_000)
 afterAll(() => box.remove())
 

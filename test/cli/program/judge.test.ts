@@ -1,7 +1,10 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as Effect from "effect/Effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { appendFileSync, existsSync, readFileSync, symlinkSync } from "node:fs"
-import { GateReport } from "../../../src/cli/gateReport.ts"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { GateReport } from "../../../src/cli/gate.ts"
 import { JudgeReport } from "../../../src/cli/judge.ts"
+import { embeddings, wordPieceJson, writeModel } from "../../Embedder/modelFolder.ts"
 import { library } from "./files.ts"
 import { Sandbox } from "./sandbox.ts"
 
@@ -20,16 +23,15 @@ const lines = (name = file): ReadonlyArray<any> =>
     .map((line) => JSON.parse(line))
 
 beforeAll(async () => {
-  assert.strictEqual((await box.run(["index", "docs"])).code, 0)
+  await box.ends(0, ["index", "docs"])
 })
 afterAll(() => box.remove())
 
 describe("judge", () => {
   it("shows passages without their ranks, takes a key for each, and saves at once", async () => {
-    const { code, stderr, stdout } = await box.run(["judge", "--judgements", file, "spring", "tide"], {
+    const { stderr, stdout } = await box.ends(0, ["judge", "--judgements", file, "spring", "tide"], undefined, {
       input: "3 x\n0q"
     })
-    assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /spring tide {2}1\/\d/)
     assert.include(stdout, "docs/tides.md:")
     assert.include(stdout, "the spring tide is highest")
@@ -61,19 +63,15 @@ describe("judge", () => {
     const bread = questions[0]!.pool.find(({ source }) => source.endsWith("bread.md"))
     assert.strictEqual(bread?.grade, 3)
     assert.strictEqual(bread?.ranks.keyword, 1)
-    const wrong = await box.run(["judge", "--grade", "docs/bread.md", "hot oven"])
-    assert.strictEqual(wrong.code, 2)
-    assert.include(wrong.stderr, "SOURCE=GRADE")
-    const nothing = await box.run(["judge", "--judgements", "new.jsonl"])
-    assert.strictEqual(nothing.code, 2)
-    assert.include(nothing.stderr, "QUESTION is missing")
+    await box.ends(2, ["judge", "--grade", "docs/bread.md", "hot oven"], "SOURCE=GRADE")
+    await box.ends(2, ["judge", "--judgements", "new.jsonl"], "QUESTION is missing")
   })
 
   it("keeps judgements beside the index unless it is told where", async () => {
-    assert.strictEqual((await box.run(["judge", "--grade", "docs/brot.md=1", "teig"])).code, 0)
+    await box.ends(0, ["judge", "--grade", "docs/brot.md=1", "teig"])
     assert.deepInclude(lines("home/data/clew/index.db.judgements.jsonl")[0], { query: "teig", grade: 1 })
     const env = { CLEW_STORE_JUDGEMENTS: "mine/own.jsonl" }
-    assert.strictEqual((await box.run(["judge", "--grade", "docs/brot.md=1", "teig"], { env })).code, 0)
+    await box.ends(0, ["judge", "--grade", "docs/brot.md=1", "teig"], undefined, { env })
     assert.deepInclude(lines("mine/own.jsonl")[0], { query: "teig", grade: 1 })
   })
 
@@ -83,10 +81,9 @@ describe("judge", () => {
     const cwd = box.path("elsewhere")
     const away = "../away.jsonl"
     const args = ["judge", "--judgements", away]
-    assert.strictEqual((await box.run([...args, "spring tide"], { cwd, input: "3q" })).code, 0)
+    await box.ends(0, [...args, "spring tide"], undefined, { cwd, input: "3q" })
     for (const source of ["../docs/bread.md", "../linked/bread.md", "docs/bread.md"]) {
-      const { code, stderr } = await box.run([...args, "--grade", `${source}=2`, "hot oven"], { cwd })
-      assert.strictEqual(code, 0, stderr)
+      await box.ends(0, [...args, "--grade", `${source}=2`, "hot oven"], undefined, { cwd })
     }
     for (const { source } of lines("away.jsonl")) assert.notInclude(source, "..")
     const { configurations, unmatched } = await box.json(GateReport, ["benchmark", "--judgements", away], { cwd })
@@ -102,9 +99,11 @@ describe("judge", () => {
   it("refuses a grade of what is not there, and tells of judgements that match nothing", async () => {
     const args = ["judge", "--judgements", "nothing.jsonl", "--grade", "docs/bread.md=3"]
     for (const source of ["docs/breed.md", "read.md", "../docs/bread.md/x"]) {
-      const { code, stderr } = await box.run([...args, "--grade", `${source}=3`, "hot oven"])
-      assert.strictEqual(code, 2)
-      assert.include(stderr, `no document ${JSON.stringify(source)} is in the index`)
+      await box.ends(
+        2,
+        [...args, "--grade", `${source}=3`, "hot oven"],
+        `no document ${JSON.stringify(source)} is in the index`
+      )
     }
     assert.isFalse(existsSync(box.path("nothing.jsonl")))
     const judged = ["docs/bread.md", "docs/gone.md", "gone.md"].map((source) => ({
@@ -120,14 +119,16 @@ describe("judge", () => {
 
   it("takes what a dataset judges", async () => {
     for (const saved of [2, 0]) {
-      const { code, stderr } = await box.run(["judge", "--from", "toy", "--judgements", "toy.jsonl"])
-      assert.strictEqual(code, 0, stderr)
-      assert.include(stderr, `${saved} judgements saved`)
+      const { stderr } = await box.ends(
+        0,
+        ["judge", "--from", "toy", "--judgements", "toy.jsonl"],
+        `${saved} judgements saved`
+      )
       // The dataset's corpus is not indexed here.
       assert.strictEqual(stderr.includes("2 of 2 judgements match no document"), saved === 2)
     }
     assert.deepStrictEqual(lines("toy.jsonl")[0], { query: "zebra", source: "toy/corpus.jsonl#d1", grade: 2 })
-    assert.strictEqual((await box.run(["--db", "toy.db", "index", "toy/corpus.jsonl"])).code, 0)
+    await box.ends(0, ["--db", "toy.db", "index", "toy/corpus.jsonl"])
     const report = await box.json(GateReport, ["--db", "toy.db", "benchmark", "--judgements", "toy.jsonl"])
     assert.strictEqual(report.configurations[0]?.modes.keyword.ndcg_at_10.mean, 1)
   })
@@ -148,22 +149,47 @@ describe("benchmark --judgements", () => {
     assert.match(stdout, /^defaults +hybrid rrf +\d\.\d{4}/m)
   })
 
+  it("measures a copy of the index with another embedder beside it", async () => {
+    const run = ["benchmark", "--judgements", file, "--embedder"]
+    mkdirSync(box.path("model"))
+    const given = {
+      tokenizer: wordPieceJson(["[UNK]", "tide", "the"]),
+      tensors: {
+        embeddings: embeddings([
+          [1, 1],
+          [1, 0],
+          [0, 1]
+        ])
+      }
+    }
+    await Effect.runPromise(Effect.scoped(Effect.provide(writeModel(given, box.path("model")), NodeFileSystem.layer)))
+    const { stdout, stderr } = await box.ends(
+      0,
+      [...run, "builtin:model"],
+      "passages of default embedded by builtin:model"
+    )
+    assert.match(stdout, /^Against builtin:model: nDCG@10 .* over 2 questions/m)
+    assert.match(stdout, /^builtin:model: \d+\.\d ms a search/m)
+    assert.notMatch(stderr, /^clew: 0 passages/m)
+    const info = await box.run(["info", "--json"])
+    assert.notInclude(info.stdout, "model@", "the index keeps its embedder")
+    await box.ends(2, [...run, "auto"], "--embedder auto names no embedder")
+    await box.ends(2, [...run, "none:x"], "embedding.backend")
+    await box.ends(2, [...run, "builtin", "--against", "other.toml"], "give only one of them")
+  })
+
   it("compares with a baseline, names what changed, and fails where it has become worse", async () => {
     const gate = ["benchmark", "--judgements", file, "--baseline", "quality.json"]
-    const missing = await box.run(gate)
-    assert.strictEqual(missing.code, 1)
-    assert.include(missing.stderr, "save one with --baseline and --save")
-    assert.strictEqual((await box.run([...gate, "--save"])).code, 0)
+    await box.ends(1, gate, "save one with --baseline and --save")
+    await box.ends(0, [...gate, "--save"])
     const same = await box.json(GateReport, gate)
     assert.deepInclude(same.baseline, { questions: 2, changed: [] })
 
     // Now somebody judges that the question is answered elsewhere.
     appendFileSync(box.path(file), `${JSON.stringify({ query: "spring tide", source: "docs/nowhere.md", grade: 3 })}\n`)
-    const worse = await box.run(gate)
-    assert.strictEqual(worse.code, 1)
-    assert.include(worse.stderr, "by more than 0.01")
+    const worse = await box.ends(1, gate, "by more than 0.01")
     assert.match(worse.stdout, /\d\.\d{3} to \d\.\d{3} {2}spring tide/)
-    assert.strictEqual((await box.run([...gate, "--tolerance", "0.9"])).code, 0)
+    await box.ends(0, [...gate, "--tolerance", "0.9"])
   })
 
   it("says what is wrong", async () => {

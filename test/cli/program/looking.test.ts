@@ -1,7 +1,8 @@
+import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { parse } from "smol-toml"
 import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { parse } from "smol-toml"
 import { ListReport } from "../../../src/cli/list.ts"
 import { ShowReport } from "../../../src/cli/show.ts"
 import { WhyReport } from "../../../src/cli/why.ts"
@@ -18,8 +19,7 @@ beforeAll(async () => {
     ["index", "docs"],
     ["index", "kitchen", "-c", "kitchen"]
   ]) {
-    const { code, stderr } = await box.run(args)
-    assert.strictEqual(code, 0, stderr)
+    await box.ends(0, args)
   }
 })
 afterAll(() => box.remove())
@@ -45,22 +45,22 @@ describe("list", () => {
       box.path("docs/brot.md")
     ])
     assert.strictEqual((await sources("--sort", "size"))[0], box.path("docs/tides.md"))
-    assert.strictEqual((await box.run(["list", "none"])).code, 3)
+    await box.ends(3, ["list", "none"])
   })
 })
 
 describe("init", () => {
   it("writes every key commented out, once", async () => {
-    assert.strictEqual((await box.run(["init"])).code, 0)
+    await box.ends(0, ["init"])
     const text = readFileSync(box.path("clew.toml"), "utf8")
     for (const part of ["[embedding]", '# backend = "auto"', "# chunk_size = "]) assert.include(text, part)
     assert.deepStrictEqual(
       Object.values(parse(text)).filter((section) => Object.keys(section as object).length > 0),
       []
     )
-    assert.strictEqual((await box.run(["info"])).code, 0)
+    await box.ends(0, ["info"])
     assert.strictEqual((await box.run(["init"])).code, 1)
-    assert.strictEqual((await box.run(["init", "--force"])).code, 0)
+    await box.ends(0, ["init", "--force"])
   })
 })
 
@@ -72,8 +72,7 @@ describe("show", () => {
       const { documents } = await own.json(ListReport, ["list"])
       const id = documents[0]!.doc_id
       assert.strictEqual((await own.json(ShowReport, ["show", id])).text, "Rye bread keeps longer.")
-      const why = await own.run(["why", "what keeps longer", id])
-      assert.strictEqual(why.code, 0, why.stderr)
+      await own.ends(0, ["why", "what keeps longer", id])
     } finally {
       own.remove()
     }
@@ -90,13 +89,53 @@ describe("show", () => {
     assert.strictEqual(whole.text, library["docs/tides.md"])
     assert.include((await box.json(ShowReport, ["show", "kitchen/rye.md"])).text, "keeps longer")
     for (const line of ["0", "99"]) {
-      const beyond = await box.run(["show", `docs/tides.md:${line}`])
-      assert.strictEqual(beyond.code, 3)
-      assert.include(beyond.stderr, `docs/tides.md has no line ${line}; it has lines 1 to 11`)
+      await box.ends(3, ["show", `docs/tides.md:${line}`], `docs/tides.md has no line ${line}; it has lines 1 to 11`)
     }
-    const { code, stderr } = await box.run(["show", "docs/none.md"])
-    assert.strictEqual(code, 3)
-    assert.include(stderr, "clew list")
+    await box.ends(3, ["show", "docs/none.md"], "clew list")
+  })
+
+  it("numbers the lines of a small table and a page as in their files", async () => {
+    const own = new Sandbox({
+      "staff.csv": "name,town\nAda,Bath\nBea,York\nCleo,Ely\n",
+      "page.html": "<html>\n<body>\n<p>The moon pulls the sea.</p>\n\n\n<p>Bread is baked.</p>\n</body></html>\n"
+    })
+    try {
+      await own.ends(0, ["index", "."])
+      const { stdout } = await own.run(["show", "staff.csv"])
+      assert.match(stdout, / 2 {2}- name: Ada; town: Bath\n +3 {2}- name: Bea; town: York\n +4 {2}- name: Cleo/)
+      const page = await own.run(["show", "page.html:6"])
+      assert.match(page.stdout, /> 3 {2}The moon[^]*> {4}Bread is baked/)
+    } finally {
+      own.remove()
+    }
+  })
+
+  it("says why it cannot show a folder, or a file that is not in the index", async () => {
+    for (const folder of [".", "..", "docs", "docs/"]) {
+      const said = `${folder} is not indexed: it is a folder; clew list ${folder} names the documents in it`
+      await box.ends(3, ["show", folder], said)
+      await box.ends(3, ["why", "tide", folder], said)
+    }
+    await box.ends(3, ["show", ".:3"], ". is not indexed: it is a folder")
+    await box.ends(3, ["show", "docs/empty.bin"], "docs/empty.bin is not indexed: skipped in collection default")
+    const long = `${"a".repeat(999)}😀`
+    await box.ends(3, ["show", long], "there is no such document and no such file")
+    await box.ends(2, ["judge", "tide", "--grade", ".=1"], "no document")
+  })
+
+  it("says that there is no such page, and how many there are", async () => {
+    const own = new Sandbox()
+    const documents = fileURLToPath(new URL("../../fixtures/documents", import.meta.url))
+    try {
+      await own.run(["index", documents, "--include", "report.pdf", "--include", "slides.pptx"])
+      for (const page of [0, 2, 9999]) {
+        await own.ends(3, ["show", `report.pdf#page=${page}`], `report.pdf has no page ${page}; it has 1 page`)
+      }
+      assert.strictEqual((await own.ends(0, ["show", "report.pdf#page=1"])).stderr, "")
+      await own.ends(0, ["show", "slides.pptx#slide=99"], "no passage begins at #slide=99; the last begins at #slide=4")
+    } finally {
+      own.remove()
+    }
   })
 })
 
@@ -117,7 +156,7 @@ describe("show on a terminal", () => {
   it.skipIf(!hasTerminal)("goes through the pager where it is longer than that, and else is printed", async () => {
     const long = Array.from({ length: 60 }, (_, n) => `line ${n} about tides\n`).join("")
     box.write({ "long.md": long, "short.md": "Two lines\nabout tides\n" })
-    assert.strictEqual((await box.run(["index", "long.md", "short.md", "--db", "long.db"])).code, 0)
+    await box.ends(0, ["index", "long.md", "short.md", "--db", "long.db"])
     assert.lengthOf(await shown("head -n 12"), 10)
     assert.lengthOf(await shown("head -n 1", "short.md"), 1)
     assert.lengthOf(await shown("no-such-pager"), 60)
@@ -144,14 +183,54 @@ describe("why", () => {
       assert.include(stdout, part)
   })
 
+  it("tells scores of this search only, whose parts add up, and who stands for a document that is folded", async () => {
+    const text =
+      "# Oak\n\nThe oaks of the northern forest are older than those of the valley, and the foresters count them."
+    const own = new Sandbox({
+      "a.md": text.replace("older", "older, older oaks"),
+      "b.md": text,
+      "many.jsonl": Array.from({ length: 130 }, (_, n) =>
+        JSON.stringify({
+          _id: `n${n}`,
+          text: `Oak number ${n} is one of the oaks that stand at gate ${n}, ${"an oak ".repeat(n % 7)}`
+        })
+      ).join("\n"),
+      "far.md": "Birches are white."
+    })
+    try {
+      await own.ends(0, ["index", "."])
+      const ask = ["why", "which oaks and which oak are older"]
+      const best = await own.json(WhyReport, [...ask, "a.md"])
+      const sum = best.terms!.reduce((all, { score }) => all + score, 0)
+      assert.closeTo(sum, best.keyword!.score!, 1e-6)
+      assert.isNumber(best.relevance)
+      const { stdout } = await own.ends(0, [...ask, "a.md"])
+      const [, fused, meaning, words] =
+        /score (\S+)\n {2}(\S+) by meaning \+ (\S+) by words\nrelevance 0\.\d\d/.exec(stdout) ?? []
+      assert.closeTo(Number(meaning) + Number(words), Number(fused), 0.0011)
+      const folded = await own.json(WhyReport, [...ask, "b.md"])
+      assert.match(folded.folded_into!, /a\.md/)
+      assert.strictEqual(folded.hybrid!.rank, best.hybrid!.rank)
+      assert.isUndefined(folded.hybrid!.score)
+      assert.include((await own.ends(0, [...ask, "b.md"])).stdout, "where a.md:1 says the same")
+      const far = await own.json(WhyReport, [...ask, "far.md"])
+      assert.deepStrictEqual(far.hybrid, {})
+      assert.include((await own.ends(0, [...ask, "far.md"])).stdout, "fused     not in the top 100\n")
+    } finally {
+      own.remove()
+    }
+  })
+
   it("says that the filter excludes it, or why it is not indexed", async () => {
     const filtered = await box.json(WhyReport, ["why", "tide", "docs/tides.md", "--filter", "lang=de"])
     assert.isTrue(filtered.filtered_out)
     const mistyped = await box.run(["why", "tide", "docs/tides.md", "--filter", "sorce=de"])
     assert.include(mistyped.stdout, 'no document has the metadata key "sorce" (did you mean "source"?)')
-    const { code, stderr } = await box.run(["why", "tide", "docs/empty.bin"])
-    assert.strictEqual(code, 3)
-    assert.match(stderr, /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/)
+    await box.ends(
+      3,
+      ["why", "tide", "docs/empty.bin"],
+      /docs\/empty\.bin is not indexed: (skipped in collection default|no run has met it)/
+    )
     assert.match((await box.run(["why", "tide", "none.md"])).stderr, /no such document and no such file/)
     box.write({ "docs/.hidden.md": "# Tide\n", "docs/later.md": "# Tide\n", "other/tide.md": "# Tide\n" })
     const reasonOf = async (file: string) => (await box.run(["why", "tide", file])).stderr

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { copyFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { DoctorReport } from "../../../src/cli/doctor.ts"
 import { ReindexReport } from "../../../src/cli/reindex.ts"
 import { library } from "./files.ts"
@@ -61,7 +61,7 @@ describe("an index of 0.1.0", () => {
     const indexed = await run("index", "more")
     assert.strictEqual(indexed.code, 0, indexed.stderr)
     assert.match(indexed.stderr, /collection default .*as an older Clew made them.*`clew reindex -c default`/i)
-    assert.strictEqual((await box.run(["index", "more", "--db", "fresh.db"])).code, 0)
+    await box.ends(0, ["index", "more", "--db", "fresh.db"])
     const source = "more/harbours.md"
     assert.isAbove(vectors("fresh.db", source).length, 1)
     assert.notDeepEqual(vectors("index.db", source), vectors("fresh.db", source))

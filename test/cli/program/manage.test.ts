@@ -11,8 +11,7 @@ import { Sandbox } from "./sandbox.ts"
 let box: Sandbox
 beforeEach(async () => {
   box = new Sandbox(library)
-  const { code, stderr } = await box.run(["index", "docs"])
-  assert.strictEqual(code, 0, stderr)
+  await box.ends(0, ["index", "docs"])
 })
 afterEach(() => box.remove())
 
@@ -59,7 +58,7 @@ describe("delete", () => {
     assert.strictEqual((await box.json(DeleteReport, ["delete", "records.jsonl", "-y"])).deleted_documents, 2)
     assert.strictEqual((await box.json(DeleteReport, ["delete", "docs", "-y"])).deleted_documents, 5)
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 1)
-    assert.strictEqual((await box.run(["delete", "doc", "-y"])).code, 1)
+    await box.ends(1, ["delete", "doc", "-y"])
   })
 
   it("leaves no byte of what it deletes in the index's files, and what is left is found", async () => {
@@ -67,43 +66,38 @@ describe("delete", () => {
     box.write({
       "veiled.md": "---\ntags: [covertag]\n---\n# Veiled\n\nThe quokka hides at Glimmerport with Alice Wonderby.\n"
     })
-    assert.strictEqual((await box.run(["index", ".", "--db", "own.db"])).code, 0)
+    await box.ends(0, ["index", ".", "--db", "own.db"])
     const files = () => fs.readdirSync(box.folder).filter((name) => name.startsWith("own.db"))
     const found = () =>
       secret.filter((word) =>
         files().some((name) => fs.readFileSync(box.path(name)).toString("latin1").toLowerCase().includes(word))
       )
     assert.deepStrictEqual(found(), secret)
-    const { code, stderr } = await box.run(["delete", "veiled.md", "-y", "--db", "own.db"])
-    assert.strictEqual(code, 0, stderr)
+    const { stderr } = await box.ends(0, ["delete", "veiled.md", "-y", "--db", "own.db"])
     assert.strictEqual(stderr, "")
     assert.deepStrictEqual(found(), [])
     assert.deepStrictEqual(files(), ["own.db"])
-    assert.strictEqual((await box.run(["query", "spring tide", "--alpha", "0", "--db", "own.db"])).code, 0)
-    assert.strictEqual((await box.run(["doctor", "--db", "own.db"])).code, 0)
+    await box.ends(0, ["query", "spring tide", "--alpha", "0", "--db", "own.db"])
+    await box.ends(0, ["doctor", "--db", "own.db"])
   })
 
   it("deletes by id", async () => {
     const { results } = await box.json(SearchResponse, ["query", "glacier", "-k1"])
     const id = results[0]?.metadata.doc_id ?? ""
     assert.strictEqual((await box.json(DeleteReport, ["delete", "--id", id, "--yes"])).deleted_documents, 1)
-    const again = await box.run(["delete", "--id", id, "--yes"])
-    assert.strictEqual(again.code, 1)
-    assert.include(again.stderr, `${id} is not in collection default`)
+    await box.ends(1, ["delete", "--id", id, "--yes"], `${id} is not in collection default`)
   })
 
   it("deletes nothing where there is nobody to ask", async () => {
-    const { code, stderr } = await box.run(["delete", "docs/tides.md"])
-    assert.strictEqual(code, 2)
-    assert.include(stderr, "Use --yes to agree")
+    await box.ends(2, ["delete", "docs/tides.md"], "Use --yes to agree")
     assert.strictEqual((await box.json(Stats, ["info"])).documents, 5)
   })
 })
 
 describe("collections", () => {
   it("makes, lists and drops them", async () => {
-    assert.strictEqual((await box.run(["collections", "create", "papers"])).code, 0)
-    assert.strictEqual((await box.run(["index", "docs/tides.md", "-c", "papers"])).code, 0)
+    await box.ends(0, ["collections", "create", "papers"])
+    await box.ends(0, ["index", "docs/tides.md", "-c", "papers"])
     const { collections } = await box.json(CollectionsReport, ["collections"])
     assert.deepStrictEqual(
       collections.map(({ documents, name }) => [name, documents]),
@@ -114,13 +108,9 @@ describe("collections", () => {
     )
     assert.include((await box.run(["collections"])).stdout, "papers  1 document, ")
 
-    const again = await box.run(["collections", "create", "papers"])
-    assert.strictEqual(again.code, 1)
-    assert.include(again.stderr, "already exists")
+    await box.ends(1, ["collections", "create", "papers"], "already exists")
 
     assert.strictEqual((await box.json(DropReport, ["collections", "drop", "papers", "--yes"])).deleted_documents, 1)
-    const gone = await box.run(["collections", "drop", "papers", "--yes"])
-    assert.strictEqual(gone.code, 1)
-    assert.include(gone.stderr, "No collection named papers")
+    await box.ends(1, ["collections", "drop", "papers", "--yes"], "No collection named papers")
   })
 })

@@ -12,8 +12,7 @@ const box = new Sandbox()
 let server: ChildProcess
 let url = ""
 beforeAll(async () => {
-  const { code, stderr } = await box.run(["index", documents, "--include", "*.*", "--exclude", "{golden,sources}"])
-  assert.strictEqual(code, 0, stderr)
+  await box.ends(0, ["index", documents, "--include", "*.*", "--exclude", "{golden,sources}"])
   server = box.start(["serve", "--port", "0"], { env: { CLEW_LOG_FORMAT: "json" } })
   url = await new Promise<string>((resolve, reject) => {
     let log = ""

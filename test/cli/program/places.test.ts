@@ -1,6 +1,6 @@
+import { afterAll, assert, beforeAll, it } from "vitest"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, assert, beforeAll, it } from "vitest"
 import { ShowReport } from "../../../src/cli/show.ts"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
 import { Sandbox } from "./sandbox.ts"
@@ -9,8 +9,7 @@ const documents = fileURLToPath(new URL("../../fixtures/documents", import.meta.
 
 const box = new Sandbox({ "notes.md": "# Notes\n\nNothing but lines.\n" })
 beforeAll(async () => {
-  const { code, stderr } = await box.run(["index", documents, ".", "--include", "*.{pptx,xlsx,srt,md}"])
-  assert.strictEqual(code, 0, stderr)
+  await box.ends(0, ["index", documents, ".", "--include", "*.{pptx,xlsx,srt,md}"])
 })
 afterAll(() => box.remove())
 
@@ -41,8 +40,10 @@ it("gives back the text that was taken out: each passage is exactly what stands 
 })
 
 it("names the places there are where one is not", async () => {
-  const { code, stderr } = await box.run(["show", "slides.pptx#page=3"])
-  assert.strictEqual(code, 3)
-  assert.match(stderr, /no place "#page=3" in \S*slides\.pptx; its passages begin at #slide=1 to #slide=4/)
+  await box.ends(
+    3,
+    ["show", "slides.pptx#page=3"],
+    /no place "#page=3" in \S*slides\.pptx; its passages begin at #slide=1 to #slide=4/
+  )
   assert.match((await box.run(["show", "notes.md#page=3"])).stderr, /has no such places; give a line/)
 })

@@ -1,3 +1,4 @@
+import { rmSync, utimesSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { QueryReport } from "../../../src/cli/query.ts"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
@@ -6,8 +7,7 @@ import { ended, Sandbox } from "./sandbox.ts"
 
 const box = new Sandbox(library)
 beforeAll(async () => {
-  const { code, stderr } = await box.run(["index", "docs"])
-  assert.strictEqual(code, 0, stderr)
+  await box.ends(0, ["index", "docs"])
 })
 afterAll(() => box.remove())
 
@@ -18,8 +18,7 @@ const sources = async (...args: ReadonlyArray<string>) =>
 
 describe("query", () => {
   it("shows source and line, headings and the passage", async () => {
-    const { code, stderr, stdout } = await box.run(["query", "when is the spring tide highest", "-k", "1"])
-    assert.strictEqual(code, 0, stderr)
+    const { stderr, stdout } = await box.ends(0, ["query", "when is the spring tide highest", "-k", "1"])
     assert.match(stdout, /^1\. docs\/tides\.md:\d+ /)
     assert.include(stdout, "Tides\n")
     assert.include(stdout, "the spring tide is highest")
@@ -30,6 +29,70 @@ describe("query", () => {
   it("shows paths from where you stand", async () => {
     const { stdout } = await box.run(["query", "spring tide", "-k", "1"], { cwd: box.path("docs") })
     assert.match(stdout, /^1\. tides\.md:/)
+  })
+
+  it("lists as many documents as are asked for, though one has all the best passages", async () => {
+    const own = new Sandbox({
+      "long.md": Array.from(
+        { length: 12 },
+        (_, i) => `# Tide ${i}\n\nThe tide of day ${i} was ${"very ".repeat(i)}high.\n`
+      ).join("\n"),
+      ...Object.fromEntries(
+        ["a", "b", "c", "d"].map((name) => [`${name}.md`, `# ${name} sea\n\n${name}: no tide at ${name}.\n`])
+      )
+    })
+    try {
+      await own.ends(0, ["index", "."])
+      const { stdout } = await own.ends(0, ["query", "-l", "-k", "5", "how high was the tide of each day"])
+      const files = stdout.trim().split("\n")
+      assert.strictEqual(files[0], "long.md")
+      assert.deepStrictEqual(files.toSorted(), ["a.md", "b.md", "c.md", "d.md", "long.md"])
+    } finally {
+      own.remove()
+    }
+  })
+
+  it("says of a result that its file has changed, or is gone, since it was indexed", async () => {
+    const own = new Sandbox({
+      "same.md": "# Tide\n\nThe tide is as it was.\n",
+      "new.md": "# Tide\n\nThe tide is high.\n",
+      "old.md": "# Tide\n\nThe tide is low.\n"
+    })
+    try {
+      await own.ends(0, ["index", "."])
+      own.write({ "new.md": "# Tide\n\nThe tide is higher.\n" })
+      utimesSync(own.path("new.md"), new Date(), new Date())
+      rmSync(own.path("old.md"))
+      const { results } = await own.json(SearchResponse, ["query", "tide"])
+      const told = results.map(({ changed, gone, indexed_at, metadata }) => {
+        assert.closeTo(Date.parse(indexed_at), Date.now(), 60_000)
+        return [metadata.source.replace(own.path(), ""), changed, gone]
+      })
+      assert.deepStrictEqual(told.toSorted(), [
+        ["/new.md", true, undefined],
+        ["/old.md", undefined, true],
+        ["/same.md", undefined, undefined]
+      ])
+      const says = "1 file changed since being indexed, 1 file no longer exists; clew update"
+      const { stdout } = await own.ends(0, ["query", "tide"], says)
+      assert.match(stdout, /new\.md:1 .*file changed since it was indexed\n/)
+      assert.match(stdout, /old\.md:1 .*file no longer exists\n/)
+      const prompt = await own.ends(0, ["prompt", "tide"], says)
+      assert.match(prompt.stdout, /\[\d\] \(score: [\d.]+, file changed since it was indexed\)\n```\nsource: new\.md/)
+      const asked = await own.ends(0, ["ask", "how is the tide"], says)
+      assert.match(asked.stdout, /old\.md:1-3 .*file no longer exists/)
+      await own.ends(0, ["update", "--prune"])
+      const now = await own.json(SearchResponse, ["query", "tide"])
+      assert.deepStrictEqual(
+        now.results.map(({ changed, gone }) => [changed, gone]),
+        [
+          [undefined, undefined],
+          [undefined, undefined]
+        ]
+      )
+    } finally {
+      own.remove()
+    }
   })
 
   it("takes several words without quotes", async () => {
@@ -53,18 +116,17 @@ describe("query", () => {
   })
 
   it("says where there is nothing but weak matches, and leaves out what is less relevant than asked for", async () => {
-    const { code, stderr, stdout } = await box.run(["query", "quarterly revenue of semiconductor companies"])
-    assert.strictEqual(code, 3)
-    assert.include(stderr, "weak matches only")
+    const { stdout } = await box.ends(3, ["query", "quarterly revenue of semiconductor companies"], "weak matches only")
     assert.match(stdout, /^1\. \S+ +\d\.\d{3} +relevance 0\.0\d/)
     const found = await box.json(SearchResponse, ["query", "spring tide", "--min-relevance", "0.3"])
     assert.isAbove(found.results.length, 0)
     for (const { relevance } of found.results) assert.isAtLeast(relevance!, 0.3)
-    const none = await box.run(["query", "spring tide", "--min-relevance", "0.99"])
-    assert.strictEqual(none.code, 3)
-    assert.include(none.stderr, "nothing found: the best match has a relevance of 0.")
-    const wrong = await box.run(["query", "spring tide", "--min-relevance", "2"])
-    assert.strictEqual(wrong.code, 2)
+    await box.ends(
+      3,
+      ["query", "spring tide", "--min-relevance", "0.99"],
+      "nothing found: the best match has a relevance of 0."
+    )
+    await box.ends(2, ["query", "spring tide", "--min-relevance", "2"])
   })
 
   it("explains each leg's rank and score", async () => {
@@ -72,7 +134,7 @@ describe("query", () => {
     assert.strictEqual(results[0]?.explain?.keyword?.rank, 1)
     assert.isNumber(results[0]?.explain?.vector?.score)
     const { stdout } = await box.run(["query", "lava volcano", "--explain", "-k1"])
-    assert.match(stdout, /vector #\d+ \d\.\d{3}.* adds \d\.\d{3}, keyword #1 \d+\.\d{3}.* adds/)
+    assert.match(stdout, /\d\.\d{3} by meaning: #\d+, score \d\.\d{3}.*; \d\.\d{3} by words: #1, score \d+\.\d{3}/)
   })
 
   it("says that a filter matches no document, and how to write the end of a path", async () => {
@@ -113,26 +175,23 @@ describe("query", () => {
     const { stderr, stdout } = await box.run(["query", 'oven "hot oven" -teig', "-k1"])
     assert.include(stderr, "read as: oven hot oven (with “hot oven”, without “teig”)")
     assert.include(stdout, "hot oven")
-    const none = await box.run(["query", '"cold oven"'])
-    assert.strictEqual(none.code, 3)
-    assert.include(none.stderr, "nothing found: no passage was found with “cold oven”; leave out quotes")
-    const pasted = await box.run(["query", 'error: no "cold oven" is hot', "-k1"])
-    assert.strictEqual(pasted.code, 0)
-    assert.include(pasted.stderr, "read as plain words")
+    await box.ends(
+      3,
+      ["query", '"cold oven"'],
+      "nothing found: no passage was found with “cold oven”; leave out quotes"
+    )
+    await box.ends(0, ["query", 'error: no "cold oven" is hot', "-k1"], "read as plain words")
     for (const command of ["ask", "prompt"]) {
-      const { code, stderr } = await box.run([command, 'oven "hot oven"'])
-      assert.strictEqual(code, 0, stderr)
+      const { stderr } = await box.ends(0, [command, 'oven "hot oven"'])
       assert.include(stderr, "read as: oven hot oven", command)
     }
   })
 
   it("exits with 3 where nothing is found", async () => {
-    const { code, stderr, stdout } = await box.run(["query", "zyzzyva", "--alpha", "0"])
-    assert.strictEqual(code, 3)
+    const { stderr, stdout } = await box.ends(3, ["query", "zyzzyva", "--alpha", "0"])
     assert.strictEqual(stdout, "")
     assert.include(stderr, "nothing found")
-    const json = await box.run(["query", "zyzzyva", "--alpha", "0", "--json"])
-    assert.strictEqual(json.code, 3)
+    const json = await box.ends(3, ["query", "zyzzyva", "--alpha", "0", "--json"])
     assert.deepStrictEqual(JSON.parse(json.stdout).results, [])
   })
 
@@ -142,12 +201,8 @@ describe("query", () => {
   })
 
   it("fails where there is no such collection, or no index", async () => {
-    const collection = await box.run(["query", "x", "--collection", "nope"])
-    assert.strictEqual(collection.code, 1)
-    assert.include(collection.stderr, "No collection named nope")
-    const none = await box.run(["query", "x", "--db", "none.db"])
-    assert.strictEqual(none.code, 1)
-    assert.include(none.stderr, "There is no index at")
+    await box.ends(1, ["query", "x", "--collection", "nope"], "No collection named nope")
+    await box.ends(1, ["query", "x", "--db", "none.db"], "There is no index at")
   })
 
   it("is quiet and done when its reader goes away", async () => {

@@ -1,15 +1,15 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
+import { assert } from "vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
-import { assert } from "vitest"
 import { main } from "../../../src/cli/index.ts"
-import * as Terminal from "../../../src/cli/terminal.ts"
+import { layer } from "../../../src/cli/terminal.ts"
 
 export const program = fileURLToPath(new URL("../../../dist/bin.js", import.meta.url))
 
@@ -77,13 +77,21 @@ export class Sandbox {
     const place = { argv: args, cwd, env: this.env(env) }
     const exit = await Effect.runPromiseExit(
       Effect.consoleWith((console) =>
-        Effect.withConsole(main(place), {
+        Effect.withConsole(main(place).program, {
           ...console,
           unsafe: { ...console.unsafe, error: (...parts) => void streams.stderr.write(`${parts.join(" ")}\n`) }
         })
-      ).pipe(Effect.provide(Terminal.layer(place.env, streams)))
+      ).pipe(Effect.provide(layer(place.env, streams)))
     )
     return { code: Exit.getOrElse(exit, () => 130), ...said }
+  }
+
+  /** Runs it, and wants this exit code, and this on standard error. */
+  async ends(code: number, args: ReadonlyArray<string>, says?: string | RegExp, options: Options = {}): Promise<Ended> {
+    const ended = await this.run(args, options)
+    assert.strictEqual(ended.code, code, `${args.join(" ")}: ${ended.stderr}`)
+    if (says !== undefined) (typeof says === "string" ? assert.include : assert.match)(ended.stderr, says as never)
+    return ended
   }
 
   /** Runs it with `--json`, and wants it to end with 0 and to print what the schema says. */

@@ -39,7 +39,7 @@ describe("an index that an older version made", () => {
       assert.match(again.stdout, /tides\.md/)
       assert.match(again.stderr, /^.*as an older Clew made them.*`clew reindex -c default`.*\n$/)
       for (const name of ["default", "notes"]) {
-        assert.strictEqual((await box.run(["reindex", "-c", name, "--quiet", "--db", "index.db"])).code, 0)
+        await box.ends(0, ["reindex", "-c", name, "--quiet", "--db", "index.db"])
       }
       assert.strictEqual((await ask("when is the spring tide highest")).stderr, "")
     })
@@ -50,7 +50,7 @@ describe("an index that an older version made", () => {
       JSON.stringify({ _id: `d${n}`, text: `Note ${n} about tides.` })
     )
     writeFileSync(box.path("notes.jsonl"), lines.join("\n"))
-    assert.strictEqual((await box.run(["index", "--db", "index.db", "notes.jsonl"])).code, 0)
+    await box.ends(0, ["index", "--db", "index.db", "notes.jsonl"])
     const database = new Database(box.path("index.db"))
     database.pragma("foreign_keys = ON")
     assert.strictEqual(database.prepare("DELETE FROM code_sets").run().changes, 1)

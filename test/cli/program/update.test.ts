@@ -19,8 +19,8 @@ const documents = async () => (await box.json(Stats, ["info"])).documents
 
 describe("update", () => {
   it("repeats earlier runs, from anywhere, with the flags of each path", async () => {
-    assert.strictEqual((await box.run(["index", "docs"])).code, 0)
-    assert.strictEqual((await box.run(["index", "notes", "--include", "*.md", "-c", "mine"])).code, 0)
+    await box.ends(0, ["index", "docs"])
+    await box.ends(0, ["index", "notes", "--include", "*.md", "-c", "mine"])
     box.write({
       "docs/bread.md": "# Bread\n\nRye keeps longer.\n",
       "notes/three.md": "Third.\n",
@@ -50,12 +50,11 @@ describe("update", () => {
   })
 
   it("forgets what is gone with --prune, but nothing of a missing path", async () => {
-    assert.strictEqual((await box.run(["index", "docs", "notes"])).code, 0)
+    await box.ends(0, ["index", "docs", "notes"])
     rmSync(box.path("docs", "brot.md"))
     renameSync(box.path("notes"), box.path("unmounted"))
 
-    const { code, stderr, stdout } = await box.run(["update", "--prune", "--json"])
-    assert.strictEqual(code, 1, stderr)
+    const { stdout } = await box.ends(1, ["update", "--prune", "--json"])
     const report = Schema.decodeUnknownSync(Schema.parseJson(UpdateReport))(stdout)
     assert.deepStrictEqual(
       report.roots.map(({ missing }) => missing),
@@ -67,7 +66,7 @@ describe("update", () => {
     assert.match(said.stderr, /notes: no such file or folder/)
     assert.match(said.stderr, /The documents of notes were kept/)
 
-    assert.strictEqual((await box.run(["delete", "notes", "--yes"])).code, 0)
+    await box.ends(0, ["delete", "notes", "--yes"])
     const rest = await update()
     assert.deepStrictEqual(
       rest.roots.map(({ path }) => path),
@@ -76,9 +75,7 @@ describe("update", () => {
   })
 
   it("says that no path was indexed", async () => {
-    assert.strictEqual((await box.run(["index", "-"], { input: "A text of no file" })).code, 0)
-    const { code, stderr } = await box.run(["update"])
-    assert.strictEqual(code, 3)
-    assert.include(stderr, "clew index PATH")
+    await box.ends(0, ["index", "-"], undefined, { input: "A text of no file" })
+    await box.ends(3, ["update"], "clew index PATH")
   })
 })

@@ -1,9 +1,10 @@
 import * as Schema from "effect/Schema"
+import { afterAll, assert, describe, it } from "vitest"
 import { execFileSync } from "node:child_process"
+import { rmSync } from "node:fs"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { afterAll, assert, describe, it } from "vitest"
-import { Problem } from "../../../src/cli/problem.ts"
+import { Problem } from "../../../src/cli/report.ts"
 import { Sandbox } from "./sandbox.ts"
 
 const box = new Sandbox()
@@ -13,8 +14,7 @@ const escape = "\u001b"
 
 describe("help", () => {
   it("lists the commands on standard output, without colours where there is no terminal", async () => {
-    const { code, stderr, stdout } = await box.run(["--help"])
-    assert.strictEqual(code, 0)
+    const { stderr, stdout } = await box.ends(0, ["--help"])
     assert.strictEqual(stderr, "")
     for (const command of ["index PATH…", "query TEXT…", "info", "delete", "collections", "benchmark"])
       assert.include(stdout, command)
@@ -22,8 +22,7 @@ describe("help", () => {
   })
 
   it("describes a command's flags", async () => {
-    const { code, stdout } = await box.run(["query", "--help"])
-    assert.strictEqual(code, 0)
+    const { stdout } = await box.ends(0, ["query", "--help"])
     for (const flag of ["-k, --top-k N", "--no-hybrid", "--fusion rrf|score", "-f, --filter KEY=VALUE…"])
       assert.include(stdout, flag)
   })
@@ -36,8 +35,7 @@ describe("help", () => {
   })
 
   it("is what clew alone prints, and says what it is to programs", async () => {
-    const { code, stdout } = await box.run([])
-    assert.strictEqual(code, 0)
+    const { stdout } = await box.ends(0, [])
     assert.strictEqual(stdout, (await box.run(["--help"])).stdout)
     assert.deepInclude(JSON.parse((await box.run(["--version", "--json"])).stdout), {
       name: "clew",
@@ -77,8 +75,7 @@ describe("wrong usage", () => {
 
   for (const [args, message] of wrong) {
     it.concurrent(`exits with 2 and says so: ${args.join(" ").slice(0, 60)}`, async () => {
-      const { code, stderr, stdout } = await box.run(args)
-      assert.strictEqual(code, 2, stderr)
+      const { stderr, stdout } = await box.ends(2, args)
       assert.strictEqual(stdout, "")
       assert.include(stderr, message)
       assert.isAtMost(stderr.split("\n").length, 4, "no wall of help")
@@ -86,18 +83,14 @@ describe("wrong usage", () => {
   }
 
   it("names a mistyped key of the configuration, and the nearest one", async () => {
-    const variable = await box.run(["info"], { env: { CLEW_EMBEDING_BACKEND: "builtin" } })
-    assert.strictEqual(variable.code, 2)
-    assert.include(variable.stderr, "did you mean CLEW_EMBEDDING_BACKEND?")
+    await box.ends(2, ["info"], "did you mean CLEW_EMBEDDING_BACKEND?", { env: { CLEW_EMBEDING_BACKEND: "builtin" } })
     box.write({ "clew.toml": "[pipeline]\nchunksize = 100\n" })
-    const file = await box.run(["info"])
-    assert.strictEqual(file.code, 2)
-    assert.include(file.stderr, "pipeline.chunk_size")
+    await box.ends(2, ["info"], "pipeline.chunk_size")
+    rmSync(box.path("clew.toml"))
   })
 
   it("is a problem in JSON with --json", async () => {
-    const { code, stderr } = await box.run(["query", "x", "--nope", "--json"])
-    assert.strictEqual(code, 2)
+    const { stderr } = await box.ends(2, ["query", "x", "--nope", "--json"])
     const problem = Schema.decodeUnknownSync(Schema.parseJson(Problem))(stderr)
     assert.strictEqual(problem._tag, "UsageError")
     assert.include(problem.detail, "--nope")
@@ -107,8 +100,7 @@ describe("wrong usage", () => {
 describe("completions", () => {
   for (const shell of ["bash", "fish", "zsh"]) {
     it.concurrent(`knows commands and flags: ${shell}`, async () => {
-      const { code, stdout } = await box.run(["--completions", shell])
-      assert.strictEqual(code, 0)
+      const { stdout } = await box.ends(0, ["--completions", shell])
       for (const word of ["collections", "top-k", "prune", "config"]) assert.include(stdout, word)
       assert.notInclude(stdout, "wizard")
       assert.notMatch(stdout, /[({]sh\b/)
@@ -117,10 +109,13 @@ describe("completions", () => {
 
   it("works in bash", async () => {
     const { stdout } = await box.run(["--completions", "bash"])
+    const clew = `clew() { [ "$*" = "collections --json --db x.db" ] && echo '{"collections":[{"name":"notes","embedding":{"backend":"b"}},{"name":"news"}]}'; }`
     const complete = (...words: ReadonlyArray<string>): ReadonlyArray<string> => {
       const quoted = words.map((word) => `'${word}'`)
       const line = `COMP_WORDS=(${quoted.join(" ")}); COMP_CWORD=${words.length - 1}; _clew_bash_completions clew ${quoted.at(-1)} ${quoted.at(-2)}`
-      const printed = execFileSync("bash", ["-c", `${stdout}\n${line}; echo "\${COMPREPLY[@]}"`], { encoding: "utf8" })
+      const printed = execFileSync("bash", ["-c", `${clew}\n${stdout}\n${line}; echo "\${COMPREPLY[@]}"`], {
+        encoding: "utf8"
+      })
       return printed.trim().split(" ")
     }
     assert.deepStrictEqual(complete("clew", "qu"), ["query"])
@@ -131,5 +126,33 @@ describe("completions", () => {
     assert.deepStrictEqual(complete("clew", "--json", "query", "--al"), ["--alpha"])
     assert.deepStrictEqual(complete("clew", "collections", "drop", "--y"), ["--yes"])
     assert.deepStrictEqual(complete("clew", "query", "--d"), ["--db"])
+    assert.deepStrictEqual(complete("clew", "query", "--db", "x.db", "-c", "n"), ["notes", "news"])
+  })
+})
+
+describe("another Node", () => {
+  /** Runs the built program in a Node that this script has changed. */
+  const changed = (script: string, args: ReadonlyArray<string>) =>
+    box.spawn(args, { env: { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(script)}"` } })
+
+  it("than SQLite was built for is told in a sentence, with the command to run", async () => {
+    const dlopen = `process.dlopen = () => { throw Object.assign(new Error("The module '/opt/clew/node_modules/better-sqlite3/build/x.node' was compiled against a different Node.js version using NODE_MODULE_VERSION 127."), { code: "ERR_DLOPEN_FAILED" }) }`
+    for (const args of [["index", "."], ["serve", "--port", "0"], ["doctor"]]) {
+      const { code, stderr, stdout } = await changed(dlopen, [...args, "--db", box.path("other.db")])
+      assert.strictEqual(code, 1, `${args[0]}: ${stderr}`)
+      assert.match(
+        args[0] === "doctor" ? stdout : stderr,
+        /SQLite does not load in Node [\d.]+: .* Run `npm rebuild better-sqlite3` in \/opt\/clew, or start Clew/,
+        args[0]
+      )
+    }
+  })
+
+  it("that is too old is told", async () => {
+    const { code, stderr } = await changed(`Object.defineProperty(process.versions, "node", { value: "18.19.0" })`, [
+      "info"
+    ])
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /^clew: Node 18\.19\.0 is too old for Clew; install Node 20\.12 or newer/)
   })
 })

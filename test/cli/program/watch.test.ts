@@ -1,10 +1,10 @@
 import * as Schema from "effect/Schema"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import type { ChildProcess } from "node:child_process"
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { createInterface } from "node:readline"
-import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { DocumentLine } from "../../../src/cli/indexReport.ts"
-import { WatchLine } from "../../../src/cli/watchText.ts"
+import { DocumentLine } from "../../../src/cli/indexing.ts"
+import { WatchLine } from "../../../src/cli/watch.ts"
 import { Stats } from "../../../src/model/Stats.ts"
 import { ended, Sandbox } from "./sandbox.ts"
 

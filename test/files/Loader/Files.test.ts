@@ -41,7 +41,6 @@ describe("Loader.load", () => {
     ["picture.txt", png, "binary (image/png)"],
     ["picture.jsonl", png, "binary (image/png)"],
     ["paper.md", "%PDF-1.7\n1 0 obj\n", "not a valid PDF: Invalid PDF structure."],
-    ["letter.txt", "{\\rtf1\\ansi Hello}", "application/rtf is not read yet"],
     ["drawing.txt", svg, "binary (image/svg+xml)"],
     ["book.ipynb", '{"cells": []}', "it holds no text"],
     ["archive.py", Buffer.from("1f8b0800000000000003", "hex"), "damaged: unexpected end of file"],

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type { Encoding } from "../../../src/files/Loader.ts"
 import { decode, decodeLine, detect, narrow } from "../../../src/files/Loader/decode.ts"
+import { kindOf } from "../../../src/files/Loader/read.ts"
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const utf16le = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "utf16le"))
@@ -87,6 +89,66 @@ describe("detect and decode", () => {
     assert.strictEqual(detect(random), "binary")
     assert.strictEqual(detect(random.map((byte) => byte || 1)), "binary")
     assert.strictEqual(detect(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3)), "binary")
+  })
+})
+
+describe("other encodings", () => {
+  const written: ReadonlyArray<readonly [encoding: string, text: string, hex: string]> = [
+    [
+      "shift_jis",
+      "日本語の文章です。潮が満ちると鐘が鳴ります。",
+      "93fa967b8cea82cc95b68fcd82c582b7814292aa82aa969e82bf82e982c68fe082aa96c282e882dc82b78142"
+    ],
+    [
+      "euc-jp",
+      "日本語の文章です。潮が満ちると鐘が鳴ります。",
+      "c6fccbdcb8eca4cecab8becfa4c7a4b9a1a3c4aca4accbfea4c1a4eba4c8bee2a4acccc4a4eaa4dea4b9a1a3"
+    ],
+    [
+      "gb18030",
+      "这是中文文章。月亮牵引着大海，每天两次潮起潮落。",
+      "d5e2cac7d6d0cec4cec4d5c2a1a3d4c2c1c1c7a3d2fdd7c5b4f3baa3a3acc3bfccecc1bdb4ceb3b1c6f0b3b1c2e4a1a3"
+    ],
+    [
+      "big5",
+      "這是一篇中文文章。月亮牽引著大海，每天兩次潮起潮落。設定檔在專案的根目錄中。",
+      "b36fac4fa440bd67a4a4a4e5a4e5b3b9a143a4ebab47b26fa4deb5dba46aaefca141a843a4d1a8e2a6b8bce9b05fbce9b8a8a143b35da977c0c9a662b14daed7aabaaedaa5d8bffda4a4a143"
+    ],
+    [
+      "euc-kr",
+      "이것은 한국어 문장입니다. 달이 바다를 당깁니다.",
+      "c0ccb0cdc0ba20c7d1b1b9beee20b9aec0e5c0d4b4cfb4d92e20b4dec0cc20b9d9b4d9b8a620b4e7b1e9b4cfb4d92e"
+    ],
+    [
+      "koi8-r",
+      "Это русский текст. Луна притягивает море, и дважды в день вода поднимается.",
+      "fcd4cf20d2d5d3d3cbc9ca20d4c5cbd3d42e20ecd5cec120d0d2c9d4d1c7c9d7c1c5d420cdcfd2c52c20c920c4d7c1d6c4d920d720c4c5ced820d7cfc4c120d0cfc4cec9cdc1c5d4d3d12e"
+    ],
+    [
+      "windows-1251",
+      "Это русский текст. Луна притягивает море, и дважды в день вода поднимается.",
+      "ddf2ee20f0f3f1f1eae8e920f2e5eaf1f22e20cbf3ede020eff0e8f2ffe3e8e2e0e5f220eceef0e52c20e820e4e2e0e6e4fb20e220e4e5edfc20e2eee4e020efeee4ede8ece0e5f2f1ff2e"
+    ]
+  ]
+  for (const [encoding, text, hex] of written) {
+    it.effect(encoding, () =>
+      Effect.gen(function* () {
+        const bytes = Uint8Array.from(Buffer.from(hex, "hex"))
+        assert.deepStrictEqual(yield* kindOf("a.txt", bytes), { _tag: "Text", encoding })
+        assert.strictEqual(decode(bytes, encoding), text)
+        const recode = narrow(encoding)
+        const pieces = Array.from(bytes, (byte) => recode(Uint8Array.of(byte)))
+        assert.strictEqual(Buffer.concat(pieces).toString("utf8"), text)
+      })
+    )
+  }
+
+  it("is the one that XML or a page declares, however little text shows it", () => {
+    const as = (declaration: string) => latin1(`${declaration}\n<p>A \xd2 in English text.</p>`)
+    assert.strictEqual(detect(as('<?xml version="1.0" encoding="koi8-r"?>')), "koi8-r")
+    assert.strictEqual(detect(as('<meta charset="windows-1251">')), "windows-1251")
+    assert.strictEqual(detect(as('<?xml version="1.0" encoding="nobody-9"?>')), "windows-1252")
+    assert.strictEqual(detect(as("<p>")), "windows-1252")
   })
 })
 

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Code from "../../../src/files/Loader/Code.ts"
+import * as Code from "../../../src/files/Loader/formats.ts"
+import * as Text from "../../../src/files/Loader/formats.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
 import * as JsonLines from "../../../src/files/Loader/JsonLines.ts"
 import * as Markdown from "../../../src/files/Loader/Markdown.ts"
 import * as Records from "../../../src/files/Loader/Records.ts"
-import * as Text from "../../../src/files/Loader/Text.ts"
 import { fileFormatContract, loaded, sourceFile } from "../../contracts/FileFormat.ts"
 
 const file = (path: string, text: string) => ({ path, bytes: new TextEncoder().encode(text) })
@@ -14,7 +14,7 @@ const utf16 = (path: string, text: string) => ({
   bytes: Uint8Array.from(Buffer.from(`\ufeff${text}`, "utf16le"))
 })
 
-fileFormatContract(Text.format, {
+fileFormatContract(Text.plain, {
   takes: [
     file("/n/a.txt", "Grüße\r\nAlso 日本"),
     file("/n/README", "# Title\n"),
@@ -42,7 +42,7 @@ fileFormatContract(Markdown.format, {
   ]
 })
 
-fileFormatContract(Code.format, {
+fileFormatContract(Code.code, {
   takes: [
     file("/n/a.py", "def f(): pass\n"),
     file("/n/Makefile", "all:\n"),
@@ -112,7 +112,7 @@ describe("records", () => {
   const read = (path: string, text: string) =>
     Effect.gen(function* () {
       const source = yield* sourceFile(path, new TextEncoder().encode(text))
-      if (!(yield* Records.format.accepts(source))) return "left"
+      if (!Records.format.accepts(source)) return "left"
       return (yield* loaded(Records.format, source)).map((each) =>
         each._tag === "Loaded" ? [each.record, each.line, each.title, each.content, each.metadata] : each.reason
       )
@@ -162,6 +162,6 @@ describe("records", () => {
 
 describe("formats", () => {
   it("ends with the one that takes every text", () => {
-    assert.strictEqual(formats(() => Effect.never).at(-1), Text.format)
+    assert.strictEqual(formats(() => Effect.never).at(-1), Text.plain)
   })
 })

@@ -44,6 +44,8 @@ it.layer(layer)("golden texts", (it) => {
     "slides.odp",
     "slides.pptx",
     "staff.csv",
+    "staff.ods",
+    "staff.xlsx",
     "talk.srt",
     "twocolumn.pdf"
   ]) {

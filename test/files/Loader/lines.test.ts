@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { type Line, Lines } from "../../../src/files/Loader/lines.ts"
+import { type Line, Lines } from "../../../src/files/Loader/JsonLines.ts"
 
 const cut = (bytes: Uint8Array, size: number, limit: number): Array<Line> => {
   const lines = new Lines(limit)

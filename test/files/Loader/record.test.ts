@@ -56,7 +56,7 @@ describe("a line of JSON Lines", () => {
     ["a number", "1234", /not a number$/],
     ["null", "null", /not null$/],
     ["no text", '{"_id": "a"}', /^no text: neither "text" nor "content" is there$/],
-    ["an empty text", '{"text": " \\n", "title": ""}', /^"text" is empty$/],
+    ["an empty text", '{"text": " \\n", "title": ""}', /^it holds no text$/],
     ["a text of another type", '{"text": 5}', /^"text" must be a string, not a number$/],
     ["a text that is a list", '{"content": ["a"]}', /^"content" must be a string, not a list$/],
     [

@@ -2,12 +2,8 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { client } from "../connect.ts"
-import { ioReason } from "./inspect.ts"
 import { besides } from "./place.ts"
-
-/** Turns Node's file errors into the store's. */
-export const trying = <A>(filename: string, use: () => A) =>
-  Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
+import { trying } from "./inspect.ts"
 
 /** A new file beside the target, readable by its owner only, deleted with the scope unless it was moved there. */
 export const partial = (target: string) =>

@@ -1,21 +1,22 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { acquire, type Header, headerOf, isSamePlace, kindOf, type RawFile, release, statOf } from "./place.ts"
 import { StoreUnavailable } from "../../../Store.ts"
+import { belongs, markSql, walSalt, wasOverwritten } from "./marks.ts"
 import { schemaVersion } from "../schema.ts"
-import { belongs } from "./marks.ts"
-import { kindOf, statOf } from "./place.ts"
-import * as RawFile from "./RawFile.ts"
 
 /** "Clew" in ASCII, the application's mark in SQLite's header. */
 export const applicationId = 0x436c6577
 
 /** What the inspection found before SQLite opens the file. */
 export interface Inspected {
-  readonly raw: RawFile.RawFile
+  readonly raw: RawFile
   /** Undefined: the file is empty as yet. */
-  readonly header: RawFile.Header | undefined
+  readonly header: Header | undefined
 }
 
 const fail = (reason: string) => Effect.fail(new StoreUnavailable({ reason }))
@@ -31,8 +32,18 @@ export const tooNew = (filename: string, version: number) =>
 
 const noIndex = (filename: string) => fail(`There is no index at ${filename} yet; create one with \`clew index PATH\``)
 
+/** What to do if SQLite's addon was built for another version of Node, or for another machine. */
+const otherNode = (error: unknown): string | undefined => {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== "ERR_DLOPEN_FAILED" && !message.includes("did not self-register")) return undefined
+  const at = message.search(/[/\\]node_modules[/\\]better-sqlite3[/\\]/)
+  const folder = at === -1 ? undefined : message.slice(message.lastIndexOf("'", at) + 1, at)
+  const where = folder === undefined ? "in the folder where Clew is installed" : `in ${folder}`
+  return `SQLite does not load in Node ${process.versions.node}: it was built for another Node. Run \`npm rebuild better-sqlite3\` ${where}, or start Clew with the Node that installed it`
+}
+
 /** The error for a WAL that does not belong to its file. */
-export const strangeWal = (filename: string): string =>
+const strangeWal = (filename: string): string =>
   `${filename}-wal does not belong to ${filename}, which was replaced or copied over without it; nothing was written. ` +
   `To use the file as it is, stop every process that has it open and delete ${filename}-wal and ${filename}-shm; ` +
   `\`clew restore\` avoids this`
@@ -54,6 +65,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 export const ioReason = (filename: string, error: unknown): StoreUnavailable => {
+  const other = otherNode(error)
+  if (other !== undefined) return new StoreUnavailable({ reason: other })
   const why = reasons[(error as NodeJS.ErrnoException).code ?? ""] ?? String((error as Error).message)
   return new StoreUnavailable({ reason: `The index ${filename} cannot be opened: ${why}` })
 }
@@ -70,7 +83,8 @@ const makeFolder = (folder: string): void => {
   }
 }
 
-const trying = <A>(filename: string, use: () => A) =>
+/** Turns Node's file errors into the store's. */
+export const trying = <A>(filename: string, use: () => A) =>
   Effect.try({ try: use, catch: (error) => ioReason(filename, error) })
 
 const createFile = (filename: string) =>
@@ -86,12 +100,12 @@ const createFile = (filename: string) =>
 export const isSettled = (filename: string): boolean => {
   const stat = statOf(filename)
   if (stat === undefined || !stat.isFile()) return false
-  const raw = RawFile.acquire(filename, stat)
+  const raw = acquire(filename, stat)
   try {
-    const header = RawFile.headerOf(raw.fd)
+    const header = headerOf(raw.fd)
     return header !== undefined && !header.isWal && header.userVersion === schemaVersion
   } finally {
-    RawFile.release(raw)
+    release(raw)
   }
 }
 
@@ -115,8 +129,8 @@ export const inspect = (
       return yield* fail(`The index ${filename} cannot be opened: it is ${kind}; name a file with --db`)
     }
     const raw = yield* Effect.acquireRelease(
-      trying(filename, () => RawFile.acquire(filename, stat)),
-      (raw) => Effect.sync(() => RawFile.release(raw))
+      trying(filename, () => acquire(filename, stat)),
+      (raw) => Effect.sync(() => release(raw))
     )
     if (stat.size === 0n) {
       const wal = yield* trying(filename, () => statOf(`${filename}-wal`))
@@ -129,9 +143,90 @@ export const inspect = (
       if (mode === "readonly") return yield* fail(`${filename} is empty; make an index with \`clew index PATH\``)
       return { raw, header: undefined }
     }
-    const header = yield* trying(filename, () => RawFile.headerOf(raw.fd))
+    const header = yield* trying(filename, () => headerOf(raw.fd))
     if (header === undefined || header.applicationId !== applicationId) return yield* notOurs(filename)
     if (header.userVersion > schemaVersion) return yield* tooNew(filename, header.userVersion)
     if (!(yield* trying(filename, () => belongs(filename, raw.fd)))) return yield* fail(strangeWal(filename))
     return { raw, header }
   })
+
+type Checked<E = never> = Effect.Effect<void, E | SqlError | StoreUnavailable>
+
+/** Checks around each transaction, so that no write to a lost file is acknowledged. */
+export interface Guard {
+  /** Runs first in each transaction. */
+  readonly reading: Checked
+  /** The same, while the write lock is held. */
+  readonly writing: Checked
+  /** Runs after a commit; `again` runs a follow-up transaction. */
+  readonly written: (again: (effect: Checked) => Checked) => Checked
+}
+
+export const unguarded: Guard = { reading: Effect.void, writing: Effect.void, written: () => Effect.void }
+
+const replaced = (filename: string): string =>
+  `The index ${filename} was removed or replaced while it was open, and the write was not stored; try again`
+
+const overwritten = (filename: string): string =>
+  `The index ${filename} was overwritten in place while it was open. Stop whatever has it open, ` +
+  `delete ${filename}-wal and ${filename}-shm, and restore a backup with \`clew restore\``
+
+const newer = (filename: string, version: number): string =>
+  `A newer Clew has migrated ${filename} to schema ${version}, but this one supports ${schemaVersion}: restart with the newer version`
+
+/** The guard of a connection's transactions; each connection has its own state. */
+export const guarding = (sql: SqlClient.SqlClient, filename: string, file: RawFile): Guard => {
+  let [modified, size] = [-1n, 0n]
+  let marked: string | undefined
+
+  const attempt = <A>(use: () => A) => trying(filename, use)
+
+  const atItsPlace = Effect.flatMap(
+    attempt(() => statOf(filename)),
+    (stat) => (stat === undefined || !isSamePlace(stat, file) ? fail(replaced(filename)) : Effect.succeed(stat))
+  )
+
+  // The file only changes when a WAL is copied back, so this check is rare.
+  const asItWas = Effect.flatMap(atItsPlace, (stat) =>
+    stat.mtimeNs === modified && stat.size === size
+      ? Effect.void
+      : Effect.gen(function* () {
+          const [row] = yield* sql.unsafe<{ readonly now: string }>("SELECT lower(hex(now)) AS now FROM file_mark")
+          const shrunk = stat.size < size ? stat.size : undefined
+          if (yield* attempt(() => wasOverwritten(filename, file.fd, { mark: row?.now, shrunk }))) {
+            return yield* fail(overwritten(filename))
+          }
+          modified = stat.mtimeNs
+          size = stat.size
+        })
+  )
+
+  const sameSchema = Effect.flatMap(
+    sql.unsafe<{ readonly user_version: number }>("PRAGMA user_version"),
+    ([{ user_version: version } = { user_version: 0 }]) =>
+      version === schemaVersion ? Effect.void : fail(newer(filename, version))
+  )
+
+  const mark = Effect.asVoid(sql.unsafe(markSql.next))
+  const salt = attempt(() => walSalt(filename))
+  let markedNow = false
+
+  return {
+    reading: asItWas,
+    writing: Effect.gen(function* () {
+      yield* asItWas
+      yield* sameSchema
+      const before = yield* salt
+      markedNow = before === undefined || before !== marked
+      if (markedNow) yield* mark
+    }),
+    written: (again) =>
+      Effect.gen(function* () {
+        yield* atItsPlace
+        const after = yield* salt
+        // The commit began a new WAL.
+        if (after !== marked && !markedNow) yield* again(mark)
+        marked = after
+      })
+  }
+}

@@ -1,0 +1,54 @@
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Generation, type Llm, type LlmIdentity, LlmUnavailable, type Question } from "../Llm.ts"
+import { makeBreaker } from "../runtime/breaker.ts"
+import * as Extractive from "./Extractive.ts"
+
+/** The shortest question that shows whether a model writes. */
+const probing: Question = { query: "ready", hits: [], prompt: "Answer with OK." }
+
+const silence = "\n\n(The language model does not answer at present, so these are quotes.)"
+
+/**
+ * A model that keeps no further question waiting after a silence: until it answers a probe in the background, answers
+ * quote the passages and say so. A question that names a model still waits for it, and other failures are errors each time.
+ */
+export const guarded = (llm: typeof Llm.Service, name: string): Effect.Effect<typeof Llm.Service, never, Scope.Scope> =>
+  Effect.map(Effect.scope, (scope) => {
+    const { down, watch } = makeBreaker<LlmUnavailable>(name, scope, {
+      make: (reason) => new LlmUnavailable({ reason }),
+      isUp: ({ silent }) => silent !== true
+    })
+    const probe = Effect.flatMap(llm.answer(probing), ({ fragments }) => Stream.runHead(fragments))
+    const watched = (generation: Generation): Generation => ({
+      ...generation,
+      fragments: generation.fragments.pipe(
+        Stream.tap(() => watch(Effect.void, probe)),
+        Stream.tapError((error) => Effect.either(watch(Effect.fail(error), probe)))
+      )
+    })
+    const quoting = (why: string): LlmIdentity => ({ backend: "extractive", why })
+    /** Why a question is answered without the model; one that names a model waits for it. */
+    const refusal = (model: string | undefined) => (model === undefined ? down() : undefined)
+
+    return {
+      identity: (model) =>
+        Effect.suspend(() => {
+          const why = refusal(model)
+          return why === undefined ? llm.identity(model) : Effect.succeed(quoting(why))
+        }),
+      window: (model) =>
+        Effect.suspend(() => (refusal(model) === undefined ? llm.window(model) : Effect.succeed(undefined))),
+      answer: (question) =>
+        Effect.suspend(() => {
+          const why = refusal(question.model)
+          if (why === undefined) return Effect.map(llm.answer(question), watched)
+          return Effect.map(Extractive.service.answer(question), (generation) => ({
+            ...generation,
+            llm: quoting(why),
+            fragments: Stream.concat(generation.fragments, Stream.succeed(silence))
+          }))
+        })
+    }
+  })

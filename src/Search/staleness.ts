@@ -1,0 +1,99 @@
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as NodeFs from "node:fs"
+import { dirname } from "node:path"
+import type { Hit, ReadFile } from "../model/SearchResult.ts"
+import { Store } from "../Store.ts"
+
+/** How long a search waits for the file system; a network drive may never answer. */
+const patience = Duration.millis(100)
+
+/** Milliseconds that the event loop may wait for a disk that answers. */
+const longestMs = 2
+
+/** What stands at a path; undefined if the system does not tell. */
+type Found = NodeFs.BigIntStats | "nothing" | undefined
+
+const outcomeOf = (error: unknown): Found =>
+  ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "") ? "nothing" : undefined
+
+const statNow = (path: string): Found => {
+  try {
+    return NodeFs.statSync(path, { bigint: true, throwIfNoEntry: false }) ?? "nothing"
+  } catch (error) {
+    return outcomeOf(error)
+  }
+}
+
+/** Whether a file differs, by size or time, from the one that was read. Without a stamp only a later time shows it. */
+const differs = ({ at, stamp }: ReadFile, found: NodeFs.BigIntStats, now: number): boolean => {
+  if (stamp !== undefined) return Number(found.size) !== stamp.size || String(found.mtimeNs) !== stamp.modified
+  const modified = Number(found.mtimeMs)
+  return modified > at && modified <= now
+}
+
+/**
+ * Says of each hit whether its document's file has changed since it was indexed, or is gone; looks at each file once.
+ * A file is gone only if the folder of the path that was indexed exists: an index may come from another machine.
+ */
+export const makeStaleness = Effect.map(Store, (store) => {
+  /** Questions that the file system has not answered in time; while there are any, it is not asked again. */
+  let overdue = 0
+
+  const stat = (path: string) =>
+    Effect.async<Found>((resume) => {
+      let isLate = false
+      NodeFs.stat(path, { bigint: true }, (error, stats) => {
+        if (isLate) overdue--
+        resume(Effect.succeed(error === null ? stats : outcomeOf(error)))
+      })
+      return Effect.sync(() => {
+        isLate = true
+        overdue++
+      })
+    })
+
+  const look = (paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Found>> =>
+    overdue > 0
+      ? Effect.succeed([])
+      : Effect.gen(function* () {
+          const found: Array<Found> = []
+          while (found.length < paths.length) {
+            // A thread asks first. If it gets an answer, others are probably cached, and cost a tenth without a thread.
+            found.push(yield* stat(paths[found.length]!))
+            const until = performance.now() + longestMs
+            while (found.length < paths.length && performance.now() < until) found.push(statNow(paths[found.length]!))
+          }
+          return found
+        }).pipe(Effect.timeoutTo({ duration: patience, onSuccess: (found) => found, onTimeout: () => [] }))
+
+  /** Those of the missing files that were here: the folder of the path that was indexed still exists. */
+  const gone = Effect.fnUntraced(function* (missing: ReadonlyArray<Hit>) {
+    const collections = [...new Set(missing.map(({ collection }) => collection))]
+    const roots = yield* Effect.forEach(collections, (collection) =>
+      Effect.orElseSucceed(store.roots(collection), () => [])
+    )
+    const given = roots.flat().map(({ path }) => path)
+    const folderOf = ({ document: { file } }: Hit) =>
+      dirname(given.find((root) => file!.path.startsWith(root)) ?? file!.path)
+    const folders = [...new Set(missing.map(folderOf))]
+    const found = yield* look(folders)
+    return new Set(missing.filter((hit) => typeof found[folders.indexOf(folderOf(hit))] === "object"))
+  })
+
+  return Effect.fnUntraced(function* (hits: ReadonlyArray<Hit>) {
+    const paths = [...new Set(hits.flatMap(({ document: { file } }) => (file === undefined ? [] : [file.path])))]
+    if (paths.length === 0) return hits
+    const all = yield* look(paths)
+    const foundOf = ({ document: { file } }: Hit) => (file === undefined ? undefined : all[paths.indexOf(file.path)])
+    const missing = hits.filter((hit) => foundOf(hit) === "nothing")
+    const absent: ReadonlySet<Hit> = missing.length === 0 ? new Set() : yield* gone(missing)
+    const now = yield* Clock.currentTimeMillis
+    return hits.map((hit): Hit => {
+      const found = foundOf(hit)
+      if (absent.has(hit)) return { ...hit, stale: "gone" }
+      return typeof found === "object" && differs(hit.document.file!, found, now) ? { ...hit, stale: "changed" } : hit
+    })
+  })
+})

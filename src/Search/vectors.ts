@@ -1,0 +1,88 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type { EmbedderUnavailable } from "../Embedder.ts"
+import type { Embedders } from "../Embedders.ts"
+import { type Collection, identicalEmbedder } from "../model/Collection.ts"
+import type { Vector } from "../model/Passage.ts"
+import { spannedGen } from "../runtime/tracing.ts"
+import type { EmbedderMismatch } from "../Store.ts"
+
+/** The query vector and the share of the query it represents, 0 to 1, or why there is none. */
+type QueryVector =
+  | { readonly vector: Vector; readonly share: number; readonly isMultilingual: boolean }
+  | { readonly missing: string }
+
+/** A collection, and what its embedder makes of a query. */
+export interface Embedded {
+  readonly collection: Collection
+  readonly answer: Either.Either<QueryVector, EmbedderMismatch | EmbedderUnavailable>
+}
+
+const embed = spannedGen("Search.embed")(function* (
+  { forCollection }: typeof Embedders.Service,
+  query: string,
+  collection: Collection
+) {
+  const embedder = yield* forCollection(collection, "urgent")
+  const vector = yield* embedder.embedQuery(query)
+  if (Option.isNone(vector)) {
+    return { missing: "the query has no word that the embedding model knows" } satisfies QueryVector
+  }
+  const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
+  const languages = embedder.languages === undefined ? undefined : yield* embedder.languages
+  const isMultilingual = languages === undefined ? multilingual.test(collection.embedder.model) : languages.length > 1
+  return { vector: vector.value, share, isMultilingual } satisfies QueryVector
+})
+
+/** Models that serve many languages, by their names, since no server tells. */
+const multilingual = /multilingual|bge-m3|snowflake-arctic-embed2|embeddinggemma|qwen3-embedding/i
+
+/** The query's vector for each collection; a shared embedder is asked once. */
+export const embedded: (
+  embedders: typeof Embedders.Service,
+  query: string,
+  collections: ReadonlyArray<Collection>
+) => Effect.Effect<ReadonlyArray<Embedded>> = Effect.fnUntraced(function* (embedders, query, collections) {
+  const firsts = collections.filter(
+    ({ embedder }, at) => collections.findIndex((other) => identicalEmbedder(other.embedder, embedder)) === at
+  )
+  const answers = yield* Effect.forEach(firsts, (collection) => Effect.either(embed(embedders, query, collection)), {
+    // Concurrent ones each get a fiber.
+    concurrency: firsts.length === 1 ? 1 : "unbounded"
+  })
+  return collections.map((collection): Embedded => ({
+    collection,
+    answer: answers[firsts.findIndex(({ embedder }) => identicalEmbedder(embedder, collection.embedder))]!
+  }))
+})
+
+/** Why the vector leg did not answer; each reason names its collections, unless it applies to all. */
+export const shortcomings = (embedded: ReadonlyArray<Embedded>, vectorAlone: boolean): string | undefined => {
+  const reasons = new Map<string, Array<string>>()
+  for (const { answer, collection } of embedded) {
+    const reason = Either.match(answer, {
+      onLeft: (failure) =>
+        failure._tag === "EmbedderUnavailable" ? `embedder unavailable: ${failure.reason}` : failure.message,
+      onRight: (known) => ("missing" in known ? known.missing : partly(known.share, vectorAlone))
+    })
+    if (reason !== undefined) reasons.set(reason, [...(reasons.get(reason) ?? []), collection.name])
+  }
+  if (reasons.size === 0) return undefined
+  const how = (reason: string) =>
+    reason.startsWith(knowsOnly) ? "" : vectorAlone ? " not searched" : " searched by keywords only"
+  return Array.from(reasons, ([reason, names]) =>
+    names.length === embedded.length
+      ? reason
+      : `${names.length === 1 ? "collection" : "collections"} ${names.join(", ")}${how(reason)}: ${reason}`
+  ).join("; ")
+}
+
+const knowsOnly = "the embedding model knows only"
+
+/** The warning if the model knows only a share of the query's letters. */
+const partly = (share: number, vectorAlone: boolean): string | undefined =>
+  share === 1
+    ? undefined
+    : `${knowsOnly} ${Math.round(100 * share)} % of the query's letters` +
+      (vectorAlone ? "" : ", so meaning counts proportionally less")

@@ -1,0 +1,154 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Cure, Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
+import { ok } from "../model/Check.ts"
+import * as derived from "./examine/derived.ts"
+import { documents } from "./examine/documents.ts"
+import { examinedRows } from "./examine/rows.ts"
+import { recount, replace } from "./examine/mend.ts"
+import { fail, guarded, messageOf, telling, warn } from "./examine/structure.ts"
+import { type DatabaseOptions, open } from "./postgres/Database.ts"
+import { inList, list } from "./sql/rows.ts"
+import { drop, step } from "./sql/rebuild.ts"
+import { sweepStep } from "./sql/sweep.ts"
+import { vectorTable } from "./sql/vectorTable.ts"
+
+interface Server {
+  readonly version: string
+  readonly number: number
+  readonly standby: number
+  readonly lag: number | null
+  readonly writes: number
+  readonly creates: number
+}
+
+/** The oldest version whose statements Clew uses. */
+const oldest = 140_000
+
+/** Seconds that a standby may be behind. */
+const mostLag = 10
+
+/** The server, what the user may do there, and how far replicas are behind. */
+const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<ReadonlyArray<Finding>, SqlError> =>
+  Effect.gen(function* () {
+    const [found] = yield* sql.unsafe<Server>(
+      `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+         pg_is_in_recovery() AS standby,
+         extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS lag,
+         (SELECT bool_and(has_table_privilege('documents', needed)) FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS needed) AS writes,
+         has_schema_privilege(?, 'CREATE') AS creates`,
+      [schema]
+    )
+    const { creates, lag, number, standby, version, writes } = found!
+    const replicas = yield* sql.unsafe<{ readonly name: string; readonly behind: number | null }>(
+      "SELECT application_name::text AS name, extract(epoch FROM replay_lag)::float8 AS behind FROM pg_stat_replication"
+    )
+    const [vector] = yield* sql.unsafe<{ readonly version: string }>(
+      "SELECT extversion::text AS version FROM pg_extension WHERE extname = 'vector'"
+    )
+    const about = `PostgreSQL ${version}${vector === undefined ? "" : `, pgvector ${vector.version}`}`
+    const late = replicas.filter(({ behind }) => (behind ?? 0) > mostLag)
+    return [
+      number < oldest ? fail("server", `${about}: Clew needs 14 or later`, "update the server") : ok("server", about),
+      standby === 1
+        ? warn("rights", "this server is a standby: it answers queries and refuses writes", "write to the primary")
+        : writes === 0
+          ? warn("rights", "the user may only read", "grant INSERT, UPDATE and DELETE, or start Clew with --read-only")
+          : creates === 0
+            ? warn(
+                "rights",
+                "the user may not create tables",
+                "a newer Clew needs that once, to bring the schema up to date"
+              )
+            : ok("rights", "the user may read, write and bring the schema up to date"),
+      ...(standby === 1 && (lag ?? 0) > mostLag
+        ? [warn("replication", `this standby is ${Math.round(lag!)} s behind the primary`, "see pg_stat_wal_receiver")]
+        : late.length > 0
+          ? [
+              warn(
+                "replication",
+                late.map(({ behind, name }) => `${name} is ${Math.round(behind!)} s behind`).join(", "),
+                "see pg_stat_replication"
+              )
+            ]
+          : replicas.length > 0
+            ? [ok("replication", `${replicas.length} standbys are at most ${mostLag} s behind`)]
+            : [])
+    ]
+  })
+
+const elsewhere = (what: string) =>
+  Effect.fail(new StoreUnavailable({ reason: `${what}: PostgreSQL has tools of its own, pg_dump and pg_restore` }))
+
+const make = (options: DatabaseOptions) => {
+  const opened = <A>(
+    mode: "readonly" | "existing",
+    use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
+  ): Effect.Effect<A, StoreUnavailable> =>
+    Effect.scoped(
+      Effect.flatMap(open({ ...options, mode, pool: 2 }), ([lane]) =>
+        mode === "readonly" ? lane!.read(use(lane!.sql)) : lane!.write(use(lane!.sql))
+      )
+    )
+  const read = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => opened("readonly", use)
+  const write = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => opened("existing", use)
+
+  const look = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, told: Told) {
+    return [
+      ...(yield* guarded("server", server(sql, options.schema))),
+      ...(yield* guarded("formats", derived.later(sql))),
+      ...(yield* guarded("documents", documents(sql, told))),
+      ...(yield* derived.everyCollection(sql, told))
+    ]
+  })
+
+  const cured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cure: Cure) {
+    if (cure._tag === "Rebuild") {
+      yield* drop(sql, cure.collection, cure.kind)
+      return [`${cure.kind} of collection number ${cure.collection} are made again`]
+    }
+    if (cure._tag === "Vectors") {
+      yield* vectorTable(sql).remove(cure.collection, "current", cure.passages)
+      yield* sql.unsafe(`DELETE FROM vectorless WHERE generation = 'current' AND passage_id ${inList}`, [
+        list(cure.passages)
+      ])
+      yield* drop(sql, cure.collection, "codes")
+      return [`${cure.passages.length} vectors are made again`]
+    }
+    if (cure._tag === "Replace") return yield* replace(sql, cure.documents)
+    if (cure._tag === "Rows") {
+      yield* recount(sql)
+      return ["counts and lists of metadata were corrected"]
+    }
+    return []
+  })
+
+  return Examiner.of({
+    examine: Effect.fn("Examiner.examine")((listener) =>
+      read((sql) => look(sql, telling(listener))).pipe(
+        Effect.catchAllDefect((defect) => Effect.fail(new StoreUnavailable({ reason: messageOf(defect) }))),
+        Effect.catchAll(({ reason }) => Effect.succeed([fail("server", reason, "see docs/postgres.md")]))
+      )
+    ),
+    migrate: write(() => Effect.void),
+    copy: Effect.succeed("none: a backup of the database is pg_dump's"),
+    salvage: elsewhere("Clew cannot salvage an index in PostgreSQL"),
+    mend: Effect.fn("Examiner.mend")(function* (cures) {
+      const done = yield* write((sql) =>
+        Effect.map(
+          Effect.forEach(cures, (cure) => cured(sql, cure)),
+          (all) => all.flat()
+        )
+      )
+      while ((yield* write(step)) !== undefined);
+      yield* Effect.repeat(write(sweepStep), { while: (more) => more })
+      return done
+    }),
+    ...examinedRows(read, write)
+  })
+}
+
+/** Examines an index in PostgreSQL. */
+export const layer = (options: DatabaseOptions): Layer.Layer<Examiner> => Layer.sync(Examiner, () => make(options))

@@ -1,0 +1,322 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import { StoreUnavailable } from "../../Store.ts"
+import { crcOf } from "../crc.ts"
+import { transaction } from "../sqlite/client.ts"
+import { client, open } from "../sqlite/connect.ts"
+import { isBusy, isUnreadable } from "../sqlite/errors.ts"
+import { alone, inUse, move, partial } from "../sqlite/file/exchange.ts"
+import { inspect, trying } from "../sqlite/file/inspect.ts"
+import { besides, statOf } from "../sqlite/file/place.ts"
+import type { CheckedRow, DocumentRow } from "../sql/passage.ts"
+import { drop } from "../sql/rebuild.ts"
+import { insertRows } from "../sql/rows.ts"
+import { isPresent } from "../sql/sweep.ts"
+import { vectorTable } from "../sql/vectorTable.ts"
+import { isIntact } from "./documents.ts"
+
+type Sql = SqlClient.SqlClient
+type Values = Readonly<Record<string, unknown>>
+
+/** Rows per read: smaller and smaller, down to one, while a read fails. */
+const amounts = [256, 32, 4, 1]
+
+/** In a table of at most so many keys, each key of a gap is tried; in a larger one, as many places of it. */
+const mostTried = 65_536
+
+const orElse = <A, B>(effect: Effect.Effect<A, SqlError>, other: B): Effect.Effect<A | B, SqlError> =>
+  Effect.catchIf(effect, isUnreadable, () => Effect.succeed(other))
+
+/**
+ * Gives `use` the readable rows of a damaged table by rising ids, and skips what cannot be read. Pages that point back,
+ * or to another table, give ids that do not rise.
+ */
+const eachReadable = Effect.fnUntraced(function* <Row extends { readonly id: number }, R>(
+  from: Sql,
+  table: string,
+  columns: ReadonlyArray<string>,
+  use: (rows: ReadonlyArray<Row>) => Effect.Effect<unknown, SqlError, R>
+) {
+  const largest = (statement: string, params: ReadonlyArray<unknown>) =>
+    Effect.map(orElse(from.unsafe<{ readonly id: number | null }>(statement, params), []), ([row]) => row?.id ?? 0)
+  const last = Math.max(
+    yield* largest(`SELECT max(id) AS id FROM ${table}`, []),
+    yield* largest("SELECT max(seq) AS id FROM sqlite_sequence WHERE name = ?", [table])
+  )
+  const names = columns.map((name) => `"${name}"`).join(", ")
+  const read = (after: number, most: number) =>
+    Effect.map(
+      orElse(
+        from.unsafe<Row>(`SELECT ${names} FROM ${table} NOT INDEXED WHERE id > ? ORDER BY id LIMIT ?`, [after, most]),
+        undefined
+      ),
+      (rows) => {
+        const end = rows?.findIndex(({ id }, at) => !(id > (at === 0 ? after : rows[at - 1]!.id))) ?? 0
+        return end === 0 ? undefined : end < 0 ? rows : rows?.slice(0, end)
+      }
+    )
+  const step = Math.max(1, Math.ceil(last / mostTried))
+  const behind = Effect.fnUntraced(function* (gap: number) {
+    let place = gap + step
+    while (place < last && (yield* read(place, 1)) === undefined) place += step
+    for (let at = place - step + 1; at < place; at++) if ((yield* read(at, 1)) !== undefined) return at
+    return place
+  })
+  for (let after = 0; after < last;) {
+    let rows: ReadonlyArray<Row> | undefined
+    for (const most of amounts) {
+      rows = yield* read(after, most)
+      if (rows !== undefined) break
+    }
+    if (rows === undefined) after = yield* behind(after)
+    else {
+      const end = rows.at(-1)
+      if (end === undefined) return
+      yield* use(rows)
+      after = end.id
+    }
+  }
+})
+
+const picked = (row: object, columns: ReadonlyArray<string>): Values =>
+  Object.fromEntries(columns.map((column) => [column, (row as Values)[column]]))
+
+/** Inserts a row; false: the table rejects it, because a value is invalid or must be unique. */
+const inserted = (to: Sql, table: string, columns: ReadonlyArray<string>, row: Values) =>
+  insertRows(to, table, [picked(row, columns)]).pipe(
+    Effect.as(true),
+    Effect.catchIf(
+      (error) => /^SQLITE_(CONSTRAINT|MISMATCH)/.test(String((error.cause as { readonly code?: unknown }).code)),
+      () => Effect.succeed(false)
+    )
+  )
+
+const columnsOf = (sql: Sql, table: string) =>
+  Effect.map(sql.unsafe<{ readonly name: string }>("SELECT name FROM pragma_table_info(?)", [table]), (rows) =>
+    rows.map(({ name }) => name)
+  )
+
+/** Copies a table whose rows are independent; leaves out rows that the new table rejects. */
+const copyTable = Effect.fnUntraced(function* (
+  from: Sql,
+  to: Sql,
+  table: string,
+  use: (row: Values) => Effect.Effect<unknown, SqlError> = () => Effect.void
+) {
+  const columns = yield* columnsOf(to, table)
+  yield* eachReadable<Values & { readonly id: number }, never>(from, table, columns, (rows) =>
+    Effect.forEach(rows, (row) =>
+      Effect.flatMap(inserted(to, table, columns, row), (isIn) => (isIn ? use(row) : Effect.void))
+    ).pipe(transaction(to, "BEGIN IMMEDIATE"))
+  )
+})
+
+/** A document's passages, read by their consecutive numbers, since the passages' index may be damaged. */
+const passagesOf = (from: Sql, { first_passage: first, id, passages }: DocumentRow) =>
+  Number.isSafeInteger(first) && Number.isSafeInteger(passages) && passages >= 0
+    ? orElse(
+        from.unsafe<CheckedRow>(
+          `SELECT * FROM passages NOT INDEXED WHERE id BETWEEN ? AND ? AND document_id = ? ORDER BY id LIMIT ?`,
+          [first, first! + passages - 1, id, passages]
+        ),
+        []
+      )
+    : Effect.succeed([])
+
+/** Vectors that are as they were stored; the others are made again later. */
+const vectorsOf = (from: Sql, collection: number, width: number, { first_passage: first, passages }: DocumentRow) =>
+  Effect.map(
+    orElse(
+      from.unsafe<{ readonly passage_id: number; readonly vector: Uint8Array; readonly crc: number | null }>(
+        `SELECT passage_id, vector, crc FROM ${vectorTable(from).of(collection)} WHERE passage_id BETWEEN ? AND ? LIMIT ?`,
+        [first, first === null ? null : first + passages - 1, passages]
+      ),
+      []
+    ),
+    (rows) =>
+      rows.filter(
+        ({ crc, passage_id, vector }) =>
+          vector instanceof Uint8Array &&
+          vector.length === 4 * width &&
+          (crc === null || crcOf(vector, passage_id) === crc)
+      )
+  )
+
+interface Named {
+  readonly id: number
+  readonly name: string
+}
+
+/** Names of a collection's documents, from a separate index, as far as it can be read. */
+const eachName = Effect.fnUntraced(function* (from: Sql, collection: number, use: (id: number, name: string) => void) {
+  for (let after = ""; ;) {
+    const rows: ReadonlyArray<Named> = yield* orElse(
+      from.unsafe<Named>(
+        `SELECT id, name FROM documents INDEXED BY documents_name WHERE collection_id = ? AND name > ?
+         ORDER BY name LIMIT 1000`,
+        [collection, after]
+      ),
+      []
+    )
+    const last = rows.at(-1)
+    if (last === undefined || !(last.name > after)) return
+    after = last.name
+    for (const { id, name } of rows) use(id, name)
+  }
+})
+
+/**
+ * Copies what can be read and is as it was stored into a new index, and returns how many documents it has and which are
+ * lost, as far as their names can be read; what is derived is made again later.
+ */
+const copyRows = Effect.fnUntraced(function* (from: Sql, to: Sql) {
+  const widths = new Map<number, number>()
+  let counted = 0
+  yield* copyTable(from, to, "collections", ({ dimensions, documents, id }) => {
+    widths.set(id as number, dimensions as number)
+    counted += documents as number
+    return vectorTable(to).create(id as number, "current")
+  })
+  const hidden = yield* to.unsafe<{ readonly id: number; readonly documents: number }>(
+    `DELETE FROM collections WHERE NOT (${isPresent}) RETURNING id, documents`
+  )
+  for (const { documents, id } of hidden) {
+    widths.delete(id)
+    counted -= documents
+    yield* to.unsafe(`DROP TABLE ${vectorTable(to).of(id)}`)
+  }
+
+  const columns = yield* columnsOf(to, "documents")
+  const parts = yield* columnsOf(to, "passages")
+  const kept = new Set<number>()
+  const lost = new Map<number, string>()
+  const keep = Effect.fnUntraced(function* (row: DocumentRow & Values) {
+    const width = widths.get(row.collection_id)
+    if (width === undefined) return
+    const passages = yield* passagesOf(from, row)
+    const whole = isIntact(row, passages)
+    const found = whole ? yield* vectorsOf(from, row.collection_id, width, row) : []
+    // Reads inside a transaction go to the database that the transaction belongs to.
+    const isKept = yield* Effect.gen(function* () {
+      if (!whole || !(yield* inserted(to, "documents", columns, row))) return false
+      yield* insertRows(
+        to,
+        "passages",
+        passages.map((passage) => picked(passage, parts))
+      )
+      yield* insertRows(to, vectorTable(to).of(row.collection_id), found)
+      return true
+    }).pipe(transaction(to, "BEGIN IMMEDIATE"))
+    if (isKept) kept.add(row.id)
+    else lost.set(row.id, row.source ?? row.doc_id)
+  })
+  yield* eachReadable<DocumentRow & Values, never>(from, "documents", columns, (rows) =>
+    Effect.forEach(rows, keep, { discard: true })
+  )
+  for (const collection of widths.keys()) {
+    yield* eachName(from, collection, (id, name) => kept.has(id) || lost.set(id, name))
+    const inGraph = yield* orElse(
+      from.unsafe("SELECT 1 FROM graph_mentions WHERE collection_id = ? LIMIT 1", [collection]),
+      [{}]
+    )
+    if (inGraph.length > 0) yield* drop(to, collection, "graph")
+  }
+
+  yield* copyTable(from, to, "files")
+  // The next `index` reads the files of missing documents again.
+  yield* to.unsafe(
+    `UPDATE files SET size = NULL, outcome = 'unfinished', settings = '' WHERE documents <>
+       (SELECT count(*) FROM documents AS d WHERE d.collection_id = files.collection_id AND d.origin = files.path)`
+  )
+  const rootColumns = yield* columnsOf(to, "roots")
+  for (const root of yield* orElse(from.unsafe<Values>("SELECT * FROM roots"), [])) {
+    yield* inserted(to, "roots", rootColumns, root)
+  }
+  const reindexes = yield* orElse(from.unsafe("SELECT 1 FROM reindexes LIMIT 1"), [])
+  return {
+    documents: kept.size,
+    lost: [...lost.values()],
+    missing: Math.max(lost.size, counted - kept.size),
+    wasReindexing: reindexes.length > 0
+  }
+})
+
+const mostNamed = 1000
+
+const sentences = (
+  kept: string,
+  { documents, lost, missing, wasReindexing }: Effect.Effect.Success<ReturnType<typeof copyRows>>
+): ReadonlyArray<string> => {
+  const unnamed = missing - Math.min(lost.length, mostNamed)
+  const names = lost.slice(0, mostNamed).join(", ")
+  return [
+    `${documents} documents could be read and are in a new file; the damaged one is ${kept}`,
+    ...(missing > 0
+      ? [
+          `${missing} documents are lost${names === "" ? "" : `: ${names}`}${names !== "" && unnamed > 0 ? ` and ${unnamed} more` : ""}; ` +
+            "the next `clew index` restores documents that came from files; index the others again yourself"
+        ]
+      : documents === 0
+        ? ["its content is unknown; run `clew index` on your files again"]
+        : []),
+    ...(wasReindexing ? ["the next `clew reindex` starts the change of embedder over"] : [])
+  ]
+}
+
+/**
+ * The damaged file to read: itself, locked against other processes, or if it cannot be opened as it is, a copy extended
+ * to the length in its header.
+ */
+const source = Effect.fnUntraced(function* (filename: string, bytes: number) {
+  const { size } = yield* trying(filename, () => fs.statSync(filename))
+  if (size >= bytes) {
+    const held = yield* Effect.either(alone(filename))
+    if (held._tag === "Right") return held.right
+    if (isBusy(held.left)) {
+      return yield* new StoreUnavailable({
+        reason: `${inUse(filename)}; stop it, then run \`clew doctor --fix\` again`
+      })
+    }
+  }
+  const copied = yield* partial(`${filename}.damaged`)
+  yield* trying(filename, () => {
+    fs.copyFileSync(filename, copied)
+    if (size < bytes) fs.truncateSync(copied, bytes)
+    const wal = `${filename}-wal`
+    if (statOf(wal) !== undefined) fs.copyFileSync(wal, `${copied}-wal`)
+  })
+  return yield* client(copied, false)
+})
+
+/** Gives a file a second name; if the file system has no hard links, renames it. */
+const keepAs = (filename: string, name: string): void => {
+  try {
+    fs.linkSync(filename, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error
+    fs.renameSync(filename, name)
+  }
+}
+
+/** Salvages an index; see `Examining.salvage`. */
+export const salvage = (filename: string) =>
+  Effect.gen(function* () {
+    const { header } = yield* inspect(filename, "existing")
+    const from = yield* source(filename, header!.pages * header!.pageBytes)
+    const made = yield* partial(filename)
+    const found = yield* Effect.scoped(
+      Effect.flatMap(open({ filename: made, mode: "create" }), ({ sql }) => copyRows(from, sql))
+    )
+    const kept = `${filename}.${yield* Clock.currentTimeMillis}.before-fix`
+    yield* trying(filename, () => {
+      for (const file of besides(filename)) {
+        if (statOf(file) !== undefined) fs.renameSync(file, kept + file.slice(filename.length))
+      }
+      keepAs(filename, kept)
+      move(made, filename)
+    })
+    return { kept, done: sentences(kept, found) }
+  }).pipe(Effect.scoped)

@@ -1,0 +1,163 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import { StoreUnavailable } from "../../Store.ts"
+import { BlockCache } from "../../codes/BlockCache.ts"
+import { Scanner } from "../../codes/Scanner.ts"
+import { step } from "../../postings/mergeStep.ts"
+import { makeTurns } from "../../runtime/Turn.ts"
+import { Database } from "../sql/Database.ts"
+import { Masks } from "../sql/Masks.ts"
+import { mergeStep } from "../sql/keyword.ts"
+import { isPresent, sweepStep } from "../sql/sweep.ts"
+import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
+import { makeBackgrounds } from "../sql/backgrounds.ts"
+import { type VectorOptions, defaults } from "../sql/vectors.ts"
+import { make as makeClient, transaction } from "./client.ts"
+import { retryBusy, typed } from "./errors.ts"
+import { migrate, schemaVersion } from "./schema.ts"
+import { makeScoring } from "./scoring.ts"
+
+export interface DatabaseOptions {
+  /** With user, password and TLS, as libpq writes it. */
+  readonly url: Redacted.Redacted
+  /** The schema of the database in which the index is, so that several indexes share a database. */
+  readonly schema: string
+  /** Connections at most. */
+  readonly pool: number
+  /** `create` makes the tables if there are none; `existing` fails; `readonly` fails, and never writes. */
+  readonly mode: "create" | "existing" | "readonly"
+  readonly vectors?: VectorOptions | undefined
+  readonly graph?: boolean | undefined
+}
+
+/** Memory for vectors that were scored. */
+const vectorBytes = 256 * 1024 * 1024
+
+/** Milliseconds after which the server ends a statement. */
+const statementMs = 60_000
+
+const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly bytes: number }>(
+      `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class AS c
+       JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
+    ),
+    ([row]) => row!.bytes
+  )
+
+/** Deletes dropped rows, merges all postings and computes codes again; the server's own vacuum frees the space. */
+const compact = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  read: (typeof Database.Service)["read"],
+  write: (typeof Database.Service)["write"]
+) {
+  const before = yield* read(bytesOf(sql))
+  yield* Effect.repeat(write(sweepStep(sql)), { while: (more) => more })
+  yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
+  const collections = yield* read(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
+  for (const { id } of collections) yield* write(requantise(sql, id))
+  return { before, after: yield* read(bytesOf(sql)), complete: true }
+})
+
+/** Searches of a process at once: more would only share its processor. */
+const mostLanes = 4
+
+/** Connects to a database and brings its schema to the present; closed with the scope. */
+export const open = (options: DatabaseOptions) =>
+  Effect.gen(function* () {
+    const { mode, pool, schema, url } = options
+    const errors = typed(`in the schema ${schema} of PostgreSQL`)
+    const sql = yield* errors(makeClient({ url, pool }))
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${statementMs}`
+    const reading = transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}`)
+    // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
+    const writing = transaction(
+      sql,
+      mode === "readonly"
+        ? `BEGIN READ ONLY; ${local}`
+        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+    )
+    yield* errors(
+      retryBusy(
+        transaction(
+          sql,
+          mode === "readonly"
+            ? `BEGIN READ ONLY; ${local}`
+            : `BEGIN; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+        )(upToDate(sql, schema, mode))
+      )
+    )
+    const blocks = BlockCache.make()
+    const scoring = makeScoring(vectorBytes)
+    const writers = makeTurns(1)
+    const write: (typeof Database.Service)["write"] = (effect) => writers.urgent(errors(retryBusy(writing(effect))))
+    /** Searches one at a time, with codes and masks of its own; the codes' memory and the vectors are those of all. */
+    const lane = Effect.gen(function* () {
+      const codes = yield* Effect.acquireRelease(
+        Effect.sync(() => new Scanner(blocks.admit(), 0, options.vectors?.finerBytes)),
+        (scanner) => Effect.sync(() => scanner.close())
+      )
+      const turn = makeTurns(1)
+      const read: (typeof Database.Service)["read"] = (effect) => turn.urgent(errors(reading(effect)))
+      return Database.of({
+        sql,
+        graph: options.graph ?? true,
+        searching: {
+          codes,
+          masks: new Masks(),
+          scoring,
+          backgrounds: makeBackgrounds(),
+          vectors: options.vectors ?? defaults
+        },
+        look: read,
+        read,
+        write,
+        bytes: bytesOf(sql),
+        upkeep: {
+          settle: () => Effect.asVoid(forAWhile(write(upkeepStep(sql)))),
+          purge: () => Effect.map(forAWhile(write(mergeStep(sql, { ...step, extent: "clean" }))), (left) => !left),
+          compact: () => compact(sql, read, write)
+        }
+      })
+    })
+    // One connection is left for writing.
+    return yield* Effect.all(Array.from({ length: Math.max(1, Math.min(mostLanes, pool - 1)) }, () => lane))
+  })
+
+/** Makes the schema if there is none, and refuses a newer one. */
+const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
+  const [known] = yield* sql.unsafe("SELECT 1 FROM pg_namespace WHERE nspname = ?", [schema])
+  const none = new StoreUnavailable({ reason: `There is no index in the schema ${schema}` })
+  if (known === undefined) {
+    if (mode !== "create") return yield* none
+    yield* sql.unsafe(`CREATE SCHEMA "${schema}"`)
+  }
+  yield* sql.unsafe(`SET LOCAL search_path TO "${schema}"`)
+  const tables = yield* sql.unsafe<{ readonly name: string }>(
+    "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = ?",
+    [schema]
+  )
+  const isOurs = tables.some(({ name }) => name === "clew")
+  if (!isOurs && tables.length > 0) {
+    return yield* new StoreUnavailable({
+      reason: `The schema ${schema} has tables of another program, and was left untouched; set store.schema to another name`
+    })
+  }
+  if (!isOurs && mode !== "create") return yield* none
+  const [row] = isOurs ? yield* sql.unsafe<{ readonly version: number }>("SELECT version FROM clew") : []
+  const version = row?.version ?? 0
+  if (version > schemaVersion) {
+    return yield* new StoreUnavailable({
+      reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
+    })
+  }
+  if (version === schemaVersion) return
+  if (mode === "readonly") {
+    return yield* new StoreUnavailable({
+      reason: `The index in the schema ${schema} was made by an older Clew; open it once without --read-only`
+    })
+  }
+  yield* migrate(sql, version)
+})

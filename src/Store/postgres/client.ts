@@ -1,0 +1,161 @@
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
+import type { SqlError } from "@effect/sql/SqlError"
+import type * as Statement from "@effect/sql/Statement"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Redacted from "effect/Redacted"
+import { mayEnd } from "../../runtime/EventLoop.ts"
+
+/** A statement in PostgreSQL's words, and which parameters are lists: `json` ones stay JSON, the others become arrays. */
+interface Translated {
+  readonly text: string
+  readonly lists: ReadonlyMap<number, "array" | "json">
+}
+
+const tokens =
+  /\?::json|\?::text\[\]|IN \(SELECT value FROM json_each\(\?\)\)|json_each\(\?\) AS (\w+)|\?|CROSS JOIN|INDEXED BY \w+|NOT INDEXED/g
+
+/**
+ * Numbers the parameters of a statement, makes arrays of lists, and leaves out what only SQLite's planner is told: the
+ * order of joins, and an index.
+ */
+const translate = (statement: string): Translated => {
+  let at = 0
+  const lists = new Map<number, "array" | "json">()
+  const list = (kind: "array" | "json"): string => {
+    lists.set(at++, kind)
+    return `$${at}`
+  }
+  const text = statement.replace(tokens, (token, name: string | undefined) => {
+    if (token === "?") return `$${++at}`
+    if (token === "?::json") return `${list("json")}::json`
+    if (token === "?::text[]") return `${list("array")}::text[]`
+    if (token === "CROSS JOIN") return "JOIN"
+    if (token.endsWith("INDEXED") || token.startsWith("INDEXED")) return ""
+    return name === undefined
+      ? `= ANY(${list("array")})`
+      : `unnest(${list("array")}::bigint[]) WITH ORDINALITY AS ${name} (value, key)`
+  })
+  return { text, lists }
+}
+
+/** Most statements whose translation is kept; those of filters differ without end. */
+const mostKept = 500
+
+/**
+ * PostgreSQL has no U+0000 in texts. It and U+0001 become two characters each, which keep the order of texts and are
+ * undone when they are read.
+ */
+const escaped = (text: string): string =>
+  /[\0\x01]/.test(text) ? text.replace(/[\0\x01]/g, (sign) => (sign === "\0" ? "\x01\x01" : "\x01\x02")) : text
+
+const unescaped = (text: string): string =>
+  text.includes("\x01") ? text.replace(/\x01([\x01\x02])/g, (_, sign) => (sign === "\x01" ? "\0" : "\x01")) : text
+
+const deeply = (value: unknown): unknown =>
+  typeof value === "string" ? escaped(value) : Array.isArray(value) ? value.map(deeply) : value
+
+const parameter = (value: unknown, list: "array" | "json" | undefined): unknown => {
+  if (list === "array") return deeply(JSON.parse(value as string))
+  if (list === "json") return JSON.stringify(deeply(JSON.parse(value as string)))
+  if (typeof value === "string") return escaped(value)
+  return typeof value === "bigint" ? value.toString() : value
+}
+
+const oids = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, varchar: 1043, numeric: 1700 }
+
+const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [oids.bool, (text) => (text === "t" ? 1 : 0)],
+  [oids.bytea, (text) => Buffer.from(text.slice(2), "hex")],
+  ...[oids.int8, oids.int2, oids.int4, oids.float8, oids.numeric].map((oid) => [oid, Number] as const),
+  ...[oids.text, oids.varchar].map((oid) => [oid, unescaped] as const)
+])
+
+const types = { getTypeParser: (oid: number) => parsers.get(oid) ?? ((text: string) => text) }
+
+/** May be interrupted before each statement, never in one: a cancelled statement could be another's by then. */
+const stepping = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  Effect.withFiberRuntime<A, SqlError>((fiber) =>
+    Effect.uninterruptible(
+      Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause)) ? statement : Effect.zipRight(mayEnd, statement)
+    )
+  )
+
+export interface ClientOptions {
+  readonly url: Redacted.Redacted
+  /** Connections at most. */
+  readonly pool: number
+}
+
+/** A pool of connections, closed with the scope. Its statements are those of SQLite, translated. */
+export const make = ({ pool, url }: ClientOptions) =>
+  Effect.map(
+    PgClient.make({
+      url,
+      maxConnections: pool,
+      connectTimeout: Duration.seconds(5),
+      applicationName: "clew",
+      types: types as never
+    }),
+    (client) => {
+      const kept = new Map<string, Translated>()
+      const translated = (statement: string): Translated => {
+        const known = kept.get(statement) ?? translate(statement)
+        kept.delete(statement)
+        kept.set(statement, known)
+        for (const oldest of kept.keys()) {
+          if (kept.size <= mostKept) break
+          kept.delete(oldest)
+        }
+        return known
+      }
+      const { unsafe: plain } = client
+      const unsafe = <A extends object>(
+        statement: string,
+        params: ReadonlyArray<unknown> = []
+      ): Statement.Statement<A> => {
+        const { lists, text } = translated(statement)
+        return plain<A>(
+          text,
+          params.map((value, at) => parameter(value, lists.get(at)))
+        )
+      }
+      return Object.assign(client, { unsafe }) as SqlClient.SqlClient
+    }
+  ).pipe(Effect.provide(Reactivity.layer))
+
+const inSteps = (connection: Connection): Connection => ({
+  ...connection,
+  execute: (...args) => stepping(connection.execute(...args)),
+  executeRaw: (...args) => stepping(connection.executeRaw(...args)),
+  executeValues: (...args) => stepping(connection.executeValues(...args)),
+  executeUnprepared: (...args) => stepping(connection.executeUnprepared(...args))
+})
+
+/**
+ * Runs an effect in one transaction, which begins with some statements. It can be interrupted before each statement, and
+ * while it waits for a connection; one that comes too late goes back at once, since the scope is closed.
+ */
+export const transaction =
+  (sql: SqlClient.SqlClient, begin: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+    Effect.scoped(
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(restore(Effect.disconnect(Effect.uninterruptible(sql.reserve))), (connection) => {
+          const run = (statement: string) => connection.execute(statement, [], undefined)
+          return run(begin).pipe(
+            Effect.zipRight(
+              restore(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
+            ),
+            Effect.zipLeft(run("COMMIT")),
+            // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
+            Effect.onError(() => Effect.ignore(run("ROLLBACK")))
+          )
+        })
+      )
+    ) as Effect.Effect<A, E | SqlError, R>

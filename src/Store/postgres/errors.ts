@@ -1,0 +1,71 @@
+import { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import { StoreUnavailable } from "../../Store.ts"
+import { Damaged } from "../../model/Damaged.ts"
+
+const causeOf = (error: SqlError) => error.cause as { readonly code?: unknown; readonly message?: unknown } | undefined
+
+/** PostgreSQL's code (SQLSTATE), else the system's, else empty. */
+export const codeOf = (error: SqlError): string => {
+  const code = causeOf(error)?.code
+  return typeof code === "string" ? code : ""
+}
+
+const messageOf = (error: SqlError): string => String(causeOf(error)?.message ?? error.message)
+
+/** Another process holds the writers' lock, or the transaction has to be repeated. */
+const isBusy = (error: unknown): boolean => error instanceof SqlError && /^(?:55P03|40001|40P01)$/.test(codeOf(error))
+
+/** Longer than the 10 s that a user may have to wait; a lock is waited for a second at a time. */
+const patience = Schedule.spaced(Duration.millis(5)).pipe(Schedule.jittered, Schedule.upTo(Duration.seconds(30)))
+
+/** Repeats a transaction that could not begin, or that met another one; it can be interrupted between two attempts. */
+export const retryBusy = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.retry(effect, { schedule: patience, while: isBusy })
+
+const reasons: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^(?:55P03|40001|40P01)$/, "other processes have kept it locked for too long; try again"],
+  [/^57014$/, "a statement took too long and was cancelled"],
+  [/^(?:53300|53400)$/, "it has no connection left; lower store.pool, or raise its max_connections"],
+  [/^(?:53|54)/, "it has run out of resources; see its log"],
+  [/^28/, "it refuses the user or the password in store.url"],
+  [/^3D000$/, "there is no such database; create it, or mend store.url"],
+  [/^42501$/, "the user may not do this; docs/postgres.md lists the rights that Clew needs"],
+  [/^25006$/, "it is read-only, perhaps a standby; writing needs the primary"],
+  [/^(?:XX001|XX002)$/, "its data are damaged; restore a backup of the database"],
+  [/^(?:08|57P0)/, "it is going down, starting, or was cut off; try again"],
+  [/^E[A-Z_]+$/, "it cannot be reached"]
+]
+
+/** Errors without a code, by the driver's words. */
+const lost = /terminat|timeout|timed out|closed|ended|not queryable|cannot connect|failed to (?:connect|acquire)/i
+
+const reasonOf = (error: SqlError): string | undefined => {
+  const code = codeOf(error)
+  const known = reasons.find(([pattern]) => pattern.test(code))
+  if (known !== undefined) return /^E[A-Z_]+$/.test(code) ? `${known[1]} (${code})` : known[1]
+  return code === "" && (lost.test(messageOf(error)) || lost.test(error.message))
+    ? "the connection was lost"
+    : undefined
+}
+
+/** Errors of the server or of the way to it become `StoreUnavailable`; any other is a defect. None shows the address. */
+export const typed =
+  (name: string) =>
+  <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+    Effect.catchSomeDefect(given, (defect) =>
+      defect instanceof Damaged
+        ? Option.some(new StoreUnavailable({ reason: `The index ${name} is damaged: ${defect.message}` }))
+        : Option.none()
+    ).pipe(
+      Effect.catchAll((error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+        if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
+        const reason = reasonOf(error)
+        return reason === undefined
+          ? Effect.die(new Error(`PostgreSQL: ${messageOf(error)}`, { cause: error }))
+          : Effect.fail(new StoreUnavailable({ reason: `The index ${name} is not available: ${reason}` }))
+      })
+    )

@@ -1,0 +1,43 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { StoreUnavailable } from "../../Store.ts"
+import type { Scanner } from "../../codes/Scanner.ts"
+import type { Upkeep } from "../port/Upkeep.ts"
+import type { Masks } from "./Masks.ts"
+import type { makeBackgrounds } from "./backgrounds.ts"
+import type { Scoring, VectorOptions } from "./vectors.ts"
+
+/** How a connection searches, and what it keeps in memory for that. */
+export interface Searching {
+  readonly codes: Scanner
+  readonly masks: Masks
+  readonly scoring: Scoring
+  readonly backgrounds: ReturnType<typeof makeBackgrounds>
+  readonly vectors: VectorOptions
+}
+
+type Run = <A, E, R>(
+  effect: Effect.Effect<A, E | SqlError, R>
+) => Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R>
+
+/** One open index in a database. Errors caused by the database are `StoreUnavailable`. */
+export class Database extends Context.Tag("clew/Store/Database")<
+  Database,
+  {
+    readonly sql: SqlClient.SqlClient
+    readonly searching: Searching
+    /** Whether passages are added to the graph when they are stored. */
+    readonly graph: boolean
+    /** Runs in one snapshot. */
+    readonly read: Run
+    /** Runs a single read, which is a snapshot by itself. */
+    readonly look: Run
+    /** Runs in one transaction that holds the write lock from its start. */
+    readonly write: Run
+    /** The size of the whole database. */
+    readonly bytes: Effect.Effect<number, SqlError>
+    readonly upkeep: Pick<Upkeep, "settle" | "purge" | "compact">
+  }
+>() {}

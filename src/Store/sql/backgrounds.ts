@@ -1,0 +1,75 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { type CodeSet, codesFrom } from "../../codes/CodeStore.ts"
+import { meanOf } from "../../codes/encoder.ts"
+import { type CollectionSummary, hasBackground, identicalEmbedder } from "../../model/Collection.ts"
+import type { Vector } from "../../model/Passage.ts"
+import { codesOn } from "./codes.ts"
+import { vectorTable } from "./vectorTable.ts"
+import { vectorsOf } from "./vectors.ts"
+
+/** The mean of fewer vectors says more about their texts than about the model. */
+const least = 32
+
+interface Mean {
+  /** Distinguishes the states of the collection that have different ones. */
+  readonly state: string
+  readonly vector: Vector
+  /** The number of vectors that it stands for. */
+  readonly of: number
+}
+
+interface State extends CodeSet {
+  readonly changes: number
+  /** The last passage with a vector. */
+  readonly last: number | null
+  readonly epoch: number | null
+}
+
+/**
+ * The means of collections' vectors, each computed once per state of the collection. One with codes has the centroid of
+ * their latest epoch, which is computed again when it has grown sixteenfold; one without has the mean of its vectors, of
+ * 4,096 at most. Run it in the snapshot that is searched.
+ */
+export const makeBackgrounds = () => {
+  const known = new Map<number, Mean>()
+
+  const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { embedder, id }: CollectionSummary) {
+    const [found] = yield* sql.unsafe<State>(
+      `SELECT c.changes, (SELECT max(passage_id) FROM ${vectorTable(sql).of(id)} AS v) AS last,
+         s.id, s.width, s.rows, (SELECT max(epoch) FROM code_epochs WHERE set_id = s.id) AS epoch
+       FROM collections AS c LEFT JOIN code_sets AS s ON s.collection_id = c.id AND s.generation = 'current'
+       WHERE c.id = ?`,
+      [id]
+    )
+    const { changes, epoch, last, ...set } = found!
+    const state = JSON.stringify([embedder, ...(epoch === null ? [changes, last] : [set.id, epoch])])
+    const before = known.get(id)
+    if (before?.state === state) return before
+    const latest = epoch === null ? undefined : yield* codesOn(sql).latestCentroid(set)
+    const sample = latest === undefined ? yield* vectorsOf(sql, id).spread(codesFrom, embedder.dimensions) : []
+    const mean: Mean = {
+      state,
+      vector: latest?.centroid ?? meanOf(sample, embedder.dimensions),
+      of: latest === undefined ? sample.length : set.rows
+    }
+    known.set(id, mean)
+    return mean
+  })
+
+  /** The mean over all the collections with this one's embedder, so that their similarities are comparable; or none. */
+  return Effect.fnUntraced(function* (
+    sql: SqlClient.SqlClient,
+    { embedder }: CollectionSummary,
+    asked: ReadonlyArray<CollectionSummary>
+  ): Effect.fn.Return<Vector | undefined, SqlError> {
+    const alike = hasBackground(embedder) ? asked.filter((other) => identicalEmbedder(other.embedder, embedder)) : []
+    const means = yield* Effect.forEach(alike, (collection) => read(sql, collection))
+    const count = means.reduce((sum, { of }) => sum + of, 0)
+    if (count < least) return undefined
+    return Float32Array.from({ length: embedder.dimensions }, (_, d) =>
+      means.reduce((sum, { of, vector }) => sum + (vector[d]! * of) / count, 0)
+    )
+  })
+}

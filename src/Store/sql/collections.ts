@@ -1,0 +1,141 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import {
+  type CollectionName,
+  type CollectionSummary,
+  type EmbedderIdentity,
+  presentMaking
+} from "../../model/Collection.ts"
+import type { Deleted } from "../../model/Stored.ts"
+import { CollectionNotFound } from "../../Store.ts"
+import { nearest } from "../../terms/nearest.ts"
+import { hide, isPresent } from "./sweep.ts"
+import { vectorTable } from "./vectorTable.ts"
+import { segmentsOn } from "./segments.ts"
+
+/** An embedder's identity as columns. */
+export interface EmbedderRow {
+  readonly backend: string
+  readonly model: string
+  readonly dimensions: number
+  readonly query_prefix: string
+  readonly passage_prefix: string
+  readonly digest?: string | null
+  readonly making: number
+}
+
+export const embedderColumns = [
+  "backend",
+  "model",
+  "dimensions",
+  "query_prefix",
+  "passage_prefix",
+  "digest",
+  "making"
+] as const
+
+/** A parameter for each of them. */
+export const embedderParams = embedderColumns.map(() => "?").join(", ")
+
+export const toRow = (embedder: EmbedderIdentity): ReadonlyArray<string | number | null> => [
+  embedder.backend,
+  embedder.model,
+  embedder.dimensions,
+  embedder.queryPrefix,
+  embedder.passagePrefix,
+  embedder.digest ?? null,
+  embedder.making ?? presentMaking
+]
+
+export const fromRow = (row: EmbedderRow): EmbedderIdentity => ({
+  backend: row.backend,
+  model: row.model,
+  dimensions: row.dimensions,
+  queryPrefix: row.query_prefix,
+  passagePrefix: row.passage_prefix,
+  ...(row.digest ? { digest: row.digest } : {}),
+  ...(row.making === presentMaking ? {} : { making: row.making })
+})
+
+interface Row extends EmbedderRow {
+  readonly id: number
+  readonly name: CollectionName
+  readonly documents: number
+  readonly passages: number
+  readonly created_at: number
+  readonly done?: number | null
+  readonly next_backend?: string
+  readonly next_model?: string
+  readonly next_dimensions?: number
+}
+
+const summary = (row: Row): CollectionSummary => ({
+  id: row.id,
+  name: row.name,
+  embedder: fromRow(row),
+  documents: row.documents,
+  passages: row.passages,
+  createdAt: row.created_at,
+  ...(typeof row.done === "number" && {
+    next: {
+      embedder: { backend: row.next_backend!, model: row.next_model!, dimensions: row.next_dimensions! },
+      done: row.done
+    }
+  })
+})
+
+const summaries = `SELECT c.*, r.done, r.backend AS next_backend, r.model AS next_model, r.dimensions AS next_dimensions
+  FROM collections AS c LEFT JOIN reindexes AS r ON r.collection_id = c.id`
+
+export const all = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<CollectionSummary>, SqlError> =>
+  Effect.map(sql.unsafe<Row>(`${summaries} WHERE ${isPresent} ORDER BY name`), (rows) => rows.map(summary))
+
+export const find = (
+  sql: SqlClient.SqlClient,
+  name: CollectionName
+): Effect.Effect<CollectionSummary, CollectionNotFound | SqlError> =>
+  Effect.flatMap(sql.unsafe<Row>(`${summaries} WHERE name = ?`, [name]), ([row]) =>
+    row === undefined ? missing(sql, name) : Effect.succeed(summary(row))
+  )
+
+const missing = (sql: SqlClient.SqlClient, name: CollectionName) =>
+  Effect.flatMap(all(sql), (found) => {
+    const known = found.map((each) => each.name)
+    const [similar] = nearest(name, known)
+    return new CollectionNotFound({ name, near: known.find((each) => each === similar) })
+  })
+
+/** Creates an empty collection. */
+export const create = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  name: CollectionName,
+  embedder: EmbedderIdentity,
+  createdAt: number
+) {
+  const [row] = yield* sql.unsafe<Row>(
+    `INSERT INTO collections (name, ${embedderColumns.join(", ")}, created_at) VALUES (?, ${embedderParams}, ?) RETURNING *`,
+    [name, ...toRow(embedder), createdAt]
+  )
+  const made = summary(row!)
+  yield* vectorTable(sql).create(made.id, "current")
+  return made
+})
+
+/** Hides the collection from everyone at once; its rows are swept in steps. */
+export const drop = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: CollectionName) {
+  const { documents, id, passages } = yield* find(sql, name)
+  yield* segmentsOn(sql).discardAll(id)
+  for (const table of ["reindexes", "rebuilds", "roots"]) {
+    yield* sql.unsafe(`DELETE FROM ${table} WHERE collection_id = ?`, [id])
+  }
+  yield* hide(sql, id)
+  return { documents, passages } satisfies Deleted
+})
+
+/** Updates the stored counts, so that reading them never counts rows. */
+export const count = (sql: SqlClient.SqlClient, id: number, change: Deleted): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(
+    "UPDATE collections SET documents = documents + ?, passages = passages + ?, changes = changes + 1 WHERE id = ?",
+    [change.documents, change.passages, id]
+  )

@@ -1,0 +1,130 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+
+/**
+ * Where PostgreSQL and SQLite differ. All other statements are the same: they write parameters as `?` and lists of numbers
+ * as `json_each(?)`, which PostgreSQL's client translates (`postgres/client.ts`).
+ */
+export interface Dialect {
+  /** A column's numbers as one text with commas, since transferring a row costs more than reading it. */
+  readonly digits: (column: string, order?: string) => string
+  /** Rows as one text, a JSON list of lists. */
+  readonly jsonRows: (columns: string, order?: string) => string
+  /** A list of texts as a table with the column `value`; its parameter is made by `list`. */
+  readonly texts: (table: string) => string
+  /** Rows as a table whose column `value` is a JSON list; its parameter is a JSON list of them. */
+  readonly rows: (table: string) => string
+  /** Whether a column contains a text. */
+  readonly contains: (column: string) => string
+  /** Compares a column with a pattern, which `pattern` makes of a glob in which only `*` and `?` are special. */
+  readonly like: (column: string, pattern: string) => string
+  readonly pattern: (glob: string) => string
+  /** A metadata value as columns: the value as the database compares it within one kind, and before it what finds it. */
+  readonly scalar: (value: string | number | boolean) => Readonly<Record<string, string | number>>
+  /**
+   * The columns by which an index orders a text: keys of PostgreSQL's indexes are short, so its indexes have the text's
+   * first characters.
+   */
+  readonly indexed: (column: string) => ReadonlyArray<string>
+  /** The first of the next row ids of a table. The caller holds the write lock, so nobody else gets them; or asks for none. */
+  readonly nextIds: (
+    sql: SqlClient.SqlClient,
+    table: "documents" | "passages",
+    count: number
+  ) => Effect.Effect<number, SqlError>
+  /** A text of any length in a unique index. */
+  readonly key: (column: string) => string
+  /** Whether the files of its documents are on this machine, as they are beside a database that is a file. */
+  readonly hasFiles: boolean
+  /** A statement that ends a transaction that has stored documents. */
+  readonly reserve: string | undefined
+  /** A statement that tells how many rows this connection has changed, if the database counts them. */
+  readonly changes: string | undefined
+}
+
+/** Characters of a text that PostgreSQL's indexes hold: at most a kilobyte of the 2,700 bytes of a key. */
+const indexedCharacters = 256
+
+const sqlite: Dialect = {
+  digits: (column) => `CAST(group_concat(${column}) AS BLOB)`,
+  jsonRows: (columns) => `json_group_array(json_array(${columns}))`,
+  texts: (table) => `json_each(?) AS ${table}`,
+  rows: (table) => `json_each(?) AS ${table}`,
+  contains: (column) => `instr(${column}, ?) > 0`,
+  like: (column, pattern) => `${column} GLOB ${pattern}`,
+  // Its bracket classes are escaped.
+  pattern: (glob) => glob.replaceAll("[", "[[]"),
+  scalar: (value) => ({ value: typeof value === "boolean" ? Number(value) : value }),
+  indexed: (column) => [column],
+  key: (column) => column,
+  hasFiles: true,
+  nextIds: (sql, table) =>
+    Effect.map(
+      sql.unsafe<{ readonly seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]),
+      ([row]) => (row?.seq ?? 0) + 1
+    ),
+  // Space in the file for deleting on a full disk, which frees space only in the end: enough for the documents of an
+  // index of some hundred megabytes.
+  reserve: `INSERT INTO reserve (id, body) SELECT 1, zeroblob(${256 * 1024}) WHERE NOT EXISTS (SELECT 1 FROM reserve)`,
+  changes: "SELECT total_changes() AS count"
+}
+
+const bytes = new DataView(new ArrayBuffer(8))
+
+/** A number as 16 hexadecimal digits that sort as the number does. */
+const sortable = (value: number): string => {
+  // Adding 0 makes -0 equal to 0.
+  bytes.setFloat64(0, value + 0)
+  const bits = bytes.getBigUint64(0)
+  const rising = bits >> 63n === 0n ? bits | (1n << 63n) : ~bits & 0xffff_ffff_ffff_ffffn
+  return rising.toString(16).padStart(16, "0")
+}
+
+const postgres: Dialect = {
+  digits: (column, order) => `convert_to(string_agg(${column}::text, ','${order ? ` ORDER BY ${order}` : ""}), 'UTF8')`,
+  jsonRows: (columns, order) =>
+    `coalesce(json_agg(json_build_array(${columns})${order ? ` ORDER BY ${order}` : ""}), '[]')::text`,
+  texts: (table) => `unnest(?::text[]) AS ${table} (value)`,
+  rows: (table) => `json_array_elements(?::json) AS ${table} (value)`,
+  contains: (column) => `strpos(${column}, ?) > 0`,
+  like: (column, pattern) => `${column} LIKE ${pattern}`,
+  pattern: (glob) =>
+    glob
+      .replace(/[\\%_]/g, "\\$&")
+      .replaceAll("*", "%")
+      .replaceAll("?", "_"),
+  scalar: (given) => {
+    const value = typeof given === "number" ? sortable(given) : String(given)
+    // By code points, which sort as their bytes do.
+    const head =
+      value.length > indexedCharacters
+        ? Array.from(value.slice(0, 2 * indexedCharacters)).slice(0, indexedCharacters)
+        : [value]
+    return { head: head.join(""), value }
+  },
+  hasFiles: false,
+  key: (column) => `md5(${column})`,
+  indexed: (column) => [`left(${column}, ${indexedCharacters})`, column],
+  nextIds: (sql, table, count) =>
+    Effect.map(
+      count === 0
+        ? sql.unsafe<{ readonly next: number }>("SELECT next FROM row_ids WHERE name = ?", [table])
+        : sql.unsafe<{ readonly next: number }>(
+            "UPDATE row_ids SET next = next + ? WHERE name = ? RETURNING next - ? AS next",
+            [count, table, count]
+          ),
+      ([row]) => row!.next
+    ),
+  reserve: undefined,
+  changes: undefined
+}
+
+export const dialectOf = (sql: SqlClient.SqlClient): Dialect =>
+  sql.onDialectOrElse({ pg: () => postgres, orElse: () => sqlite })
+
+/** Whether two texts are equal, as an index that orders by the first finds it; a parameter is bound once for each column. */
+export const same = ({ indexed }: Dialect, column: string, other: string): string =>
+  indexed(column)
+    .map((one, at) => `${one} = ${indexed(other)[at]!}`)
+    .join(" AND ")

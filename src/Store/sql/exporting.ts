@@ -1,0 +1,148 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { crcOf } from "../crc.ts"
+import { toVector } from "./codes.ts"
+import * as graph from "./graph/edges.ts"
+import {
+  type CheckedRow,
+  type DocumentRow,
+  checkDocument,
+  join,
+  textColumns,
+  type TextRow,
+  toPassage,
+  toText
+} from "./passage.ts"
+import { dialectOf } from "./dialect.ts"
+import { inList, list } from "./rows.ts"
+import { fromStored } from "../../entities/said.ts"
+import { damaged, parsed } from "../../model/Damaged.ts"
+import type { DocumentId, Metadata } from "../../model/Document.ts"
+import type { EmbeddedPassage, ExportPage, ExportPosition, ExportedDocument } from "../../model/Stored.ts"
+import { vectorTable } from "./vectorTable.ts"
+
+interface ExportedRow extends CheckedRow {
+  readonly vector: Uint8Array | null
+  readonly vector_crc: number | null
+  readonly silent: number
+  readonly model: string | null
+  readonly asked: string
+  readonly answer: string
+}
+
+/** What a model said about a passage as it is now. */
+const saidOf = (row: ExportedRow, title: string | undefined, heading: ReadonlyArray<string>) => {
+  if (row.model === null || row.asked !== graph.askedOf({ title, heading, text: row.text })) return {}
+  return Option.match(fromStored(row.answer), {
+    onNone: () => ({}),
+    onSome: (said) => ({ said: { ...said, model: row.model! } })
+  })
+}
+
+/** A damaged or missing vector would be imported as if it were right. */
+const checkVector = ({ id, silent, vector, vector_crc }: ExportedRow): void => {
+  if (vector === null && silent === 0) damaged(`the vector of passage ${id} is missing`)
+  if (vector !== null && vector_crc !== null && crcOf(vector, id) !== vector_crc)
+    damaged(`the vector of passage ${id} has changed`)
+}
+
+/**
+ * The next documents in the form that `put` takes, in the order of their passages' ids: what depends on that order is
+ * then alike where they are stored again.
+ */
+export const exported = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  { from = { isBare: false, after: 0 }, limit }: { readonly limit: number; readonly from?: ExportPosition | undefined }
+) {
+  const rows = yield* sql.unsafe<DocumentRow>(
+    from.isBare
+      ? `SELECT * FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage IS NULL AND passages = 0 AND id > ? ORDER BY id LIMIT ?`
+      : `SELECT * FROM documents INDEXED BY documents_passages
+         WHERE collection_id = ? AND first_passage > ? ORDER BY first_passage LIMIT ?`,
+    [collection, from.after, limit]
+  )
+  const hasAnswers = yield* graph.isAnyAnswered(sql)
+  const [said, join_] = hasAnswers
+    ? ["a.model, a.asked, a.answer", "LEFT JOIN graph_answers AS a ON a.passage_id = p.id"]
+    : ["NULL AS model", ""]
+  const documents = yield* Effect.forEach(rows, (row) =>
+    Effect.map(
+      sql.unsafe<ExportedRow>(
+        `SELECT p.*, v.vector, v.crc AS vector_crc, ${said},
+           EXISTS (SELECT 1 FROM vectorless WHERE passage_id = p.id AND generation = 'current') AS silent
+         FROM passages AS p LEFT JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id ${join_}
+         WHERE p.document_id = ? ORDER BY p.ordinal`,
+        [row.id]
+      ),
+      (passages): ExportedDocument => {
+        checkDocument(row, passages)
+        passages.forEach(checkVector)
+        return {
+          docId: row.doc_id,
+          derivedId: row.doc_id,
+          source: row.source ?? undefined,
+          title: row.title ?? undefined,
+          metadata: parsed<Metadata>(row.metadata, () => `the metadata of document ${row.doc_id}`),
+          fingerprint: row.fingerprint,
+          origin: row.origin ?? undefined,
+          line: row.line ?? undefined,
+          content: join(passages, row.tail),
+          passages: passages.map((stored) => {
+            const passage = toPassage(stored, null)
+            return {
+              ...passage,
+              vector: Option.map(Option.fromNullable(stored.vector), toVector),
+              ...saidOf(stored, row.title ?? undefined, passage.heading)
+            }
+          })
+        }
+      }
+    )
+  )
+  const last = rows.at(-1)
+  const next: ExportPosition | undefined =
+    last !== undefined && rows.length === limit
+      ? { isBare: from.isBare, after: last.first_passage ?? last.id }
+      : from.isBare
+        ? undefined
+        : { isBare: true, after: 0 }
+  return { documents, next } satisfies ExportPage
+})
+
+/** Passages read at once: as many as a large document has, few enough for memory. */
+const mostEmbedded = 20_000
+
+/** Passages of these documents, and of one document per fingerprint, with their vectors, except damaged ones. */
+export const embeddings = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  of: { readonly docIds: ReadonlyArray<DocumentId>; readonly fingerprints: ReadonlyArray<string> }
+) {
+  const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number }>(
+    `SELECT id, passages FROM documents WHERE id IN (
+       SELECT id FROM documents WHERE collection_id = ? AND doc_id ${inList}
+       UNION SELECT (
+         SELECT id FROM documents
+         WHERE collection_id = ? AND substr(fingerprint, 1, 12) = substr(asked.value, 1, 12) AND fingerprint = asked.value
+         LIMIT 1
+       ) FROM ${dialectOf(sql).texts("asked")}
+     )`,
+    [collection, list(of.docIds), collection, list(of.fingerprints)]
+  )
+  let left = mostEmbedded
+  const read = documents.filter(({ passages }) => (passages <= left ? ((left -= passages), true) : false))
+  if (read.length === 0) return []
+  const rows = yield* sql.unsafe<TextRow & { readonly vector: Uint8Array; readonly crc: number | null }>(
+    `SELECT ${textColumns}, v.vector, v.crc
+     FROM json_each(?) AS asked CROSS JOIN documents AS d ON d.id = asked.value
+     CROSS JOIN passages AS p ON p.document_id = d.id
+     CROSS JOIN ${vectorTable(sql).of(collection)} AS v ON v.passage_id = p.id`,
+    [list(read.map(({ id }) => id))]
+  )
+  return rows
+    .filter(({ crc, id, vector }) => crc === null || crcOf(vector, id) === crc)
+    .map((row): EmbeddedPassage => ({ ...toText(row), vector: toVector(row.vector) }))
+})

@@ -1,0 +1,220 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import type { FileChange, FileOutcome, IndexedRoot, KnownFile } from "../../model/File.ts"
+import { dialectOf, same } from "./dialect.ts"
+import { inList, list } from "./rows.ts"
+
+interface Row {
+  readonly id: number
+  readonly path: string
+  readonly size: number | null
+  readonly modified: string | null
+  readonly changed: string | null
+  readonly inode: string | null
+  readonly reader: string | null
+  readonly settings: string
+  readonly outcome: FileOutcome
+  readonly reason: string | null
+  readonly documents: number
+  readonly many: number
+  readonly run: number
+}
+
+const toFile = (row: Row): KnownFile => ({
+  id: row.id,
+  path: row.path,
+  stamp:
+    row.size === null || row.modified === null || row.changed === null || row.inode === null
+      ? undefined
+      : { size: row.size, modified: row.modified, changed: row.changed, inode: row.inode },
+  reader: row.reader ?? undefined,
+  settings: row.settings,
+  outcome: row.outcome,
+  reason: row.reason ?? undefined,
+  documents: row.documents,
+  many: row.many === 1,
+  run: row.run
+})
+
+/** The records of some files, in no order. */
+export const known = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<KnownFile>, SqlError> =>
+  Effect.map(
+    // Numbers beyond 2^53 are read as text.
+    sql.unsafe<Row>(
+      `SELECT id, path, size, CAST(modified_ns AS TEXT) AS modified, CAST(changed_ns AS TEXT) AS changed,
+              CAST(inode AS TEXT) AS inode, reader, settings, outcome, reason, documents, many, run
+       FROM files WHERE collection_id = ? AND path ${inList}`,
+      [collection, list(paths)]
+    ),
+    (rows) => rows.map(toFile)
+  )
+
+/** The files below a folder, or the file at that path, by path; read from an index only. */
+export const below = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  root: string,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number }
+): Effect.Effect<ReadonlyArray<{ readonly id: number; readonly path: string }>, SqlError> => {
+  const folder = root.endsWith("/") ? root : `${root}/`
+  // `/` sorts before `0` by bytes. The path itself sorts before everything below it, but not directly before.
+  const from = after === undefined || after < folder ? folder : after
+  const end = `${folder.slice(0, -1)}0`
+  const { indexed } = dialectOf(sql)
+  const order = indexed("path").join(", ")
+  const [first] = indexed("path")
+  const [start] = indexed("?")
+  return sql.unsafe(
+    `SELECT id, path FROM (SELECT id, path FROM files WHERE collection_id = ? AND path = ? AND path > ?) AS own
+     UNION ALL
+     SELECT id, path FROM (
+       SELECT id, path FROM files WHERE collection_id = ? AND ${first} >= ${start} AND ${first} <= ${start} AND path > ? AND path < ?
+       ORDER BY ${order} LIMIT ?) AS below
+     ORDER BY path LIMIT ?`,
+    [collection, root, after ?? "", collection, from, end, from, end, limit, limit]
+  )
+}
+
+const integer = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text))
+
+/**
+ * Writes what a run has found. If another run or a deletion changed the file in between, the file is left unfinished:
+ * its documents may come from both.
+ */
+export const record = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  changes: ReadonlyArray<FileChange>,
+  { now, run }: { readonly run: number; readonly now: number }
+) {
+  if (changes.length === 0) return
+  const rows = yield* sql.unsafe<{ readonly path: string; readonly run: number }>(
+    `SELECT path, run FROM files WHERE collection_id = ? AND path ${inList}`,
+    [collection, list(changes.map(({ path }) => path))]
+  )
+  const current = new Map(rows.map((row) => [row.path, row.run]))
+  for (const change of changes) {
+    const before = current.get(change.path)
+    const isOurs = before === change.expected || before === run
+    const stamp = isOurs && change.outcome !== "unfinished" ? change.stamp : undefined
+    yield* sql.unsafe(
+      `INSERT INTO files (collection_id, path, size, modified_ns, changed_ns, inode, reader, settings, outcome, reason,
+                          documents, many, run, indexed_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET size = excluded.size, modified_ns = excluded.modified_ns,
+         changed_ns = excluded.changed_ns, inode = excluded.inode, reader = excluded.reader,
+         settings = excluded.settings, outcome = excluded.outcome, reason = excluded.reason,
+         documents = excluded.documents, many = excluded.many, run = excluded.run, indexed_at = excluded.indexed_at`,
+      [
+        collection,
+        change.path,
+        stamp?.size ?? null,
+        integer(stamp?.modified),
+        integer(stamp?.changed),
+        integer(stamp?.inode),
+        change.reader ?? null,
+        change.settings,
+        isOurs ? change.outcome : "unfinished",
+        change.reason ?? null,
+        change.documents,
+        change.many ? 1 : 0,
+        isOurs ? run : 0,
+        now
+      ]
+    )
+  }
+})
+
+/**
+ * Marks the files of deleted documents to be read again, except those that a run has read since. Forgets files without
+ * any documents.
+ */
+export const doubt = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  since = Number.MAX_SAFE_INTEGER
+) {
+  if (paths.length === 0) return
+  yield* sql.unsafe(
+    `UPDATE files SET modified_ns = NULL, outcome = 'unfinished', run = 0
+     WHERE collection_id = ? AND path ${inList} AND run < ?`,
+    [collection, list(paths), since]
+  )
+  yield* forget(sql, collection, paths, since)
+})
+
+/** Marks files to be read again whose documents were stored without a record of the file. */
+export const unfinished = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  now: number
+): Effect.Effect<unknown, SqlError> =>
+  paths.length === 0
+    ? Effect.void
+    : sql.unsafe(
+        `INSERT INTO files (collection_id, path, settings, outcome, documents, many, run, indexed_at)
+         SELECT CAST(? AS BIGINT), value, '', 'unfinished', 1, 0, 0, CAST(? AS BIGINT) FROM ${dialectOf(sql).texts("t")} WHERE true
+         ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET modified_ns = NULL, outcome = 'unfinished', run = 0`,
+        [collection, now, list(paths)]
+      )
+
+/** Forgets files without documents, unless run `before` or a later one has recorded them. */
+export const forget = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  paths: ReadonlyArray<string>,
+  before = Number.MAX_SAFE_INTEGER
+): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(
+    `DELETE FROM files WHERE collection_id = ? AND path ${inList} AND run < ?
+       AND NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.collection_id = files.collection_id AND ${same(dialectOf(sql), "d.origin", "files.path")})`,
+    [collection, list(paths), before]
+  )
+
+/** Stores the paths that were given to a run. */
+export const recordRoots = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  roots: ReadonlyArray<IndexedRoot>,
+  run: number
+) {
+  for (const { exclude, include, path } of roots) {
+    yield* sql.unsafe(
+      `INSERT INTO roots (collection_id, path, include, exclude, run) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (collection_id, ${dialectOf(sql).key("path")}) DO UPDATE SET include = excluded.include, exclude = excluded.exclude,
+         run = excluded.run`,
+      [collection, path, JSON.stringify(include), JSON.stringify(exclude), run]
+    )
+  }
+})
+
+export const roots = (
+  sql: SqlClient.SqlClient,
+  collection: number
+): Effect.Effect<ReadonlyArray<IndexedRoot>, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly path: string; readonly include: string; readonly exclude: string }>(
+      "SELECT path, include, exclude FROM roots WHERE collection_id = ? ORDER BY path",
+      [collection]
+    ),
+    (rows) =>
+      rows.map(({ exclude, include, path }) => ({
+        path,
+        include: JSON.parse(include) as ReadonlyArray<string>,
+        exclude: JSON.parse(exclude) as ReadonlyArray<string>
+      }))
+  )
+
+/** The next run's number. The caller holds the write lock, so nobody else gets it. */
+export const beginRun = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly last: number }>("UPDATE run_numbers SET last = last + 1 WHERE id = 1 RETURNING last"),
+    ([row]) => row!.last
+  )

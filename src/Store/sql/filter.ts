@@ -1,0 +1,343 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { Cancelled } from "./Cancelled.ts"
+import { type Dialect, dialectOf } from "./dialect.ts"
+import { forEachNumber, inList, list } from "./rows.ts"
+import { type Comparison, type Condition, type Filter, type Range, filtersUnder } from "../../model/Filter.ts"
+import { Globs } from "../../model/globs.ts"
+
+/** An SQL condition, or a SELECT, and its parameters. */
+export interface Where {
+  readonly sql: string
+  readonly params: ReadonlyArray<string | number>
+}
+
+type Scalar = string | number | boolean
+type Kind = "s" | "n" | "b"
+
+const kinds: ReadonlyArray<Kind> = ["s", "n", "b"]
+
+const kindOf = (value: Scalar): Kind => (typeof value === "string" ? "s" : typeof value === "number" ? "n" : "b")
+
+const operators = { gte: ">=", lte: "<=", gt: ">", lt: "<" } as const
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
+
+/**
+ * The rows that make a document findable by its metadata: one per scalar, one per scalar in a list, and one that only
+ * tells of the key if it has neither.
+ */
+export const metadataRows = (
+  { scalar: columnsOf }: Dialect,
+  metadata: Readonly<Record<string, unknown>>
+): ReadonlyArray<{ readonly key: string; readonly kind: Kind | "o" }> => {
+  const seen = new Set<string>()
+  const rows: Array<{ readonly key: string; readonly kind: Kind | "o" }> = []
+  for (const [key, value] of Object.entries(metadata)) {
+    const scalars = (Array.isArray(value) ? value : [value]).filter(isScalar)
+    if (scalars.length === 0) rows.push({ key, kind: "o", ...columnsOf("") })
+    for (const scalar of scalars) {
+      const row = { key, kind: kindOf(scalar), ...columnsOf(scalar) }
+      const identity = JSON.stringify(row)
+      if (!seen.has(identity)) rows.push(row)
+      seen.add(identity)
+    }
+  }
+  return rows
+}
+
+const isGlob = (pattern: string) => /[*?]/.test(pattern)
+
+const any = (wheres: ReadonlyArray<Where>): Where =>
+  wheres.length === 0
+    ? { sql: "FALSE", params: [] }
+    : { sql: `(${wheres.map((where) => where.sql).join(" OR ")})`, params: wheres.flatMap((where) => where.params) }
+
+const all = (wheres: ReadonlyArray<Where>): Where => ({
+  sql: wheres.length === 0 ? "TRUE" : wheres.map((where) => where.sql).join(" AND "),
+  params: wheres.flatMap((where) => where.params)
+})
+
+const bounds = (range: Range) =>
+  Object.entries(operators).flatMap(([name, operator]) => {
+    const bound = range[name as keyof Range]
+    return bound === undefined ? [] : [{ operator, bound }]
+  })
+
+/** A condition as what must or must not hold of a key's values; `present` only asks whether the key exists. */
+export type Clause = { readonly negated: boolean } & (
+  | { readonly present: true }
+  | { readonly present: false; readonly comparison: Comparison }
+)
+
+/** The clauses, which must all hold. */
+export const clausesOf = (condition: Condition): ReadonlyArray<Clause> => {
+  if (isScalar(condition) || Array.isArray(condition)) {
+    return [{ negated: false, present: false, comparison: condition as Comparison }]
+  }
+  const { exists, not, ...range } = condition as Exclude<Condition, Scalar | ReadonlyArray<Scalar>>
+  const clauses: Array<Clause> = []
+  if (bounds(range).length > 0) clauses.push({ negated: false, present: false, comparison: range })
+  if (not !== undefined) clauses.push({ negated: true, present: false, comparison: not })
+  if (exists !== undefined) clauses.push({ negated: !exists, present: true })
+  return clauses
+}
+
+/** One of many values: one parameter for all, since SQLite limits the depth of an expression. */
+const among = (column: string, values: ReadonlyArray<string | number>): Where =>
+  values.length === 1
+    ? { sql: `${column} = ?`, params: [values[0]!] }
+    : { sql: `${column} ${inList}`, params: [list(values)] }
+
+/** SQLite compares each source with at most this many globs, one by one; more are matched together beforehand. */
+const fewGlobs = 4
+
+/** The values of a condition on `source` that contain more globs than SQLite should compare. */
+export const manyGlobs = (comparison: Comparison): ReadonlyArray<string> | undefined => {
+  if (!Array.isArray(comparison)) return undefined
+  const texts = (comparison as ReadonlyArray<Scalar>).filter((value) => typeof value === "string")
+  return texts.filter(isGlob).length > fewGlobs ? texts : undefined
+}
+
+/** Ids of the documents that match lists of many globs, by list. */
+export type Globbed = ReadonlyMap<Comparison, ReadonlyArray<number>>
+
+const noneGlobbed: Globbed = new Map()
+
+/** A condition on a text column. */
+const onColumn = (
+  dialect: Dialect,
+  column: string,
+  condition: Comparison,
+  glob: boolean,
+  globbed = noneGlobbed
+): Where => {
+  const ids = glob ? globbed.get(condition) : undefined
+  if (ids !== undefined) return { sql: `d.id ${inList}`, params: [list(ids)] }
+  if (isScalar(condition) || Array.isArray(condition)) {
+    const texts = [condition].flat().filter((value) => typeof value === "string")
+    const globs = glob ? texts.filter(isGlob).map(dialect.pattern) : []
+    return any([
+      ...(texts.length === 0 ? [] : [among(column, texts)]),
+      ...(globs.length === 0
+        ? []
+        : globs.length === 1
+          ? [{ sql: dialect.like(column, "?"), params: globs }]
+          : [
+              {
+                sql: `EXISTS (SELECT 1 FROM ${dialect.texts("g")} WHERE ${dialect.like(column, "g.value")})`,
+                params: [list(globs)]
+              }
+            ])
+    ])
+  }
+  return all(
+    bounds(condition as Range).map(({ bound, operator }) =>
+      typeof bound === "string" ? { sql: `${column} ${operator} ?`, params: [bound] } : any([])
+    )
+  )
+}
+
+const metadataEquals = ({ scalar }: Dialect, kind: Kind, values: ReadonlyArray<Scalar>): Where => {
+  const stored = values.map(scalar)
+  const { params, sql } = all(
+    Object.keys(stored[0]!).map((column) =>
+      among(
+        column,
+        stored.map((columns) => columns[column]!)
+      )
+    )
+  )
+  return { sql: `(kind = ? AND ${sql})`, params: [kind, ...params] }
+}
+
+/** A comparison of the value with a bound; the columns before it only help to find the value. */
+const metadataBound = ({ scalar }: Dialect, operator: string, bound: Scalar): Where => {
+  const columns = Object.entries(scalar(bound))
+  const tests = columns.map(([column], at) => `${column} ${at < columns.length - 1 ? `${operator[0]}=` : operator} ?`)
+  return {
+    sql: `(kind = ? AND ${tests.join(" AND ")})`,
+    params: [kindOf(bound), ...columns.map(([, value]) => value)]
+  }
+}
+
+/** One test per kind of value. */
+const metadataAmong = (dialect: Dialect, values: ReadonlyArray<Scalar>): ReadonlyArray<Where> =>
+  kinds.flatMap((kind) => {
+    const own = values.filter((value) => kindOf(value) === kind)
+    return own.length === 0 ? [] : [metadataEquals(dialect, kind, own)]
+  })
+
+/** Tests of a metadata value, any of which may hold. The bounds of a range must hold for the same element of a list. */
+const metadataTests = (dialect: Dialect, condition: Comparison): ReadonlyArray<Where> =>
+  isScalar(condition) || Array.isArray(condition)
+    ? metadataAmong(dialect, [condition].flat())
+    : [all(bounds(condition as Range).map(({ bound, operator }) => metadataBound(dialect, operator, bound)))]
+
+const metadataRowsWhere = (key: string, test: Where): Where => ({
+  sql: `SELECT document_id FROM metadata_values WHERE key = ? AND ${test.sql}`,
+  params: [key, ...test.params]
+})
+
+const rowsWithKey = (key: string): Where => ({
+  sql: "SELECT document_id FROM metadata_values WHERE key = ?",
+  params: [key]
+})
+
+/** The value of the key `source`: a document without a source is compared by its doc_id. */
+const source = "d.name"
+
+/** The columns that a filter can use as keys. */
+const columns: ReadonlyMap<string, { readonly compared: string; readonly stored: string; readonly glob: boolean }> =
+  new Map([
+    ["source", { compared: source, stored: "d.source", glob: true }],
+    ["doc_id", { compared: "d.doc_id", stored: "d.doc_id", glob: false }],
+    ["title", { compared: "d.title", stored: "d.title", glob: false }]
+  ])
+
+const clauseWhere = (dialect: Dialect, key: string, clause: Clause, globbed: Globbed): Where => {
+  const column = columns.get(key)
+  if (column !== undefined) {
+    return clause.present
+      ? { sql: `${column.stored} IS NOT NULL`, params: [] }
+      : onColumn(dialect, column.compared, clause.comparison, column.glob, globbed)
+  }
+  const { params, sql } = clause.present
+    ? rowsWithKey(key)
+    : metadataRowsWhere(key, any(metadataTests(dialect, clause.comparison)))
+  return { sql: `d.id IN (${sql})`, params }
+}
+
+const keyWhere = (dialect: Dialect, key: string, condition: Condition, globbed: Globbed): Where =>
+  all(
+    clausesOf(condition).map((clause) => {
+      const where = clauseWhere(dialect, key, clause, globbed)
+      // A missing title equals nothing, so no exclusion matches it.
+      return clause.negated ? { ...where, sql: `(${where.sql}) IS NOT TRUE` } : where
+    })
+  )
+
+const filterWhere = (dialect: Dialect, filter: Filter, globbed: Globbed): Where => {
+  const parts = Object.entries(filter).map(([key, condition]) => {
+    const filters = filtersUnder(key, condition)
+    if (filters === undefined) return keyWhere(dialect, key, condition as Condition, globbed)
+    const inner = filters.map((filter) => filterWhere(dialect, filter, globbed))
+    if (key === "or") return any(inner)
+    const { params, sql } = all(inner)
+    return { sql: `(${sql})`, params }
+  })
+  return all(parts.map((part) => ({ ...part, sql: `(${part.sql})` })))
+}
+
+/** The WHERE of a filter over `documents AS d`; `globbed` has the matches of lists of many globs. */
+export const documentsWhere = (dialect: Dialect, collection: number, filter: Filter, globbed = noneGlobbed): Where =>
+  all([{ sql: "d.collection_id = ?", params: [collection] }, filterWhere(dialect, filter, globbed)])
+
+/** The lists of many globs anywhere in a filter on sources. */
+const globLists = (filter: Filter): ReadonlyArray<Comparison> =>
+  Object.entries(filter).flatMap(([key, condition]) => {
+    const filters = filtersUnder(key, condition)
+    if (filters !== undefined) return filters.flatMap(globLists)
+    return key !== "source"
+      ? []
+      : clausesOf(condition as Condition).flatMap((clause) =>
+          clause.present || manyGlobs(clause.comparison) === undefined ? [] : [clause.comparison]
+        )
+  })
+
+/**
+ * SELECTs whose rows together name the documents that a clause holds for, ignoring its negation. They may name
+ * documents of other collections, and a document twice. Each reads only an index.
+ */
+export const documentsOf = (
+  dialect: Dialect,
+  collection: number,
+  key: string,
+  clause: Clause
+): ReadonlyArray<Where> => {
+  const select = (from: string, where: Where): Where => ({
+    sql: `SELECT d.id FROM ${from} AND ${where.sql}`,
+    params: [collection, ...where.params]
+  })
+  const column = columns.get(key)
+  if (column === undefined) {
+    return clause.present
+      ? [rowsWithKey(key)]
+      : metadataTests(dialect, clause.comparison).map((test) => metadataRowsWhere(key, test))
+  }
+  const own = "documents AS d WHERE d.collection_id = ?"
+  if (clause.present) return [select(own, { sql: `${column.stored} IS NOT NULL`, params: [] })]
+  if (key !== "source") return [select(own, onColumn(dialect, column.compared, clause.comparison, column.glob))]
+  return [
+    select(
+      "documents AS d WHERE d.source IS NOT NULL AND d.collection_id = ?",
+      onColumn(dialect, "d.source", clause.comparison, true)
+    ),
+    select(
+      "documents AS d WHERE d.source IS NULL AND d.collection_id = ?",
+      onColumn(dialect, "d.doc_id", clause.comparison, true)
+    )
+  ]
+}
+
+/** All documents of a collection, read from an index only. */
+export const allDocuments = (collection: number): Where => ({
+  sql: "SELECT d.id FROM documents AS d INDEXED BY documents_doc_id WHERE d.collection_id = ?",
+  params: [collection]
+})
+
+const batch = 8192
+
+interface Row {
+  readonly ids: Uint8Array | null
+  readonly names: string
+}
+
+/** Ids of a collection's documents whose source, or doc_id if they have none, matches any of the texts or globs. */
+export const matching = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  texts: ReadonlyArray<string>,
+  most: number = batch
+) {
+  const globs = new Globs(texts, yield* Cancelled)
+  const { digits, indexed, jsonRows } = dialectOf(sql)
+  const order = [...indexed("name"), "doc_id"].join(", ")
+  const begin = [...indexed("?"), "?"].join(", ")
+  const found: Array<number> = []
+  let last: ReadonlyArray<string> = []
+  for (;;) {
+    const [row] = yield* sql.unsafe<Row>(
+      `SELECT ${digits("id", order)} AS ids, ${jsonRows("name", order)} AS names
+       FROM (SELECT id, name, doc_id FROM documents INDEXED BY documents_name
+             WHERE collection_id = ?${last.length === 0 ? "" : ` AND (${order}) > (${begin})`}
+             ORDER BY ${order} LIMIT ?) AS d`,
+      [collection, ...last, most]
+    )
+    if (row!.ids === null) return found
+    const ids: Array<number> = []
+    forEachNumber(row!.ids, (id) => ids.push(id))
+    const names = (JSON.parse(row!.names) as ReadonlyArray<readonly [string]>).flat()
+    for (const [at, name] of names.entries()) {
+      const matches = globs.matches(name)
+      if (matches === undefined) return yield* Effect.interrupt
+      if (matches) found.push(ids[at]!)
+    }
+    if (ids.length < most) return found
+    const [end] = yield* sql.unsafe<{ readonly name: string; readonly doc_id: string }>(
+      "SELECT name, doc_id FROM documents WHERE id = ?",
+      [ids.at(-1)]
+    )
+    last = [...indexed("").map(() => end!.name), end!.doc_id]
+  }
+})
+
+/** The matches of a filter's lists of many globs, each found in one pass over the sources. */
+export const globbed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, filter: Filter) {
+  const found = new Map<Comparison, ReadonlyArray<number>>()
+  for (const comparison of globLists(filter)) {
+    if (!found.has(comparison)) found.set(comparison, yield* matching(sql, collection, manyGlobs(comparison)!))
+  }
+  return found
+})

@@ -1,0 +1,289 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { createHash } from "node:crypto"
+import { type Text, mentionsOf } from "../../../entities/extract.ts"
+import { pack, relations, unpack } from "../../../entities/mention.ts"
+import { type Asked, fromStored, questionOf, toStored } from "../../../entities/said.ts"
+import { rising } from "../../../model/Damaged.ts"
+import type { GraphStep, GraphUnasked, Said } from "../../../model/Graph.ts"
+import type { PreparedDocument } from "../../../model/Stored.ts"
+import { headingOf } from "../passage.ts"
+import { dialectOf } from "../dialect.ts"
+import { inList, insertRows, list } from "../rows.ts"
+
+/** A passage to add to the graph. */
+export interface GraphRow extends Text {
+  readonly id: number
+  readonly title: string | undefined
+}
+
+/** The columns from which the graph is made, of `passages AS p` and `documents AS d`. */
+export interface TextRow {
+  readonly id: number
+  readonly ordinal: number
+  readonly text: string
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string | null
+}
+
+export const textColumns = "p.id, p.ordinal, p.text, p.heading, d.title, d.source"
+
+export const toGraphRow = ({ heading, id, ordinal, source, text, title }: TextRow): GraphRow => ({
+  id,
+  ordinal,
+  text,
+  heading: headingOf(heading),
+  title: title ?? undefined,
+  source: source ?? undefined
+})
+
+/** A language model's answer about a passage, with the hash of the question, by which the same words find it. */
+interface Answer {
+  readonly asked: string
+  readonly model: string
+  readonly answer: string
+}
+
+/** Answers by question. */
+export type Answers = ReadonlyMap<string, Answer>
+
+/** A hash of 128 bits of the question. */
+export const askedOf = (passage: Asked): string =>
+  createHash("sha256").update(questionOf(passage)).digest("hex").slice(0, 32)
+
+/** Whether a model was ever asked; if not, nothing else is looked up. */
+export const isAnyAnswered = (sql: SqlClient.SqlClient) =>
+  Effect.map(sql.unsafe("SELECT 1 FROM graph_answers LIMIT 1"), (rows) => rows.length > 0)
+
+/** The answers about documents' passages, and those that documents bring with them, for the passages to be stored. */
+export const carriedBy = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  replaced: ReadonlyArray<number>,
+  documents: ReadonlyArray<PreparedDocument>
+) {
+  const carried = new Map<string, Answer>()
+  if (replaced.length > 0 && (yield* isAnyAnswered(sql))) {
+    const rows = yield* sql.unsafe<Answer>(
+      `SELECT a.asked, a.model, a.answer FROM passages AS p CROSS JOIN graph_answers AS a ON a.passage_id = p.id
+       WHERE p.document_id ${inList}`,
+      [list(replaced)]
+    )
+    for (const row of rows) carried.set(row.asked, row)
+  }
+  for (const { passages, title } of documents) {
+    for (const { heading, said, text } of passages) {
+      if (said === undefined) continue
+      const asked = askedOf({ title, heading, text })
+      carried.set(asked, { asked, model: said.model, answer: toStored(said) })
+    }
+  }
+  return carried as Answers
+})
+
+/** Answers to the questions about passages: their own, else those about passages with the same words; by passage. */
+const answersTo = (sql: SqlClient.SqlClient, asked: ReadonlyMap<number, string>, model: string | null = null) =>
+  Effect.map(
+    sql.unsafe<Answer & { readonly id: number }>(
+      `SELECT CAST(t.value ->> 0 AS BIGINT) AS id, a.asked, a.model, a.answer
+       FROM ${dialectOf(sql).rows("t")} CROSS JOIN graph_answers AS a ON a.passage_id = coalesce(
+         (SELECT passage_id FROM graph_answers
+          WHERE passage_id = CAST(t.value ->> 0 AS BIGINT) AND asked = t.value ->> 1 AND model = coalesce(?, model)),
+         (SELECT passage_id FROM graph_answers WHERE asked = t.value ->> 1 AND model = coalesce(?, model) LIMIT 1))`,
+      [JSON.stringify([...asked]), model, model]
+    ),
+    (rows) => new Map(rows.map((row) => [row.id, row]))
+  )
+
+/** Writes answers about passages, and forgets the other ones about these. */
+const writeAnswers = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  passages: ReadonlyArray<number>,
+  answers: ReadonlyMap<number, Answer>
+) {
+  yield* sql.unsafe(`DELETE FROM graph_answers WHERE passage_id ${inList}`, [list(passages)])
+  const rows = Array.from(answers, ([passage_id, { answer, asked, model }]) => ({ passage_id, asked, model, answer }))
+  yield* insertRows(sql, "graph_answers", rows)
+})
+
+/** What models said about passages, in `carried`, about them or about the same words; it is kept as theirs. */
+const saidAbout = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  rows: ReadonlyArray<GraphRow>,
+  carried: Answers
+) {
+  const said = new Map<number, Said>()
+  if (rows.length === 0 || (carried.size === 0 && !(yield* isAnyAnswered(sql)))) return said
+  const asked = new Map(rows.map((row) => [row.id, askedOf(row)]))
+  const answers = new Map(yield* answersTo(sql, asked)) as Map<number, Answer>
+  for (const [id, question] of asked) if (carried.has(question)) answers.set(id, carried.get(question)!)
+  for (const [id, { answer }] of answers) {
+    const found = fromStored(answer)
+    if (Option.isSome(found)) said.set(id, found.value)
+    else answers.delete(id)
+  }
+  yield* writeAnswers(sql, [...asked.keys()], answers)
+  return said
+})
+
+/** A passage's edges. */
+export const edgesOf = ({ id: passage_id, ordinal }: Pick<TextRow, "id" | "ordinal">, mentions: Uint8Array) =>
+  unpack(mentions).map(({ entity, relation }) => ({
+    entity,
+    relation: relations.indexOf(relation),
+    passage_id,
+    ordinal
+  }))
+
+/**
+ * Adds passages' mentions, with what models said about them. Call it in the transaction that adds the passages;
+ * `carried` are the answers of those that they replace.
+ */
+export const insert = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: ReadonlyArray<GraphRow>,
+  carried: Answers = new Map()
+) {
+  const said = yield* saidAbout(sql, rows, carried)
+  const packed = rows.map((row) => ({
+    passage_id: row.id,
+    mentions: Buffer.from(pack(mentionsOf({ ...row, said: said.get(row.id) })))
+  }))
+  yield* insertRows(sql, "graph_passages", packed)
+  // In the order of the table, so that neighbours are written while their page is cached.
+  const edges = packed
+    .flatMap(({ mentions }, index) => edgesOf(rows[index]!, mentions))
+    .sort((a, b) => a.entity - b.entity || a.relation - b.relation || a.passage_id - b.passage_id)
+  yield* insertRows(
+    sql,
+    "graph_mentions",
+    edges.map((edge) => ({ collection_id: collection, ...edge }))
+  )
+})
+
+/** The stored mentions of passages, by passage id; a passage that is not in the graph has none. */
+export const mentionsIn = (sql: SqlClient.SqlClient, passages: ReadonlyArray<number>) =>
+  Effect.map(
+    sql.unsafe<{ readonly id: number; readonly mentions: Uint8Array }>(
+      `SELECT passage_id AS id, mentions FROM graph_passages WHERE passage_id ${inList}`,
+      [list(passages)]
+    ),
+    (rows) => new Map(rows.map(({ id, mentions }) => [id, unpack(mentions)]))
+  )
+
+/** Deletes edges of a collection, given as rows of entity, relation and passage. */
+export const deleteEdges = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  edges: ReadonlyArray<ReadonlyArray<number>>
+) =>
+  sql.unsafe(
+    `DELETE FROM graph_mentions WHERE (collection_id, entity, relation, passage_id) IN (
+       SELECT CAST(? AS BIGINT), CAST(t.value ->> 0 AS BIGINT), CAST(t.value ->> 1 AS BIGINT), CAST(t.value ->> 2 AS BIGINT)
+       FROM ${dialectOf(sql).rows("t")})`,
+    [collection, JSON.stringify(edges)]
+  )
+
+/** Removes passages from the graph. Call it in the transaction that deletes them elsewhere. */
+export const remove = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passages: ReadonlyArray<number>
+) {
+  if (passages.length === 0) return
+  const edges = [...(yield* mentionsIn(sql, passages))].flatMap(([id, mentions]) =>
+    mentions.map(({ entity, relation }) => [entity, relations.indexOf(relation), id])
+  )
+  yield* deleteEdges(sql, collection, edges)
+  yield* sql.unsafe(`DELETE FROM graph_passages WHERE passage_id ${inList}`, [list(passages)])
+})
+
+/** Adds passages of a collection to the graph, anew if they are in it. */
+const again = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  rows: ReadonlyArray<GraphRow>
+) {
+  if (rows.length === 0) return
+  yield* remove(
+    sql,
+    collection,
+    rows.map(({ id }) => id)
+  )
+  yield* insert(sql, collection, rows)
+  // The stored linkage of a collection belongs to one state of it.
+  yield* sql.unsafe("UPDATE collections SET changes = changes + 1 WHERE id = ?", [collection])
+})
+
+const select = `SELECT ${textColumns}, g.passage_id AS known, a.model
+  FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+    LEFT JOIN graph_passages AS g ON g.passage_id = p.id LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
+
+interface Row extends TextRow {
+  readonly known: number | null
+  readonly model: string | null
+}
+
+const rowsAfter = (sql: SqlClient.SqlClient, collection: number, after: number, limit: number) =>
+  Effect.map(
+    sql.unsafe<Row>(`${select} WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`, [
+      collection,
+      after,
+      limit
+    ]),
+    (rows) => rising(rows, after, "passages")
+  )
+
+/** Adds those of the next passages after an id that are not in the graph yet. */
+export const extend = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  after: number,
+  limit: number
+) {
+  const rows = yield* rowsAfter(sql, collection, after, limit)
+  const missing = rows.filter(({ known }) => known === null)
+  yield* again(sql, collection, missing.map(toGraphRow))
+  return { added: missing.length, seen: rows.length, through: rows.at(-1)?.id ?? after } satisfies GraphStep
+})
+
+/** Those of the next passages after an id that a model was not asked about; answers about the same words are copied. */
+export const unasked = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  model: string,
+  after: number,
+  limit: number
+) {
+  const seen = yield* rowsAfter(sql, collection, after, limit)
+  const rows = seen.filter((row) => row.model !== model).map(toGraphRow)
+  const answers = yield* answersTo(sql, new Map(rows.map((row) => [row.id, askedOf(row)])), model)
+  const taken = rows.filter(({ id }) => answers.has(id))
+  yield* writeAnswers(sql, [...answers.keys()], answers)
+  yield* again(sql, collection, taken)
+  return {
+    seen: seen.length,
+    through: seen.at(-1)?.id ?? after,
+    taken: taken.length,
+    passages: rows.flatMap(({ heading, id, text, title }) => (answers.has(id) ? [] : [{ id, heading, text, title }]))
+  } satisfies GraphUnasked
+})
+
+/** Stores a model's answer about a passage and adds it to the graph; false: the passage is gone. */
+export const keepSaid = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passage: number,
+  model: string,
+  said: Said
+) {
+  const [found] = yield* sql.unsafe<Row>(`${select} WHERE p.id = ? AND d.collection_id = ?`, [passage, collection])
+  if (found === undefined) return false
+  const row = toGraphRow(found)
+  const answer = { asked: askedOf(row), model, answer: toStored(said) }
+  yield* writeAnswers(sql, [passage], new Map([[passage, answer]]))
+  yield* again(sql, collection, [row])
+  return true
+})

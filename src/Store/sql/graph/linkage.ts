@@ -1,0 +1,115 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import { mostDefining, sampledDocuments } from "../../../entities/walk.ts"
+import { dialectOf } from "../dialect.ts"
+import { list } from "../rows.ts"
+import { mentionsIn } from "./edges.ts"
+
+/** At most this many passages of a document are read. */
+const passagesEach = 4
+
+interface Sampled {
+  readonly first: number
+  readonly passages: number
+}
+
+/**
+ * The collection's documents; in a large one, those at evenly spread places among their fingerprints, so that the same
+ * documents are chosen in whatever order they came.
+ */
+const sample = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+  if (documents <= sampledDocuments) {
+    return yield* sql.unsafe<Sampled>(
+      "SELECT first_passage AS first, passages FROM documents WHERE collection_id = ? AND first_passage IS NOT NULL",
+      [collection]
+    )
+  }
+  const places = Array.from({ length: sampledDocuments }, (_, index) =>
+    Math.floor((index * 16 ** 12) / sampledDocuments)
+      .toString(16)
+      .padStart(12, "0")
+  )
+  return yield* sql.unsafe<Sampled>(
+    `SELECT first_passage AS first, passages FROM documents WHERE first_passage IS NOT NULL AND id IN (
+       SELECT (SELECT id FROM documents INDEXED BY documents_content
+               WHERE collection_id = ? AND substr(fingerprint, 1, 12) >= asked.value
+               ORDER BY substr(fingerprint, 1, 12), id LIMIT 1)
+       FROM ${dialectOf(sql).texts("asked")})`,
+    [collection, list(places)]
+  )
+})
+
+/**
+ * The share of the documents that name or link another by a name it is known by; in a large collection, of a sample.
+ */
+const measured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, documents: number) {
+  const sampled = yield* sample(sql, collection, documents)
+  if (sampled.length === 0) return 0
+  const documentOf = new Map(
+    sampled.flatMap(({ first, passages }) =>
+      Array.from({ length: Math.min(passages, passagesEach) }, (_, index) => [first + index, first] as const)
+    )
+  )
+  const named = [...(yield* mentionsIn(sql, [...documentOf.keys()]))].flatMap(([passage, mentions]) =>
+    mentions
+      .filter(({ relation }) => relation !== "defines" && relation !== "heads")
+      .map(({ entity }) => ({ entity, document: documentOf.get(passage)! }))
+  )
+  const rows = yield* sql.unsafe<{ readonly entity: number; readonly documents: string }>(
+    `SELECT asked.value AS entity,
+            (SELECT ${dialectOf(sql).jsonRows("document")} FROM
+              (SELECT passage_id - ordinal AS document FROM graph_mentions
+               WHERE collection_id = ? AND entity = asked.value AND relation = 0 LIMIT ${mostDefining + 1}) AS d) AS documents
+     FROM json_each(?) AS asked`,
+    [collection, list([...new Set(named.map(({ entity }) => entity))])]
+  )
+  const defining = new Map<number, ReadonlyArray<number>>()
+  for (const { documents, entity } of rows) {
+    const found = (JSON.parse(documents) as ReadonlyArray<readonly [number]>).flat()
+    if (found.length > 0 && found.length <= mostDefining) defining.set(entity, found)
+  }
+  const joined = new Set<number>()
+  for (const { document, entity } of named) {
+    if (defining.get(entity)?.some((other) => other !== document)) joined.add(document)
+  }
+  return joined.size / sampled.length
+})
+
+interface Known {
+  readonly changes: number
+  readonly documents: number
+  readonly linkage: number
+}
+
+/** In a collection of any size, more changes than this are more than a little. */
+const mostChanges = 64
+
+const isStale = (before: Known, { changes, documents }: Omit<Known, "linkage">): boolean => {
+  const few = Math.max(1, Math.min(mostChanges, before.documents >> 4))
+  return Math.abs(changes - before.changes) >= few || Math.abs(documents - before.documents) > documents >> 4
+}
+
+/** The linkage that is kept of a collection. */
+export const linkageOf = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(
+    sql.unsafe<Known>("SELECT changes, documents, linkage FROM graph_linkages WHERE collection_id = ?", [collection]),
+    ([row]) => row?.linkage ?? 0
+  )
+
+/**
+ * Keeps the linkage of a collection's current state: the one that was measured elsewhere, else the collection's, measured
+ * again if it has changed by more than a little. Call it in the transaction that changed it.
+ */
+export const keepLinkage = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, given?: number) {
+  const [state] = yield* sql.unsafe<Omit<Known, "linkage">>("SELECT changes, documents FROM collections WHERE id = ?", [
+    collection
+  ])
+  const [kept] = yield* sql.unsafe<Known>("SELECT * FROM graph_linkages WHERE collection_id = ?", [collection])
+  if (given === undefined && kept !== undefined && !isStale(kept, state!)) return
+  yield* sql.unsafe(
+    `INSERT INTO graph_linkages (collection_id, changes, documents, linkage) VALUES (?, ?, ?, ?)
+     ON CONFLICT (collection_id) DO UPDATE SET changes = excluded.changes, documents = excluded.documents,
+       linkage = excluded.linkage`,
+    [collection, state!.changes, state!.documents, given ?? (yield* measured(sql, collection, state!.documents))]
+  )
+})

@@ -1,0 +1,275 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { namedIn } from "../../../entities/extract.ts"
+import { type PackedMention, hashOf, unpack } from "../../../entities/mention.ts"
+import { fromStored } from "../../../entities/said.ts"
+import { type Step, Walk, linkageWanted, mostPlaces, rareIn, toEntity } from "../../../entities/walk.ts"
+import { rising } from "../../../model/Damaged.ts"
+import type { DocumentId } from "../../../model/Document.ts"
+import type { Entity, GraphPassage, ViaStep } from "../../../model/Graph.ts"
+import { fragment } from "../../../model/Locator.ts"
+import type { Mask, Vector } from "../../../model/Passage.ts"
+import type { Searching } from "../Database.ts"
+import { type CheckedRow, checkPassage, locatorOf } from "../passage.ts"
+import { dialectOf } from "../dialect.ts"
+import { inList, list } from "../rows.ts"
+import { type TextRow, mentionsIn } from "./edges.ts"
+import { linkageOf } from "./linkage.ts"
+
+/** The parts of a passage that may name an entity. */
+interface Naming {
+  readonly text: string
+  /** The heading path, as JSON. */
+  readonly heading: string
+  readonly title: string | null
+  readonly source: string
+}
+
+/**
+ * The words by which a passage names an entity: in its text, else its last heading, else its document's title or
+ * source.
+ */
+const nameOf = ({ end, relation, start }: PackedMention, { heading, source, text, title }: Naming): string => {
+  if (end > start) return text.slice(start, end).replace(/\s+/gu, " ")
+  const headings = JSON.parse(heading) as ReadonlyArray<string>
+  return relation === "heads" ? (headings.at(-1) ?? "") : (title ?? headings[0] ?? source)
+}
+
+/** The collection's entities among these hashes, each with a bounded number of places, the defining ones first. */
+export const entitiesOf = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  hashes: ReadonlyArray<number>
+): Effect.Effect<ReadonlyMap<number, Entity>, SqlError> =>
+  hashes.length === 0
+    ? Effect.succeed(new Map())
+    : Effect.map(
+        sql.unsafe<{ readonly entity: number; readonly places: string }>(
+          `SELECT asked.value AS entity,
+                  (SELECT ${dialectOf(sql).jsonRows("relation, passage_id, ordinal")} FROM
+                    (SELECT relation, passage_id, ordinal FROM graph_mentions
+                     WHERE collection_id = ? AND entity = asked.value
+                     ORDER BY relation, passage_id LIMIT ${mostPlaces + 1}) AS m) AS places
+           FROM json_each(?) AS asked`,
+          [collection, list(hashes)]
+        ),
+        (rows) => {
+          const found = new Map<number, Entity>()
+          for (const { entity, places } of rows) {
+            if (places === "[]") continue
+            const parsed = JSON.parse(places) as ReadonlyArray<
+              readonly [relation: number, passage: number, ordinal: number]
+            >
+            found.set(
+              entity,
+              toEntity(
+                parsed.map(([relation, passage, ordinal]) => ({ relation, passage, document: passage - ordinal }))
+              )
+            )
+          }
+          return found
+        }
+      )
+
+interface PassageRow extends CheckedRow {
+  readonly doc_id: DocumentId
+  readonly source: string
+  readonly title: string | null
+  readonly line: number | null
+  readonly mentions: Uint8Array
+  readonly answer: string | null
+}
+
+/** Finds the line of an offset if the file has the passage as it is stored; else the passage's first line. */
+const linesOf = ({ end_line, line, locator, start_line, text }: PassageRow): ((at: number) => number) => {
+  if (line !== null) return () => line
+  const ends: Array<number> = []
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at)
+  if (locator !== null || ends.length !== end_line - start_line) return () => start_line
+  return (at) => {
+    const next = ends.findIndex((end) => end >= at)
+    return start_line + (next < 0 ? ends.length : next)
+  }
+}
+
+const mentionsOf = (row: PassageRow): GraphPassage["mentions"] => {
+  const lineAt = linesOf(row)
+  return unpack(row.mentions).map((mention) => ({
+    entity: mention.entity,
+    relation: mention.relation,
+    name: nameOf(mention, row),
+    line: lineAt(mention.start)
+  }))
+}
+
+const toPassage = (row: PassageRow): GraphPassage => {
+  checkPassage(row)
+  return {
+    id: row.id,
+    docId: row.doc_id,
+    source: row.source,
+    title: row.title ?? undefined,
+    ordinal: row.ordinal,
+    startLine: row.line ?? row.start_line,
+    text: row.text,
+    ...(row.locator === null ? {} : { locator: fragment(locatorOf(row.locator)) }),
+    mentions: mentionsOf(row),
+    said: Option.match(Option.flatMap(Option.fromNullable(row.answer), fromStored), {
+      onNone: () => [],
+      onSome: ({ relations }) => relations
+    })
+  }
+}
+
+const select = `SELECT p.*, d.doc_id, coalesce(d.source, d.doc_id) AS source, d.title, d.line, g.mentions, a.answer
+  FROM graph_passages AS g CROSS JOIN passages AS p ON p.id = g.passage_id CROSS JOIN documents AS d ON d.id = p.document_id
+    LEFT JOIN graph_answers AS a ON a.passage_id = p.id`
+
+/** Passages of the graph by id: those with some ids, or the next after one. */
+export const passages = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  which: ReadonlyArray<number> | { readonly after: number; readonly limit: number }
+): Effect.Effect<ReadonlyArray<GraphPassage>, SqlError> =>
+  "after" in which
+    ? Effect.map(
+        sql.unsafe<PassageRow>(
+          `${select} WHERE g.passage_id > ? AND d.collection_id = ? ORDER BY g.passage_id LIMIT ?`,
+          [which.after, collection, which.limit]
+        ),
+        (found) => rising(found, which.after, "passages of the graph").map(toPassage)
+      )
+    : Effect.map(
+        sql.unsafe<PassageRow>(`${select} WHERE g.passage_id ${inList} AND d.collection_id = ? ORDER BY g.passage_id`, [
+          list(which),
+          collection
+        ]),
+        (found) => found.map(toPassage)
+      )
+
+type Way = ReadonlyArray<ViaStep>
+
+interface WayRow extends TextRow {
+  readonly source: string
+}
+
+/** Paths as they are shown: entities by the words with which the passages name them, passages by their sources. */
+const waysOf = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  ways: ReadonlyMap<number, ReadonlyArray<Step & { readonly to: number }>>
+) {
+  const passages = [
+    ...new Set([...ways.values()].flat().flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
+  ]
+  const mentions = yield* mentionsIn(sql, passages)
+  const rows = yield* sql.unsafe<WayRow>(
+    `SELECT p.id, p.ordinal, p.text, p.heading, d.title, coalesce(d.source, d.doc_id) AS source
+     FROM passages AS p JOIN documents AS d ON d.id = p.document_id WHERE p.id ${inList}`,
+    [list(passages)]
+  )
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return new Map(
+    [...ways].map(([passage, steps]): readonly [number, Way] => [
+      passage,
+      steps.map(({ entity, from, to }) => {
+        const named = [from, to].flatMap((id) => {
+          const row = id === undefined ? undefined : found.get(id)
+          const mention = id === undefined ? undefined : mentions.get(id)?.find((one) => one.entity === entity)
+          return row === undefined || mention === undefined ? [] : [nameOf(mention, row)]
+        })
+        const start = from === undefined ? undefined : found.get(from)
+        return {
+          entity: named.find((name) => name !== "") ?? "",
+          ...(start === undefined ? {} : { source: start.source, chunk_index: start.ordinal })
+        }
+      })
+    ])
+  )
+})
+
+/** Places reserved for passages that the walk finds. */
+const reservedPlaces = 5
+const steps = 3
+
+interface Expansion {
+  readonly collection: number
+  readonly documents: number
+  readonly question: string
+  readonly auto: boolean
+  readonly vector: Vector | undefined
+  readonly background?: Vector | undefined
+  readonly mask: Mask | undefined
+  /** The best hits, best first, with non-negative scores. */
+  readonly hits: ReadonlyArray<{ readonly key: number; readonly score: number }>
+}
+
+/**
+ * The passages for the reserved places, best first, each with the path that led there. With `auto` there are none,
+ * unless the question names something in the graph and the graph joins enough of the collection's documents.
+ */
+export const expand = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { scoring }: Pick<Searching, "scoring">,
+  { auto, background, collection, documents, hits, mask, question, vector }: Expansion
+) {
+  const nothing: ReadonlyMap<number, Way> = new Map()
+  if (auto && (yield* linkageOf(sql, collection)) < linkageWanted) return nothing
+
+  const entities = new Map<number, Entity | undefined>()
+  const learn = Effect.fnUntraced(function* (hashes: ReadonlyArray<number>) {
+    const unknown = [...new Set(hashes)].filter((hash) => !entities.has(hash))
+    const found = yield* entitiesOf(sql, collection, unknown)
+    for (const hash of unknown) entities.set(hash, found.get(hash))
+  })
+  const entity = (hash: number) => entities.get(hash)
+
+  const asked = namedIn(question)
+  const names = asked.names.map(hashOf)
+  const phrases = asked.phrases.map(hashOf)
+  yield* learn([...names, ...phrases])
+  // A name that occurs everywhere is no place to start from, and no sign that the graph will help.
+  const rare = rareIn(documents)
+  const titles = [...names, ...phrases].filter((hash) => (entity(hash)?.defining ?? 0) > 0)
+  const starting = [...new Set([...titles, ...names.filter((hash) => (entity(hash)?.documents ?? Infinity) <= rare)])]
+  if (auto && starting.length === 0) return nothing
+
+  const similarities = new Map<number, number>()
+  const compare = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
+    if (vector === undefined) return
+    const unknown = passages.filter((passage) => !similarities.has(passage))
+    for (const passage of unknown) similarities.set(passage, 0)
+    if (unknown.length === 0) return
+    for (const { id, score } of yield* scoring.score(sql, collection, { vector, background }, unknown))
+      similarities.set(id, score)
+  })
+  const similarity = (passage: number) => (vector === undefined ? 1 : (similarities.get(passage) ?? 0))
+  const allowed = (passage: number) =>
+    mask === undefined || (((mask.bits[passage >>> 5] ?? 0) >>> (passage & 31)) & 1) === 1
+
+  const top = hits[0]?.score ?? 0
+  const seeds = hits.map(({ key, score }) => [key, top > 0 ? Math.max(0, score) / top : 1] as const)
+  const walk = new Walk(seeds, documents)
+  const mentions = new Map<number, ReadonlyArray<PackedMention>>()
+
+  const pushes = starting.map((hash) => ({
+    entity: hash,
+    amount: Math.max(1, seeds.length) / starting.length,
+    from: undefined
+  }))
+  yield* compare(walk.reached(pushes, entity, allowed))
+  walk.push(pushes, entity, similarity, allowed, true)
+
+  for (let step = 0; step < steps; step++) {
+    const unread = walk.front().filter((passage) => !mentions.has(passage))
+    for (const [passage, found] of yield* mentionsIn(sql, unread)) mentions.set(passage, found)
+    const entitiesIn = (passage: number) => [...new Set((mentions.get(passage) ?? []).map(({ entity }) => entity))]
+    yield* learn(walk.front().flatMap(entitiesIn))
+    const next = walk.fromFront(entitiesIn, entity)
+    yield* compare(walk.reached(next, entity, allowed))
+    walk.push(next, entity, similarity, allowed)
+  }
+  const best = walk.best(reservedPlaces, new Set(hits.map(({ key }) => key)), similarity)
+  return yield* waysOf(sql, new Map(best.map((passage) => [passage, walk.wayTo(passage)])))
+})

@@ -1,0 +1,134 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { searchedHeading, searchedTitle } from "../../entities/mention.ts"
+import * as postings from "../../postings/Postings.ts"
+import type { KeywordRow } from "../../postings/build.ts"
+import * as merging from "../../postings/mergeStep.ts"
+import * as verifying from "../../postings/verify.ts"
+import { documentLanguage } from "../../terms/detect.ts"
+import { type Language, isLanguage } from "../../terms/languages.ts"
+import { Cancelled } from "./Cancelled.ts"
+import { headingOf } from "./passage.ts"
+import { inList, list } from "./rows.ts"
+import { segmentsOn } from "./segments.ts"
+import { isPresent } from "./sweep.ts"
+
+export type { KeywordRow }
+
+type Search = Parameters<typeof postings.search<SqlError>>
+
+/** The best passages of collections by BM25; see `postings.search`. */
+export const search = (
+  sql: SqlClient.SqlClient,
+  collections: ReadonlyArray<number>,
+  query: string,
+  options: Omit<Search[3], "isCancelled">
+) =>
+  Effect.flatMap(Cancelled, (isCancelled) =>
+    Effect.map(postings.search(segmentsOn(sql), collections, query, { ...options, isCancelled }), ({ found }) => found)
+  )
+
+/** Adds passages, in order of their ids, which are greater than all stored ids. */
+export const insert = (sql: SqlClient.SqlClient, collection: number, rows: ReadonlyArray<KeywordRow>) =>
+  postings.insert(segmentsOn(sql), collection, rows)
+
+/** Does a little of the due merging, in the caller's transaction, which holds the write lock. */
+export const mergeStep = (sql: SqlClient.SqlClient, options?: merging.StepOptions) =>
+  merging.mergeStep(segmentsOn(sql), options)
+
+/** The disagreements between a collection's postings and its passages, one sentence each. Run it in one snapshot. */
+export const verify = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  read: { readonly pause?: Effect.Effect<void>; readonly through?: (passages: number) => Effect.Effect<void> } = {}
+) {
+  let count = 0
+  const [counted] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection
+  ])
+  return yield* verifying.verify(segmentsOn(sql), collection, {
+    passages: counted?.passages,
+    pause: read.pause,
+    after: (passage, most) =>
+      Effect.map(
+        sql.unsafe<SearchedRow>(
+          `SELECT ${searchedColumns}
+           FROM passages AS p CROSS JOIN documents AS d ON d.id = p.document_id
+           WHERE d.collection_id = ? AND p.id > ? ORDER BY p.id LIMIT ?`,
+          [collection, passage, most]
+        ),
+        (rows) => rows.map(toKeywordRow)
+      ).pipe(Effect.tap((rows) => read.through?.((count += rows.length)) ?? Effect.void))
+  })
+})
+
+/** The disagreements that `verify` finds in all collections. */
+export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const collections = yield* sql.unsafe<{ readonly id: number }>(
+    `SELECT id FROM collections WHERE ${isPresent} ORDER BY id`
+  )
+  return (yield* Effect.forEach(collections, ({ id }) => verify(sql, id))).flat()
+})
+
+/** The columns of a passage and its document in which words are searched. */
+export interface SearchedRow {
+  readonly id: number
+  readonly title: string | null
+  readonly source: string | null
+  readonly heading: string
+  readonly table_header: string | null
+  readonly text: string
+  readonly language: string | null
+}
+
+/** Its columns, from `passages AS p` and `documents AS d`. */
+export const searchedColumns = "p.id, d.title, d.source, p.heading, p.table_header, p.text, d.language"
+
+/** The passage in the form from which its terms are made. */
+export const toKeywordRow = ({
+  heading,
+  id,
+  language,
+  source,
+  table_header,
+  text,
+  title
+}: SearchedRow): KeywordRow => ({
+  id,
+  title: searchedTitle(title, source),
+  heading: searchedHeading({ heading: headingOf(heading), tableHeader: table_header ?? undefined }),
+  text,
+  language: languageOf(language)
+})
+
+/** The language in a row; English if none was detected. */
+export const languageOf = (code: string | null): Language => (code !== null && isLanguage(code) ? code : "en")
+
+interface TextOfDocument {
+  readonly document: number
+  readonly text: string
+}
+
+/** Passages read to detect a document's language. */
+const mostDeciding = 64
+
+/** Detects the languages of documents that have none yet, by their ids. */
+export const tellLanguages = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
+  const told = new Map<number, Language>()
+  if (documents.length === 0) return told
+  const rows = yield* sql.unsafe<TextOfDocument>(
+    `SELECT d.id AS document, p.text FROM documents AS d
+     CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages AND p.id < d.first_passage + ${mostDeciding}
+     WHERE d.id ${inList} ORDER BY p.id`,
+    [list(documents)]
+  )
+  const texts = new Map<number, Array<TextOfDocument>>()
+  for (const row of rows) texts.set(row.document, [...(texts.get(row.document) ?? []), row])
+  for (const [document, own] of texts) {
+    const language = documentLanguage(own)
+    told.set(document, language)
+    yield* sql.unsafe("UPDATE documents SET language = ? WHERE id = ?", [language, document])
+  }
+  return told
+})

@@ -1,0 +1,159 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Collection, type EmbedderIdentity, sameEmbedder } from "../../model/Collection.ts"
+import { rising } from "../../model/Damaged.ts"
+import type { Reindexed, ReindexPosition, ReindexState } from "../../model/Stored.ts"
+import { ReindexTakenOver } from "../../Store.ts"
+import { embedderColumns, embedderParams, type EmbedderRow, fromRow, toRow } from "./collections.ts"
+import { inList, list } from "./rows.ts"
+import { textColumns, type TextRow, toText } from "./passage.ts"
+import { vectorTable } from "./vectorTable.ts"
+import * as vectors from "./vectors.ts"
+
+interface Row extends EmbedderRow {
+  readonly through: number
+  readonly done: number
+}
+
+const find = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(sql.unsafe<Row>("SELECT * FROM reindexes WHERE collection_id = ?", [collection]), ([row]) =>
+    Option.fromNullable(row)
+  )
+
+/** The embedder that the collection is changing to. */
+export const target = (sql: SqlClient.SqlClient, collection: number) =>
+  Effect.map(find(sql, collection), Option.map(fromRow))
+
+/** How far the change to an embedder has come; fails if the collection is changing to another one, or to none. */
+const through = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  wanted: EmbedderIdentity
+) {
+  const row = Option.getOrUndefined(yield* find(sql, collection.id))
+  if (row !== undefined && sameEmbedder(fromRow(row), wanted)) return row.through
+  const other = row === undefined ? collection.embedder : fromRow(row)
+  return yield* new ReindexTakenOver({ collection: collection.name, wanted, other })
+})
+
+/**
+ * Starts a change of embedder, or resumes an interrupted one to the same embedder; for another embedder it starts
+ * again.
+ */
+export const begin = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedder: EmbedderIdentity
+) {
+  const before = yield* find(sql, collection.id)
+  if (Option.isNone(before) || !sameEmbedder(fromRow(before.value), embedder)) {
+    yield* vectors.retire(sql, collection.id, "next")
+    yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
+    yield* sql.unsafe(
+      `INSERT INTO reindexes (collection_id, ${embedderColumns.join(", ")}) VALUES (?, ${embedderParams})`,
+      [collection.id, ...toRow(embedder)]
+    )
+    yield* vectorTable(sql).create(collection.id, "next")
+  }
+  const done = Option.match(yield* find(sql, collection.id), { onNone: () => 0, onSome: (row) => row.done })
+  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection.id
+  ])
+  return { done, total: row?.passages ?? 0 } satisfies ReindexState
+})
+
+/** The document at a position, or the last one before it. */
+const around = `coalesce((SELECT first_passage FROM documents INDEXED BY documents_passages
+  WHERE collection_id = ? AND first_passage <= ? ORDER BY first_passage DESC LIMIT 1), 0)`
+
+/** The next passages without a new vector, in order. */
+export const pending = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedder: EmbedderIdentity,
+  limit: number
+) {
+  const position: ReindexPosition = { embedder, through: yield* through(sql, collection, embedder) }
+  const passages = yield* sql.unsafe<TextRow>(
+    // Through the documents, whose passages have consecutive ids: other collections' passages lie between.
+    `SELECT ${textColumns} FROM documents AS d INDEXED BY documents_passages
+     CROSS JOIN passages AS p ON p.id >= d.first_passage AND p.id < d.first_passage + d.passages
+     WHERE d.collection_id = ? AND d.first_passage >= ${around} AND p.id > ? ORDER BY d.first_passage, p.id LIMIT ?`,
+    [collection.id, collection.id, position.through, position.through, limit]
+  )
+  return {
+    position,
+    passages: rising(passages, position.through, "passages").map((row) => ({ id: row.id, ...toText(row) }))
+  }
+})
+
+/** Deletes the new vectors of deleted passages, if there are any. */
+export const forget = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  passages: ReadonlyArray<number>
+) {
+  const row = Option.getOrUndefined(yield* find(sql, collection))
+  if (row === undefined) return
+  yield* vectors.remove(sql, collection, passages, "next")
+  const done = passages.filter((id) => id <= row.through).length
+  yield* sql.unsafe("UPDATE reindexes SET done = done - ? WHERE collection_id = ?", [done, collection])
+})
+
+/**
+ * Stores new vectors of passages after the position, which must still be the current one; all passages up to the last
+ * of them are then done.
+ */
+export const add = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedded: ReadonlyArray<Reindexed>,
+  { embedder, through: before }: ReindexPosition
+) {
+  const reached = yield* through(sql, collection, embedder)
+  if (reached !== before) {
+    return yield* new ReindexTakenOver({ collection: collection.name, wanted: embedder, other: embedder })
+  }
+  const last = embedded.at(-1)
+  if (last === undefined) return
+  const left = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM passages WHERE id > ? AND id ${inList}`, [
+    reached,
+    list(embedded.map(({ id }) => id))
+  ])
+  const there = new Set(left.map(({ id }) => id))
+  yield* vectors.insert(
+    sql,
+    collection.id,
+    embedded.filter(({ id }) => there.has(id)),
+    "next"
+  )
+  yield* sql.unsafe("UPDATE reindexes SET through = ?, done = done + ? WHERE collection_id = ?", [
+    last.id,
+    there.size,
+    collection.id
+  ])
+})
+
+/**
+ * Switches over, unless passages were added that have no new vector yet; returns whether it did, and how many there
+ * are.
+ */
+export const finish = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: Collection,
+  embedder: EmbedderIdentity
+) {
+  const [row] = yield* sql.unsafe<{ readonly passages: number }>("SELECT passages FROM collections WHERE id = ?", [
+    collection.id
+  ])
+  const passages = row?.passages ?? 0
+  if ((yield* pending(sql, collection, embedder, 1)).passages.length > 0) return { changed: false, passages }
+  yield* vectors.switchOver(sql, collection.id)
+  yield* sql.unsafe(`UPDATE collections SET ${embedderColumns.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`, [
+    ...toRow(embedder),
+    collection.id
+  ])
+  yield* sql.unsafe("DELETE FROM reindexes WHERE collection_id = ?", [collection.id])
+  return { changed: true, passages }
+})

@@ -1,0 +1,55 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+
+/**
+ * Rows per INSERT: few sizes, so that few statements are compiled, and large ones, since a call costs more than a row.
+ */
+const sizes = [64, 8, 1]
+
+/** Inserts rows, which have the same columns, in order, many per statement. */
+export const insertRows = (
+  sql: SqlClient.SqlClient,
+  table: string,
+  rows: ReadonlyArray<object>
+): Effect.Effect<void, SqlError> => {
+  const columns = Object.keys(rows[0] ?? {})
+  const row = `(${columns.map(() => "?").join(",")})`
+  const into = `INSERT INTO ${table} (${columns.map((name) => `"${name}"`).join(",")}) VALUES `
+  return Effect.gen(function* () {
+    let at = 0
+    for (const size of sizes) {
+      const statement = into + Array.from({ length: size }, () => row).join(",")
+      for (; rows.length - at >= size; at += size) {
+        yield* sql.unsafe(
+          statement,
+          rows.slice(at, at + size).flatMap((one) => Object.values(one) as ReadonlyArray<unknown>)
+        )
+      }
+    }
+  })
+}
+
+/** A list as one bound parameter: `IN (SELECT value FROM json_each(?))`. */
+export const inList = "IN (SELECT value FROM json_each(?))"
+export const list = (values: ReadonlyArray<string | number>): string => JSON.stringify(values)
+
+const comma = 44
+const zero = 48
+
+/** How many rows a statement changes. */
+export const count = (sql: SqlClient.SqlClient, statement: string, params: ReadonlyArray<unknown>) =>
+  Effect.map(sql.unsafe(`${statement} RETURNING 1`, params), (rows) => rows.length)
+
+/** Calls `use` with each whole number in a text of digits and commas. */
+export const forEachNumber = (text: Uint8Array, use: (value: number) => void): void => {
+  let value = 0
+  for (let i = 0; i < text.length; i++) {
+    const byte = text[i]!
+    if (byte === comma) {
+      use(value)
+      value = 0
+    } else value = value * 10 + byte - zero
+  }
+  if (text.length > 0) use(value)
+}

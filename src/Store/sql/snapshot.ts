@@ -1,0 +1,261 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { type CollectionNotFound, EmbedderChanged } from "../../Store.ts"
+import { type CollectionName, identicalEmbedder } from "../../model/Collection.ts"
+import { parsed } from "../../model/Damaged.ts"
+import type { DocumentId } from "../../model/Document.ts"
+import type { Filter } from "../../model/Filter.ts"
+import type { Mask } from "../../model/Passage.ts"
+import type { Hit, ReadFile } from "../../model/SearchResult.ts"
+import type { Asked, FindRequest, RankRequest } from "../../model/Stored.ts"
+import { search, termScores } from "../../postings/Postings.ts"
+import { learned } from "../../postings/languages.ts"
+import { nearTerms } from "../../postings/spelling.ts"
+import type { Place, Searched, Shown, Snapshot } from "../../ranking/Snapshot.ts"
+import * as ranking from "../../ranking/rank.ts"
+import type { Searching } from "./Database.ts"
+import { Cancelled } from "./Cancelled.ts"
+import * as collections from "./collections.ts"
+import { demanded } from "./demands.ts"
+import { expand } from "./graph/reading.ts"
+import { languageOf } from "./keyword.ts"
+import { type CheckedRow, checkHead, checkPassage, toPassage } from "./passage.ts"
+import { dialectOf } from "./dialect.ts"
+import { inList, list } from "./rows.ts"
+import { segmentsInSnapshot } from "./segments.ts"
+import * as vectors from "./vectors.ts"
+
+interface HitRow extends CheckedRow {
+  readonly head_crc: number | null
+  readonly collection_id: number
+  readonly doc_id: DocumentId
+  readonly source: string | null
+  readonly title: string | null
+  readonly metadata: string
+  readonly line: number | null
+  readonly language: string | null
+  readonly indexed_at: number
+  readonly origin: string | null
+  readonly file_size: number | null
+  readonly file_modified: string | null
+  readonly read_at: number | null
+}
+
+/** A file that is unchanged is read without its documents being stored again. */
+const fileOf = (row: HitRow, path: string): ReadFile => ({
+  path,
+  at: Math.max(row.indexed_at, row.read_at ?? 0),
+  ...(row.file_size === null || row.file_modified === null
+    ? {}
+    : { stamp: { size: row.file_size, modified: row.file_modified } })
+})
+
+const toShown = (row: HitRow): Shown => {
+  checkPassage(row)
+  checkHead({ ...row, id: row.document_id }, row.head_crc)
+  return {
+    collection: row.collection_id,
+    language: languageOf(row.language),
+    hit: {
+      passage: toPassage(row, row.line),
+      document: {
+        docId: row.doc_id,
+        source: row.source ?? row.doc_id,
+        ...(row.title === null ? {} : { title: row.title }),
+        metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
+        indexedAt: row.indexed_at,
+        ...(row.origin === null ? {} : { file: fileOf(row, row.origin) })
+      }
+    }
+  }
+}
+
+const snapshotOn = (
+  sql: SqlClient.SqlClient,
+  searching: Searching,
+  segments = segmentsInSnapshot(sql)
+): Snapshot<SqlError | CollectionNotFound | EmbedderChanged> => ({
+  searched: (request) => searched(sql, searching, request),
+
+  matching: (asked, query, options) =>
+    Effect.flatMap(Cancelled, (isCancelled) =>
+      search(
+        segments,
+        asked.map(({ id }) => id),
+        query,
+        {
+          ...options,
+          mask: union(asked),
+          passages: asked.reduce((sum, { passages }) => sum + passages, 0),
+          isCancelled
+        }
+      )
+    ).pipe(
+      Effect.flatMap(({ found, known }) =>
+        Effect.map(vectors.thinned(sql, found, options.depth, options.also), (found) => ({ found, known }))
+      )
+    ),
+
+  near: (asked, query) =>
+    nearTerms(
+      segments,
+      asked.map(({ id }) => id),
+      query
+    ),
+
+  terms: (asked, query, { most, near, passages }) =>
+    Effect.flatMap(Cancelled, (isCancelled) =>
+      termScores(
+        segments,
+        asked.map(({ id }) => id),
+        query,
+        passages,
+        { mask: union(asked), near, most, isCancelled }
+      )
+    ),
+
+  nearest: (asked, depth) => vectors.search(sql, searching, asked.id, asked, { ...asked, depth }),
+
+  similarity: (asked, passages) => searching.scoring.score(sql, asked.id, asked, passages),
+
+  places: (passages) =>
+    Effect.map(
+      sql.unsafe<Place & { readonly id: number }>(
+        `SELECT p.id, d.doc_id, c.name AS collection, p.ordinal FROM passages AS p
+         JOIN documents AS d ON d.id = p.document_id JOIN collections AS c ON c.id = d.collection_id WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => new Map(rows.map((row) => [row.id, row]))
+    ),
+
+  texts: (passages) =>
+    sql.unsafe<{ readonly id: number; readonly heading: string; readonly text: string }>(
+      `SELECT id, heading, text FROM passages WHERE id ${inList}`,
+      [list(passages)]
+    ),
+
+  metadata: (passages, key) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly doc_id: DocumentId; readonly metadata: string }>(
+        `SELECT p.id, d.doc_id, d.metadata FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+         WHERE p.id ${inList} AND ${dialectOf(sql).contains("d.metadata")}`,
+        [list(passages), JSON.stringify(key)]
+      ),
+      (rows) =>
+        new Map(
+          rows.flatMap(({ doc_id: docId, id, metadata }): ReadonlyArray<readonly [number, unknown]> => {
+            const found = parsed<Hit["document"]["metadata"]>(metadata, () => `the metadata of document ${docId}`)
+            return Object.hasOwn(found, key) ? [[id, found[key]]] : []
+          })
+        )
+    ),
+
+  beside: (passages) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly beside: number }>(
+        `SELECT p.id, n.id AS beside FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+         CROSS JOIN passages AS n ON n.id IN (p.id - 1, p.id + 1) AND n.document_id = p.document_id`,
+        [list(passages)]
+      ),
+      (rows) => {
+        const found = new Map<number, Array<number>>()
+        for (const { beside, id } of rows) found.set(id, [...(found.get(id) ?? []), beside])
+        return found
+      }
+    ),
+
+  homes: (passages) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number; readonly collection: number }>(
+        `SELECT p.id, d.collection_id AS collection FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+         WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => new Map(rows.map(({ collection, id }) => [id, collection]))
+    ),
+
+  expand: ({ background, documents, id: collection, mask, vector }, graph, hits) =>
+    expand(sql, searching, { ...graph, collection, documents, mask, background, vector, hits }),
+
+  shown: (passages) =>
+    Effect.flatMap(
+      sql.unsafe<HitRow>(
+        // Times in nanoseconds are beyond 2^53. A file whose last reading failed may have changed before it.
+        `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
+                d.indexed_at, ${dialectOf(sql).hasFiles ? "d.origin" : "NULL AS origin"}, f.size AS file_size,
+                CAST(f.modified_ns AS TEXT) AS file_modified, f.indexed_at AS read_at
+         FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+         LEFT JOIN files AS f ON ${dialectOf(sql).hasFiles} AND f.collection_id = d.collection_id AND f.path = d.origin
+           AND f.outcome = 'indexed'
+         WHERE p.id ${inList}`,
+        [list(passages)]
+      ),
+      (rows) => {
+        const shown = new Map(rows.map((row) => [row.id, toShown(row)]))
+        return Effect.as(learned(Array.from(shown.values(), ({ language }) => language)), shown)
+      }
+    )
+})
+
+/** The best passages of a request. Run it in one snapshot. */
+export const rank = (sql: SqlClient.SqlClient, searching: Searching, request: RankRequest) =>
+  ranking.rank(snapshotOn(sql, searching), request)
+
+/** The list of a request. Run it in one snapshot. */
+export const find = (sql: SqlClient.SqlClient, searching: Searching, request: FindRequest) =>
+  ranking.find(snapshotOn(sql, searching), request)
+
+/** The collections in which the filter and the query's demands leave any passages. */
+export const searched = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  searching: Searching,
+  { demands, filter, others = [], ...first }: Omit<RankRequest, "limit">
+) {
+  const found: Array<Searched> = []
+  const all: ReadonlyArray<Asked> = [first, ...others]
+  for (const { collection, embedder, vector } of all) {
+    const finding = collections.find(sql, collection)
+    const known = yield* collection === first.collection
+      ? finding
+      : Effect.catchTag(finding, "CollectionNotFound", () => Effect.succeed(undefined))
+    if (known === undefined) continue
+    if (vector !== undefined && embedder !== undefined && !identicalEmbedder(embedder, known.embedder)) {
+      return yield* new EmbedderChanged({ collection })
+    }
+    const filtered = yield* searching.masks.of(sql, known.id, filter)
+    if (filtered?.count === 0) continue
+    const { mask, unchecked } =
+      demands === undefined ? { mask: filtered, unchecked: 0 } : yield* demanded(sql, known.id, filtered, demands)
+    if (mask?.count !== 0) found.push({ ...known, mask, unchecked, vector })
+  }
+  return yield* Effect.forEach(found, (each) =>
+    each.vector === undefined
+      ? Effect.succeed(each)
+      : Effect.map(searching.backgrounds(sql, each, found), (background): Searched => ({ ...each, background }))
+  )
+})
+
+/** How many passages of collections a filter leaves. */
+export const filteredCount = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  searching: Searching,
+  names: ReadonlyArray<CollectionName>,
+  filter: Filter
+) {
+  const known = (yield* collections.all(sql)).filter(({ name }) => names.includes(name))
+  const left = yield* Effect.forEach(known, ({ id, passages }) =>
+    Effect.map(searching.masks.of(sql, id, filter), (mask) => mask?.count ?? passages)
+  )
+  return left.reduce((sum, count) => sum + count, 0)
+})
+
+/** One mask for all; a passage belongs to one collection only. */
+export const union = (asked: ReadonlyArray<Searched>): Mask | undefined => {
+  const masks = asked.flatMap(({ mask }) => (mask === undefined ? [] : [mask]))
+  // The filter is the same for all: it restricts every collection or none.
+  if (masks.length < 2) return masks[0]
+  const bits = new Uint32Array(Math.max(...masks.map((mask) => mask.bits.length)))
+  for (const mask of masks) for (let word = 0; word < mask.bits.length; word++) bits[word]! |= mask.bits[word]!
+  return { bits, count: masks.reduce((sum, { count }) => sum + count, 0) }
+}

@@ -1,0 +1,147 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { damaged } from "../../model/Damaged.ts"
+import { dialectOf } from "./dialect.ts"
+import { deleteEdges } from "./graph/edges.ts"
+import { count, inList, list } from "./rows.ts"
+import { vectorTable } from "./vectorTable.ts"
+
+/**
+ * Collections being deleted have names starting with `~`, which sort after every valid name. Their rows are the only
+ * record of them, so any later process can continue.
+ */
+export const isPresent = "name < '~'"
+
+/** The ids of collections being deleted. */
+export const leaving = "SELECT id FROM collections WHERE name >= '~'"
+
+/** Hides a collection from everyone, to be swept. */
+export const hide = (sql: SqlClient.SqlClient, collection: number): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe("UPDATE collections SET name = '~' || id WHERE id = ?", [collection])
+
+/** A new hidden collection, for swept parts of a collection that stays. */
+export const makeHidden = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const [row] = yield* sql.unsafe<{ readonly id: number }>(
+    `INSERT INTO collections (name, backend, model, dimensions, query_prefix, passage_prefix, created_at)
+     VALUES ('~', '', '', 0, '', '', 0) RETURNING id`
+  )
+  yield* hide(sql, row!.id)
+  return row!.id
+})
+
+/** Most rows of each kind that a step deletes. */
+export interface SweepOptions {
+  readonly vectors: number
+  readonly blocks: number
+  readonly edges: number
+  readonly files: number
+  /** Documents and their passages together. */
+  readonly texts: number
+}
+
+export const steps: SweepOptions = { vectors: 256, blocks: 16, edges: 1024, files: 512, texts: 256 }
+
+/** The next collection to sweep; a name that only looks hidden because of damage does not count. */
+const next = (sql: SqlClient.SqlClient) =>
+  Effect.flatMap(sql.unsafe<{ readonly id: number }>(`${leaving} ORDER BY name LIMIT 100`), (hidden) =>
+    Effect.map(
+      sql.unsafe<{ readonly id: number }>(
+        `SELECT id FROM collections WHERE id ${inList} AND name || '' = '~' || id LIMIT 1`,
+        [list(hidden.map(({ id }) => id))]
+      ),
+      ([row]) => row?.id
+    )
+  )
+
+/** Whether anything is still to be swept. */
+export const isDue = (sql: SqlClient.SqlClient) => Effect.map(next(sql), (id) => id !== undefined)
+
+/** Each deletes some rows; true if there were any. */
+const parts: ReadonlyArray<
+  (sql: SqlClient.SqlClient, collection: number, most: SweepOptions) => Effect.Effect<boolean, SqlError>
+> = [
+  (sql, collection, { vectors }) => vectorTable(sql).sweep(collection, vectors),
+  Effect.fnUntraced(function* (sql, collection, most) {
+    const [set] = yield* sql.unsafe<{ readonly id: number }>(
+      "SELECT id FROM code_sets WHERE collection_id = ? LIMIT 1",
+      [collection]
+    )
+    if (set === undefined) return false
+    const blocks = `SELECT version FROM code_blocks WHERE set_id = ? LIMIT ?`
+    const taken = yield* count(sql, `DELETE FROM code_blocks WHERE version IN (${blocks})`, [set.id, most.blocks])
+    if (taken < most.blocks) yield* sql.unsafe("DELETE FROM code_sets WHERE id = ?", [set.id])
+    return true
+  }),
+  Effect.fnUntraced(function* (sql, collection, { edges }) {
+    const some = yield* sql.unsafe<Record<"entity" | "relation" | "passage_id", number>>(
+      "SELECT entity, relation, passage_id FROM graph_mentions WHERE collection_id = ? LIMIT ?",
+      [collection, edges]
+    )
+    if (some.length === 0) return false
+    yield* deleteEdges(
+      sql,
+      collection,
+      some.map(({ entity, passage_id, relation }) => [entity, relation, passage_id])
+    )
+    return true
+  }),
+  (sql, collection, { texts }) => sweepTexts(sql, collection, texts),
+  Effect.fnUntraced(function* (sql, collection, { files }) {
+    const some = "SELECT id FROM files WHERE collection_id = ? LIMIT ?"
+    return (yield* count(sql, `DELETE FROM files WHERE id IN (${some})`, [collection, files])) > 0
+  })
+]
+
+/** This many characters of metadata count as a row. */
+const charactersARow = 256
+
+/** Some documents with everything that belongs to them; of a long document, some passages. */
+const sweepTexts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, most: number) {
+  const documents = yield* sql.unsafe<{ readonly id: number; readonly passages: number; readonly metadata: number }>(
+    `SELECT id, passages, length(metadata) AS metadata FROM documents
+     WHERE collection_id = ? ORDER BY first_passage LIMIT ?`,
+    [collection, most]
+  )
+  if (documents.length === 0) return false
+  let rows = 0
+  const some = documents.filter(({ metadata, passages }) => {
+    rows += 1 + passages + Math.ceil(metadata / charactersARow)
+    return rows <= most
+  })
+  const [{ id, passages }] = documents as [(typeof documents)[number]]
+  if (some.length === 0 && passages > most) {
+    const its = "SELECT id FROM passages WHERE document_id = ? ORDER BY ordinal LIMIT ?"
+    const taken = yield* count(sql, `DELETE FROM passages WHERE id IN (${its})`, [id, most])
+    yield* sql.unsafe("UPDATE documents SET passages = ? WHERE id = ?", [taken < most ? 0 : passages - taken, id])
+    return true
+  }
+  yield* sql.unsafe(`DELETE FROM documents WHERE id ${inList}`, [
+    list(some.length === 0 ? [id] : some.map((document) => document.id))
+  ])
+  return true
+})
+
+/**
+ * Deletes a bounded number of dropped rows, in the caller's transaction, which holds the write lock; true if there was
+ * something to do. Any process may do the next step.
+ */
+export const sweepStep = Effect.fn("Store.sweepStep")(function* (sql: SqlClient.SqlClient, most: SweepOptions = steps) {
+  const collection = yield* next(sql)
+  if (collection === undefined) return false
+  const counting = dialectOf(sql).changes
+  const changes =
+    counting === undefined
+      ? Effect.succeed(undefined)
+      : Effect.map(sql.unsafe<{ readonly count: number }>(counting), ([row]) => row!.count)
+  for (const part of parts) {
+    const before = yield* changes
+    if (!(yield* part(sql, collection, most))) continue
+    // Else the same step would come again and again. Dropping an empty table changes no row.
+    if (part !== parts[0] && before !== undefined && (yield* changes) === before)
+      damaged("rows of a dropped collection cannot be deleted")
+    return true
+  }
+  yield* sql.unsafe("DELETE FROM collections WHERE id = ?", [collection])
+  return true
+})

@@ -1,0 +1,127 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import { count, inList, insertRows, list } from "./rows.ts"
+
+/** A collection's vectors; `next` are those of the embedder it is changing to. */
+export type Generation = "current" | "next"
+
+interface VectorRow {
+  readonly passage_id: number
+  readonly vector: Uint8Array
+  readonly crc: number
+}
+
+type Done = Effect.Effect<unknown, SqlError>
+
+/** Where a database keeps vectors: float32, little-endian, separate from the texts, so that a scan reads nothing else. */
+export interface VectorTable {
+  /** Vectors as a table with the columns `passage_id`, `vector` and `crc`; it needs a name in the statement. */
+  readonly of: (collection: number, generation?: Generation) => string
+  readonly create: (collection: number, generation: Generation) => Done
+  /** Hands vectors over to a hidden collection, which `hidden` makes; false: there are none. */
+  readonly retire: (
+    collection: number,
+    generation: Generation,
+    hidden: Effect.Effect<number, SqlError>
+  ) => Effect.Effect<boolean, SqlError>
+  /** The next vectors become the current ones, which were retired. */
+  readonly switchOver: (collection: number) => Done
+  readonly insert: (collection: number, generation: Generation, rows: ReadonlyArray<VectorRow>) => Done
+  readonly remove: (collection: number, generation: Generation, passages: ReadonlyArray<number>) => Done
+  /** Deletes some vectors of a hidden collection; false: there were none. */
+  readonly sweep: (collection: number, most: number) => Effect.Effect<boolean, SqlError>
+}
+
+/** A table for each collection and generation. */
+const tables = (sql: SqlClient.SqlClient): VectorTable => {
+  const of = (collection: number, generation: Generation = "current") =>
+    generation === "current" ? `vectors_${collection}` : `vectors_${collection}_next`
+  const exists = (table: string) =>
+    Effect.map(sql.unsafe("SELECT 1 FROM pragma_table_info(?) LIMIT 1", [table]), (rows) => rows.length > 0)
+  return {
+    of,
+    create: (collection, generation) =>
+      sql.unsafe(
+        `CREATE TABLE ${of(collection, generation)} (passage_id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER) STRICT`
+      ),
+    retire: Effect.fnUntraced(function* (collection, generation, hidden) {
+      if (!(yield* exists(of(collection, generation)))) return false
+      yield* sql.unsafe(`ALTER TABLE ${of(collection, generation)} RENAME TO ${of(yield* hidden)}`)
+      return true
+    }),
+    switchOver: (collection) => sql.unsafe(`ALTER TABLE ${of(collection, "next")} RENAME TO ${of(collection)}`),
+    insert: (collection, generation, rows) => insertRows(sql, of(collection, generation), rows),
+    remove: (collection, generation, passages) =>
+      sql.unsafe(`DELETE FROM ${of(collection, generation)} WHERE passage_id ${inList}`, [list(passages)]),
+    sweep: Effect.fnUntraced(function* (collection, most) {
+      for (const table of [of(collection), of(collection, "next")]) {
+        if (!(yield* exists(table))) continue
+        const some = `SELECT passage_id FROM ${table} WHERE passage_id > 0 ORDER BY passage_id LIMIT ?`
+        const taken = yield* count(sql, `DELETE FROM ${table} WHERE passage_id IN (${some})`, [most])
+        if (taken < most) yield* sql.unsafe(`DROP TABLE ${table}`)
+        return true
+      }
+      return false
+    })
+  }
+}
+
+/**
+ * One table, in which a set's vectors are found by its number: a renamed table would show a reader of an older snapshot
+ * the vectors of the wrong embedder.
+ */
+const sets = (sql: SqlClient.SqlClient): VectorTable => {
+  const idOf = (collection: number, generation: Generation) =>
+    `(SELECT id FROM vector_sets WHERE collection_id = ${collection} AND generation = '${generation}')`
+  return {
+    of: (collection, generation = "current") =>
+      `(SELECT passage_id, vector, crc FROM vectors WHERE set_id = ${idOf(collection, generation)})`,
+    create: (collection, generation) =>
+      sql.unsafe("INSERT INTO vector_sets (collection_id, generation) VALUES (?, ?)", [collection, generation]),
+    retire: Effect.fnUntraced(function* (collection, generation, hidden) {
+      const [set] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      if (set === undefined) return false
+      yield* sql.unsafe("UPDATE vector_sets SET collection_id = ?, generation = 'current' WHERE id = ?", [
+        yield* hidden,
+        set.id
+      ])
+      return true
+    }),
+    switchOver: (collection) =>
+      sql.unsafe("UPDATE vector_sets SET generation = 'current' WHERE collection_id = ? AND generation = 'next'", [
+        collection
+      ]),
+    insert: Effect.fnUntraced(function* (collection, generation, rows) {
+      if (rows.length === 0) return
+      const [set] = yield* sql.unsafe<{ readonly id: number }>(`SELECT id FROM ${idOf(collection, generation)} AS s`)
+      yield* insertRows(
+        sql,
+        "vectors",
+        rows.map((row) => ({ set_id: set!.id, ...row }))
+      )
+    }),
+    remove: (collection, generation, passages) =>
+      sql.unsafe(`DELETE FROM vectors WHERE set_id = ${idOf(collection, generation)} AND passage_id ${inList}`, [
+        list(passages)
+      ]),
+    sweep: Effect.fnUntraced(function* (collection, most) {
+      const [set] = yield* sql.unsafe<{ readonly id: number }>(
+        "SELECT id FROM vector_sets WHERE collection_id = ? LIMIT 1",
+        [collection]
+      )
+      if (set === undefined) return false
+      const some = "SELECT passage_id FROM vectors WHERE set_id = ? ORDER BY passage_id LIMIT ?"
+      const taken = yield* count(sql, `DELETE FROM vectors WHERE set_id = ? AND passage_id IN (${some})`, [
+        set.id,
+        set.id,
+        most
+      ])
+      if (taken < most) yield* sql.unsafe("DELETE FROM vector_sets WHERE id = ?", [set.id])
+      return true
+    })
+  }
+}
+
+export const vectorTable = (sql: SqlClient.SqlClient): VectorTable =>
+  sql.onDialectOrElse({ pg: () => sets(sql), orElse: () => tables(sql) })

@@ -1,0 +1,332 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Scanner } from "../../codes/Scanner.ts"
+import * as codes from "../../codes/write.ts"
+import { limits } from "../../model/Limits.ts"
+import type { Mask, Scored, Vector } from "../../model/Passage.ts"
+import { crcOf } from "../crc.ts"
+import { passagesIn } from "./Masks.ts"
+import * as codeSets from "./codes.ts"
+import { insertRows, list } from "./rows.ts"
+import { makeHidden } from "./sweep.ts"
+import { type Generation, vectorTable } from "./vectorTable.ts"
+
+const forgetSilent = (sql: SqlClient.SqlClient, collection: number, generation: Generation) =>
+  sql.unsafe(
+    `DELETE FROM vectorless WHERE generation = ? AND EXISTS (
+       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
+    [generation, collection]
+  )
+
+/** Hands vectors of a collection and their codes over to be swept; does nothing if there are none. */
+export const retire = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  generation: Generation
+) {
+  const handOver = Effect.gen(function* () {
+    yield* forgetSilent(sql, collection, generation)
+    const hidden = yield* makeHidden(sql)
+    yield* codeSets.moveCodes(sql, { collection, generation }, hidden)
+    return hidden
+  })
+  yield* vectorTable(sql).retire(collection, generation, handOver)
+})
+
+/**
+ * Replaces the current vectors with the next ones and leaves the old ones to be swept. Vectors of deleted passages are
+ * already gone from the next ones.
+ */
+export const switchOver = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number) {
+  yield* retire(sql, collection, "current")
+  yield* codeSets.switchCodesOver(sql, collection)
+  yield* vectorTable(sql).switchOver(collection)
+  yield* sql.unsafe(
+    `UPDATE vectorless SET generation = 'current' WHERE generation = 'next' AND EXISTS (
+       SELECT 1 FROM passages AS p JOIN documents AS d ON d.id = p.document_id
+       WHERE p.id = vectorless.passage_id AND d.collection_id = ?)`,
+    [collection]
+  )
+})
+
+/** The location of a collection's vectors. */
+export const vectorsOf = (sql: SqlClient.SqlClient, collection: number, generation: Generation = "current") =>
+  codeSets.vectorsIn(sql, vectorTable(sql).of(collection, generation), { collection, generation })
+
+const blob = (vector: Vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+
+/** A passage and its vector; none: its text has none. */
+export interface Embedded {
+  readonly id: number
+  readonly vector: Option.Option<Vector>
+}
+
+/** Stores vectors, and which passages have none. */
+export const insert = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  given: ReadonlyArray<Embedded>,
+  generation: Generation = "current"
+): Effect.Effect<void, SqlError> => {
+  const rows: Array<{ readonly id: number; readonly vector: Vector }> = []
+  const silent: Array<object> = []
+  for (const { id, vector } of given) {
+    if (Option.isSome(vector)) rows.push({ id, vector: vector.value })
+    else silent.push({ passage_id: id, generation })
+  }
+  return Effect.all(
+    [
+      vectorTable(sql).insert(
+        collection,
+        generation,
+        rows.map(({ id: passage_id, vector: given }) => {
+          const vector = blob(given)
+          return { passage_id, vector, crc: crcOf(vector, passage_id) }
+        })
+      ),
+      insertRows(sql, "vectorless", silent),
+      codes.insert(codeSets.codesOn(sql), vectorsOf(sql, collection, generation), rows)
+    ],
+    { discard: true }
+  )
+}
+
+export const remove = (
+  sql: SqlClient.SqlClient,
+  collection: number,
+  ids: ReadonlyArray<number>,
+  generation: Generation = "current"
+): Effect.Effect<unknown, SqlError> =>
+  Effect.all(
+    [
+      vectorTable(sql).remove(collection, generation, ids),
+      codes.remove(codeSets.codesOn(sql), vectorsOf(sql, collection, generation), ids),
+      generation === "next"
+        ? Effect.void
+        : codes.remove(codeSets.codesOn(sql), { ...vectorsOf(sql, collection), generation: "rebuilt" }, ids)
+    ],
+    { discard: true }
+  )
+
+/** A query's vector, and the mean of the vectors above which similarities are told; undefined: they are plain cosines. */
+export interface Direction {
+  readonly vector: Vector
+  readonly background?: Vector | undefined
+}
+
+/** The share of the mean that is taken off vectors; of 0, .5, .7, .85 and 1 the best on left-out sets: docs/quality.md. */
+const taken = 0.7
+/** With a mean of this cosine to the query, the share of a similarity above it is rounding. */
+const mostUsual = 0.99
+
+export const dot = (a: Vector, b: Vector): number => {
+  let sum = 0
+  for (let d = 0; d < a.length; d++) sum += a[d]! * b[d]!
+  return sum
+}
+
+/**
+ * How vectors x are scored: as 1 - (1 - c) * `scale`, where c is the cosine of x - `off` and `toward`, by whose products
+ * codes rank nearly the same. A similarity above the background m is 1 - (1 - c) / (1 - b), where c is the cosine of
+ * x - .7 m and q - .7 m, and b about its mean over all x: 0 is what unrelated texts have, and 1 is equality.
+ */
+export const measureBy = ({
+  background: mean,
+  vector
+}: Direction): { readonly off?: Vector; readonly toward: Vector; readonly scale: number } => {
+  if (mean === undefined || dot(vector, vector) === 0) return { toward: vector, scale: 1 }
+  const off = mean.map((value) => taken * value)
+  const toward = vector.map((value, d) => value - off[d]!)
+  const length = Math.sqrt(1 - taken * (2 - taken) * dot(mean, mean))
+  const usual = ((1 - taken) * dot(mean, toward)) / (Math.sqrt(dot(toward, toward)) * length)
+  // Where nearly all vectors point the same way, nothing is told above that.
+  return usual > mostUsual ? { toward: vector, scale: 1 } : { off, toward, scale: 1 / (1 - usual) }
+}
+
+/** Scores vectors exactly, each compared with its checksum; vectors that are altered or missing are damage. */
+export interface Scoring {
+  /** The similarity of given passages that have a vector with a direction, in no order. */
+  readonly score: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    passages: ReadonlyArray<number>
+  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
+  /** The best of given passages, or of all so many of the collection, best first, equals by rising ids. */
+  readonly top: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    among: Uint32Array | { readonly all: number },
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<Scored>, SqlError>
+  /** Those of them with exactly this score, in no order. */
+  readonly equal: (
+    sql: SqlClient.SqlClient,
+    collection: number,
+    query: Direction,
+    among: Uint32Array | { readonly all: number },
+    score: number
+  ) => Effect.Effect<ReadonlyArray<number>, SqlError>
+  /** Forgets what it knows of vectors: others may have taken their place. */
+  readonly forget: () => void
+}
+
+/** Passages read beyond those wanted: if no more of them tie with the last one, a single pass is enough. */
+const spare = 32
+
+/**
+ * The exactly scored best of some of a collection's vectors, best first, with all that tie with the last, or of too many
+ * ties the first by their places; and how many tie. A vector without a direction has no score.
+ */
+const best = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { equal, top }: Scoring,
+  collection: number,
+  query: Direction,
+  among: Uint32Array | { readonly all: number },
+  depth: number
+) {
+  const found = yield* top(sql, collection, query, among, depth + spare)
+  const last = found[depth - 1]?.score
+  if (last === undefined || found[depth]?.score !== last) return { found: found.slice(0, depth), ties: 1 }
+  const ids =
+    found.length < depth + spare || found.at(-1)!.score < last
+      ? found.flatMap(({ id, score }) => (score === last ? [id] : []))
+      : yield* equal(sql, collection, query, among, last)
+  return {
+    found: [
+      ...found.filter(({ score }) => score > last),
+      ...(yield* firstOf(sql, ids, depth)).map((id) => ({ id, score: last }))
+    ],
+    ties: ids.length
+  }
+})
+
+/** Options of a vector search; see `[vector]` in the configuration. */
+export interface VectorOptions {
+  /** Candidates scored exactly, as a multiple of the passages that the leg ranks. */
+  readonly oversample: "auto" | number
+  readonly exact: boolean
+  /** Collections with fewer passages are scored exactly, without codes. */
+  readonly exactBelow?: number | undefined
+  /** The memory for finer codes of the vectors; default 0: none are made. */
+  readonly finerBytes?: number | undefined
+}
+
+export const defaults: VectorOptions = { oversample: "auto", exact: false }
+
+/** Reading fewer in the order they are stored takes about as long as reading the candidates of more. */
+const manyFrom = 3000
+
+/**
+ * Seven and a half times the 200 that a leg ranks. With five times, recall@10 was .987 to .995 at a million passages;
+ * with eight times, .997 (bench/million.ts). Larger collections get more.
+ */
+const autoOversample = (passages: number): number => 7.5 * Math.max(1, Math.sqrt(passages / 400_000))
+
+/**
+ * Candidates that are scored exactly if finer codes have ranked them. Of the exact best 200 among 200,000 passages, the
+ * last one had place 434 by these codes in one of a hundred queries (bench/finer.ts).
+ */
+const keptOf = (depth: number): number => 2 * (depth + spare)
+
+/**
+ * The numbers of candidates to ask for, one after another, while equals may be missing; first those that finer codes
+ * leave.
+ */
+const widened = (depth: number, wanted: number, left: number) => {
+  const all: Array<{ readonly wanted: number; readonly kept?: number }> = [{ wanted, kept: keptOf(depth) }, { wanted }]
+  for (let most = 8 * wanted; 2 * most < left; most *= 8) all.push({ wanted: most })
+  return all
+}
+
+/**
+ * The nearest passages by cosine similarity, best first, with all that tie with the last one, or of too many ties the
+ * first by their places. Few passages are scored exactly; of many, the codes give candidates, which are then scored
+ * exactly.
+ */
+export const search = (...args: Parameters<typeof find>) => Effect.map(find(...args), ({ found }) => found)
+
+const find = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  searching: { readonly codes: Scanner; readonly scoring: Scoring; readonly vectors: VectorOptions },
+  collection: number,
+  query: Direction,
+  { depth, mask, passages }: { readonly depth: number; readonly mask: Mask | undefined; readonly passages: number }
+) {
+  const { exact, exactBelow, finerBytes = 0, oversample } = searching.vectors
+  const hasFiner = finerBytes > 0
+  const among = (ids: Uint32Array | { readonly all: number }) =>
+    best(sql, searching.scoring, collection, query, ids, depth)
+
+  const few = exact || passages < (exactBelow ?? (hasFiner ? 0 : manyFrom))
+  const left = mask?.count ?? passages
+  const wanted = Math.ceil(
+    Math.max(depth, limits.legDepth) * (oversample === "auto" ? autoOversample(left) : oversample)
+  )
+  // Reading so few takes about as long as finding the best of many.
+  const candidates = hasFiner ? keptOf(depth) : 2 * wanted
+  if (mask !== undefined && (few || mask.count < Math.min(candidates, exactBelow ?? Infinity))) {
+    return yield* among(passagesIn(mask))
+  }
+  // Equal vectors have different estimates around different centroids, so with many ties some may not be candidates.
+  let before = 0
+  for (const asked of few ? [] : widened(depth, wanted, left)) {
+    const found = yield* searching.codes.nearest(codeSets.codesOn(sql), collection, measureBy(query).toward, {
+      ...asked,
+      mask: mask?.bits
+    })
+    if (Option.isNone(found)) break
+    const { length } = found.value
+    if (length === before) continue
+    before = length
+    const some = yield* among(found.value)
+    const spared = length < asked.wanted ? length - depth : asked.wanted
+    if (2 * some.ties < spared || length === left) return some
+  }
+  if (mask !== undefined) return yield* among(passagesIn(mask))
+  return yield* among({ all: passages })
+})
+
+/** Makes some of the finer codes that searches can use; false: there are none left to make. */
+export const refine = (sql: SqlClient.SqlClient, codes: Scanner) =>
+  codes.refine(codeSets.codesOn(sql), (collection) => vectorsOf(sql, collection))
+
+/** Most equals that are returned, for their places to be looked up; of more, only the first. */
+const mostTied = (depth: number): number => 2 * depth
+
+/** All of these passages with equal scores; of too many, the first `depth` by their places. */
+const firstOf = (
+  sql: SqlClient.SqlClient,
+  ids: ReadonlyArray<number>,
+  depth: number
+): Effect.Effect<ReadonlyArray<number>, SqlError> =>
+  ids.length <= mostTied(depth)
+    ? Effect.succeed(ids)
+    : Effect.map(
+        sql.unsafe<{ readonly id: number }>(
+          `SELECT p.id FROM json_each(?) AS asked CROSS JOIN passages AS p ON p.id = asked.value
+             CROSS JOIN documents AS d ON d.id = p.document_id CROSS JOIN collections AS c ON c.id = d.collection_id
+           ORDER BY d.doc_id, c.name, p.ordinal LIMIT ?`,
+          [list(ids), depth]
+        ),
+        (rows) => rows.map(({ id }) => id)
+      )
+
+/** Passages by falling scores. Of too many that tie with the one at `depth`, only the first and those asked for. */
+export const thinned = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  scored: ReadonlyArray<Scored>,
+  depth: number,
+  asked: ReadonlyArray<number>
+) {
+  const last = scored[depth - 1]?.score
+  const tied = scored.flatMap(({ id, score }) => (score === last ? [id] : []))
+  if (tied.length <= mostTied(depth)) return scored
+  const kept = new Set([...(yield* firstOf(sql, tied, depth)), ...asked])
+  return scored.filter(({ id, score }) => score !== last || kept.has(id))
+})

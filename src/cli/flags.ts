@@ -1,0 +1,72 @@
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { CollectionName } from "../model/Collection.ts"
+import * as Cli from "./command.ts"
+
+/** A collection's name, or what would be allowed. */
+export const decodeCollection: Cli.Decode<CollectionName> = (text) =>
+  Either.mapLeft(
+    Schema.decodeUnknownEither(CollectionName)(text),
+    () => "1 to 64 letters, digits, '.', '_' or '-', starting with a letter or digit"
+  )
+
+/** Understood by every command, before and after its name. */
+export const globalFlags = {
+  config: Cli.file("config", { value: "FILE", summary: "Configuration file (default: ./clew.toml, then the user's)" }),
+  db: Cli.file("db", { value: "FILE", summary: "Index to work on" }),
+  json: Cli.toggle("json", { summary: "Print the result as JSON" })
+} as const
+
+/** Questions about the program itself, and its logging. */
+export const builtIns = {
+  logLevel: {
+    name: "log-level",
+    value: "LEVEL",
+    choices: ["all", "trace", "debug", "info", "warning", "error", "fatal", "none"],
+    summary: "The lowest level that is logged"
+  },
+  help: { name: "help", alias: "h", summary: "Show this help" },
+  version: { name: "version", alias: "V", summary: "Show the version" },
+  completions: {
+    name: "completions",
+    value: "SHELL",
+    choices: ["bash", "fish", "zsh"],
+    summary: "Print a script that completes commands and flags in a shell"
+  }
+} as const satisfies Record<string, Cli.FlagInfo>
+
+/** Understood everywhere, in the order help shows them. */
+export const everywhere: ReadonlyArray<Cli.FlagInfo> = [...Object.values(globalFlags), ...Object.values(builtIns)]
+
+const collectionFlag = (summary: string) =>
+  Cli.text("collection", { alias: "c", value: "NAME", summary, decode: decodeCollection })
+
+export const searchedCollection = collectionFlag("Search only this collection (default: all)")
+export const collection = collectionFlag("Collection to work on (default: default)")
+
+export const watch = Cli.repeated("watch", {
+  value: "PATH",
+  summary: "Index this file or folder and follow its changes while serving (default: watch.paths)"
+})
+
+export const filter = Cli.repeated("filter", {
+  alias: "f",
+  value: "KEY=VALUE",
+  summary: "Search only documents whose metadata match; also KEY=A,B for A or B, and >= <= > <"
+})
+
+export const include = Cli.repeated("include", { value: "GLOB", summary: "Index only matching files" })
+
+export const exclude = Cli.repeated("exclude", { value: "GLOB", summary: "Skip matching files and folders" })
+
+export const prune = Cli.toggle("prune", { summary: "Forget documents whose files are gone or now ignored" })
+
+export const rehash = Cli.toggle("rehash", {
+  summary: "Read every file, even if its size and times are unchanged"
+})
+
+export const dryRun = Cli.toggle("dry-run", { alias: "n", summary: "Show what would be done, and do nothing" })
+
+export const quiet = Cli.toggle("quiet", { alias: "q", summary: "No progress and no summary" })
+
+export const yes = Cli.toggle("yes", { alias: "y", summary: "Do not ask" })

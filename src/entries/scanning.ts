@@ -1,0 +1,76 @@
+/**
+ * Walks the lines of `[from, to)`; a line ends at `\n`, `\r\n` or a lone `\r`. After `next()` says true, `start` and
+ * `end` bound the line without its terminator and `after` is where the next one starts.
+ */
+export class LineWalker {
+  start = 0
+  end = 0
+  after: number
+
+  constructor(
+    private readonly text: string,
+    from: number,
+    private readonly to: number = text.length
+  ) {
+    this.after = from
+  }
+
+  next(): boolean {
+    if (this.after >= this.to) return false
+    this.start = this.after
+    let at = this.start
+    // Not indexOf, which would search the whole rest for the other line end, once per walker.
+    while (at < this.to && !isLineEnd(this.text.charCodeAt(at))) at++
+    this.end = at
+    this.after = this.text.charCodeAt(at) === 13 && this.text.charCodeAt(at + 1) === 10 ? at + 2 : at + 1
+    return true
+  }
+}
+
+const isLineEnd = (code: number): boolean => code === 10 || code === 13
+
+/** Maps offsets to 1-based lines in one pass over the text; offsets must not decrease between calls. */
+export const lineCounter = (text: string): ((offset: number) => number) => {
+  const walker = new LineWalker(text, 0)
+  let line = walker.next() ? 1 : 0
+  return (offset) => {
+    while (offset >= walker.after && walker.next()) line++
+    return Math.max(line, 1)
+  }
+}
+
+/** Whether JavaScript's `\s` and `trim` treat this UTF-16 unit as white space. */
+export const isSpace = (code: number): boolean =>
+  code <= 32
+    ? code === 32 || (code >= 9 && code <= 13)
+    : code >= 0xa0 &&
+      (code === 0xa0 ||
+        code === 0x1680 ||
+        (code >= 0x2000 && code <= 0x200a) ||
+        code === 0x2028 ||
+        code === 0x2029 ||
+        code === 0x202f ||
+        code === 0x205f ||
+        code === 0x3000 ||
+        code === 0xfeff)
+
+/** First offset in `[from, to)` that is not white space, or `to`. */
+export const skipSpace = (text: string, from: number, to: number): number => {
+  let at = from
+  while (at < to && isSpace(text.charCodeAt(at))) at++
+  return at
+}
+
+/** Offset after the last character of `[from, to)` that is not white space, or `from`. */
+export const trimEnd = (text: string, from: number, to: number): number => {
+  let at = to
+  while (at > from && isSpace(text.charCodeAt(at - 1))) at--
+  return at
+}
+
+/** First white space in `[from, to)`, or `to`. */
+export const skipWord = (text: string, from: number, to: number): number => {
+  let at = from
+  while (at < to && !isSpace(text.charCodeAt(at))) at++
+  return at
+}

@@ -1,0 +1,40 @@
+/** The position of a stretch of text in a file that is not text; cells are from 1, times in milliseconds. */
+export type Locator =
+  | { readonly _tag: "Page"; readonly page: number }
+  | { readonly _tag: "Slide"; readonly slide: number }
+  | { readonly _tag: "Sheet"; readonly sheet: string; readonly cell: string }
+  | { readonly _tag: "Cell"; readonly cell: number }
+  | { readonly _tag: "Time"; readonly time: number }
+  | { readonly _tag: "Part"; readonly part: string }
+
+/** The start of a stretch of extracted text from another place of its file: a locator, or a line from 1. */
+export interface Mark {
+  readonly start: number
+  readonly locator?: Locator | undefined
+  readonly line?: number | undefined
+}
+
+/** A file's extracted text as Markdown: headings, lists, tables and code. */
+export interface Extracted {
+  readonly text: string
+  readonly title?: string | undefined
+  /** Strings, numbers, booleans, and lists of them. */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Ordered by start. */
+  readonly marks: ReadonlyArray<Mark>
+  /** Its words are those of links. */
+  readonly isLinks?: boolean | undefined
+}
+
+export interface Attachment {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** A file's text, and the files attached to it. */
+export interface Read extends Extracted {
+  readonly attachments?: ReadonlyArray<Attachment> | undefined
+}
+
+/** Why a file of a known format has no text: encrypted, scanned, damaged. */
+export class NotExtracted extends Error {}

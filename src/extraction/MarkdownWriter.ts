@@ -1,0 +1,201 @@
+import type { Extracted, Locator, Mark } from "./Extracted.ts"
+
+/** These would be read as markup at the start of a line. */
+const marksLine = /^(?:#{1,6}(?=\s|$)|>|(?:[-+*]|\d{1,9}[.)])(?=\s)|```|~~~|\||(?:[-=*_]\s*){3,}$)/
+
+/** Words as one line of Markdown that is a paragraph, whatever they begin with. */
+const plainLine = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim()
+  return marksLine.test(line) ? `\\${line}` : line
+}
+
+const cellText = (text: string): string => text.replace(/\s+/g, " ").trim().replaceAll("|", "\\|")
+
+/** The longest run of backticks in a text. */
+const longestFence = (text: string): number =>
+  (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0)
+
+/** Says within a text on which line of the file it goes on; it stands after a word, before the space. */
+export const lineMark = (line: number): string => `\0L${line}\0`
+
+const lineMarks = /\0L(\d{1,10})\0/g
+
+/** Joins blocks to Markdown, with a blank line between them, and records where each comes from. */
+export class MarkdownWriter {
+  private readonly parts: Array<string> = []
+  private length = 0
+  private place: Omit<Mark, "start"> = {}
+  readonly marks: Array<Mark> = []
+
+  /** Sets the place of what is written next. */
+  at(place: { readonly locator?: Locator | undefined; readonly line?: number | undefined }): void {
+    this.place = { ...this.place, ...place }
+  }
+
+  private mark(): void {
+    const last = this.marks.at(-1)
+    if (this.place.locator === undefined && this.place.line === undefined) return
+    if (last?.locator === this.place.locator && last?.line === this.place.line) return
+    this.marks.push({ start: this.length, ...this.place })
+  }
+
+  /** Writes a block unchanged but for its line marks, unless it is blank. */
+  block(text: string, gap = "\n\n"): void {
+    const parts = text.split(lineMarks)
+    const plain = parts.filter((_, at) => at % 2 === 0).join("")
+    if (plain.trim() === "") return
+    if (this.length > 0) this.push(gap)
+    this.mark()
+    const end = this.length + plain.length
+    for (const [at, part] of parts.entries()) {
+      if (at % 2 === 0) this.push(part)
+      else if (this.length < end) {
+        this.at({ line: Number(part) })
+        this.mark()
+      }
+    }
+  }
+
+  private push(text: string): void {
+    this.parts.push(text)
+    this.length += text.length
+  }
+
+  heading(level: number, text: string): void {
+    const line = text.replace(/\s+/g, " ").trim()
+    if (line !== "") this.block(`${"#".repeat(Math.min(6, Math.max(1, level)))} ${line}`)
+  }
+
+  paragraph(text: string): void {
+    this.block(
+      text
+        .split("\n")
+        .map(plainLine)
+        .filter((line) => line !== "")
+        .join("\n")
+    )
+  }
+
+  /** Continues the last paragraph, with the current place; `join` joins the ends of two lines. */
+  goOn(text: string, join: (text: string, next: string) => string): void {
+    const last = this.parts.pop() ?? ""
+    const next = text.replace(/\s+/g, " ").trim()
+    const joined = join(last, next)
+    this.length -= last.length
+    this.push(joined.slice(0, joined.length - next.length))
+    this.mark()
+    this.push(next)
+  }
+
+  item(text: string, depth: number, marker: string, first: boolean): void {
+    const lines = text
+      .split("\n")
+      .map((line) => line.replace(/\s+/g, " ").trim())
+      .filter((line) => line !== "")
+    const indent = "  ".repeat(Math.min(8, depth))
+    if (lines.length > 0) this.block(`${indent}${marker} ${lines.join(`\n${indent}  `)}`, first ? "\n\n" : "\n")
+  }
+
+  code(text: string, language = ""): void {
+    const fence = "`".repeat(Math.max(3, longestFence(text) + 1))
+    const body = text.replace(/^(?:[^\S\n]*\n)+/, "").trimEnd()
+    if (body !== "") this.block(`${fence}${language}\n${body}\n${fence}`)
+  }
+
+  /** The first row is the header. `before` can set a place for each row. */
+  table(rows: ReadonlyArray<ReadonlyArray<string>>, before: (row: number) => void = () => {}): void {
+    const columns = rows.reduce((most, row) => Math.max(most, row.length), 0)
+    if (columns === 0) return
+    const line = (row: ReadonlyArray<string>) =>
+      `| ${Array.from({ length: columns }, (_, i) => cellText(row[i] ?? "")).join(" | ")} |`
+    rows.forEach((row, i) => {
+      before(i)
+      this.block(line(row), i === 0 ? "\n\n" : "\n")
+      if (i === 0) this.push(`\n| ${Array.from({ length: columns }, () => "---").join(" | ")} |`)
+    })
+  }
+
+  get text(): string {
+    return this.parts.join("")
+  }
+}
+
+export interface Row {
+  readonly cells: ReadonlyArray<string>
+  readonly place: { readonly line?: number; readonly locator?: Locator }
+}
+
+/** Most cells of a row; more are a mistake or a matrix. */
+const widest = 500
+
+/** Characters of a column name that each row repeats; more would swamp the values. */
+const longestLabel = 60
+
+const isNumber = (text: string): boolean => /^[\s\d.,:%€$£+-]*$/.test(text)
+
+const isNumeric = (text: string): boolean => text.trim() !== "" && isNumber(text)
+
+/** The first row, if its cells are distinct and not numbers: they name the columns. */
+const headerOf = (table: ReadonlyArray<Row>): ReadonlyArray<string> | undefined => {
+  const first = table[0]?.cells
+  if (first === undefined || table.length < 2) return undefined
+  const filled = first.filter((cell) => cell.trim() !== "")
+  const sound = filled.length >= first.length / 2 && filled.every((cell) => !isNumber(cell) && cell.length <= 200)
+  return sound && new Set(filled).size === filled.length ? first : undefined
+}
+
+const filledIn = ({ cells }: Row): number => cells.filter((cell) => cell.trim() !== "").length
+
+/** Rows above a table that are no part of it: its title, and what else stands alone in a row. */
+const mostTitles = 5
+
+/** How many rows from the first have one cell each, before a row with several. */
+const titlesOf = (table: ReadonlyArray<Row>): number => {
+  const first = table.findIndex((row) => filledIn(row) > 1)
+  return first > 0 && first <= mostTitles && first + 1 < table.length ? first : 0
+}
+
+/** The column names of two rows, if the upper one groups the columns below it: merged cells hold their text once. */
+const groupedHeaderOf = ([upper, lower, ...rest]: ReadonlyArray<Row>): ReadonlyArray<string> | undefined => {
+  if (upper === undefined || lower === undefined || rest.length === 0 || upper.cells.some(isNumeric)) return undefined
+  let group = ""
+  const cells = Array.from({ length: Math.max(upper.cells.length, lower.cells.length) }, (_, at) => {
+    const [above = "", below = ""] = [upper.cells[at]?.trim(), lower.cells[at]?.trim()]
+    if (above !== "") group = above
+    return below === "" ? above : `${group} ${below}`.trim()
+  })
+  return lower.cells.some(isNumeric) ? undefined : headerOf([{ ...lower, cells }, ...rest])
+}
+
+/** Writes a table of records, each row with its column names, so that a passage explains its values. */
+export const writeRows = (writer: MarkdownWriter, all: ReadonlyArray<Row>): void => {
+  const titles = titlesOf(all)
+  for (const { cells, place } of all.slice(0, titles)) {
+    writer.at(place)
+    writer.paragraph(cells.join(" "))
+  }
+  const table = all.slice(titles)
+  const second = table[1]?.cells.filter((cell) => cell.trim() !== "") ?? []
+  const repeats = new Set(second).size < second.length && filledIn(table[0]!) < second.length
+  const grouped = repeats || headerOf(table) === undefined ? groupedHeaderOf(table) : undefined
+  const header = grouped ?? headerOf(table)
+  const label = (at: number) => (header?.[at] ?? "").replace(/\s+/g, " ").trim().slice(0, longestLabel)
+  let first = true
+  for (const { cells, place } of table.slice(header === undefined ? 0 : grouped === undefined ? 1 : 2)) {
+    const said = cells.slice(0, widest).flatMap((cell, at) => {
+      const value = cell.replace(/\s+/g, " ").trim()
+      if (value === "") return []
+      return [label(at) === "" ? value : `${label(at)}: ${value}`]
+    })
+    writer.at(place)
+    writer.item(said.join("; "), 0, "-", first)
+    first = false
+  }
+}
+
+/** A file that is one table. */
+export const rows = (table: ReadonlyArray<Row>, title?: string): Extracted => {
+  const writer = new MarkdownWriter()
+  writeRows(writer, table)
+  return { text: writer.text, title, metadata: {}, marks: writer.marks }
+}

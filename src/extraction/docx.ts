@@ -1,0 +1,286 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { coreOf, partsOf } from "./archive.ts"
+import { grouped, lowered, type Place, placed, unbroken } from "./raised.ts"
+import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
+
+const value = (element: XmlElement | undefined): string | undefined => element?.attributes["w:val"]
+
+/** Heading styles with their levels, by outline level or name; 0 is none. */
+const headingLevels = (styles: XmlElement | undefined): ReadonlyMap<string, number> => {
+  const levels = new Map<string, number>()
+  for (const style of all(styles, "w:style")) {
+    const id = style.attributes["w:styleId"]
+    const name = value(child(style, "w:name")) ?? ""
+    const outline = value(child(child(style, "w:pPr"), "w:outlineLvl"))
+    const named = /^(?:heading|überschrift|titre|título|titolo)\s*(\d)$/i.exec(name)?.[1]
+    if (id === undefined) continue
+    if (/^title$/i.test(name)) levels.set(id, 1)
+    else if (named !== undefined) levels.set(id, Number(named))
+    else if (outline !== undefined && Number(outline) < 9) levels.set(id, Number(outline) + 1)
+  }
+  return levels
+}
+
+/** Styles of code, by name. */
+const codeStyles = (styles: XmlElement | undefined): ReadonlySet<string> =>
+  new Set(
+    all(styles, "w:style")
+      .filter((style) =>
+        /^(?:source code|html preformatted|plain text|code(?: block)?|preformatted text)$/i.test(
+          value(child(style, "w:name")) ?? ""
+        )
+      )
+      .map((style) => style.attributes["w:styleId"] ?? "")
+  )
+
+/** Whether a list is numbered, by its id and level. */
+const numbered = (numbering: XmlElement | undefined) => {
+  const formats = new Map<string, string>()
+  for (const abstract of all(numbering, "w:abstractNum")) {
+    for (const level of all(abstract, "w:lvl")) {
+      formats.set(
+        `${abstract.attributes["w:abstractNumId"]}/${level.attributes["w:ilvl"]}`,
+        value(child(level, "w:numFmt")) ?? ""
+      )
+    }
+  }
+  const abstractOf = new Map(
+    childrenOf(numbering)
+      .filter(({ name }) => name === "w:num")
+      .map((num) => [num.attributes["w:numId"], value(child(num, "w:abstractNumId"))])
+  )
+  return (id: string, level: string) => {
+    const format = formats.get(`${abstractOf.get(id)}/${level}`)
+    return format !== undefined && format !== "bullet" && format !== "none"
+  }
+}
+
+/** Numbers notes in the order of their references, as readers see them; the file numbers footnotes and endnotes separately. */
+class Notes {
+  readonly ids: Array<string> = []
+
+  numberOf(kind: string, id: string): number {
+    const key = `${kind}/${id}`
+    const at = this.ids.indexOf(key)
+    return at < 0 ? this.ids.push(key) : at + 1
+  }
+}
+
+/** Whether the properties say that a paragraph's end, a row or a cell is deleted or moved away. */
+const isGone = (properties: XmlElement | undefined): boolean =>
+  childrenOf(properties).some(({ name }) => name === "w:del" || name === "w:moveFrom" || name === "w:cellDel")
+
+/** Where properties place a run: directly, or by a style of characters. */
+const placeOf = (properties: XmlElement | undefined, styles: ReadonlyMap<string, Place>): Place => {
+  const align = value(child(properties, "w:vertAlign"))
+  if (align !== undefined) return align === "superscript" ? "above" : align === "subscript" ? "below" : undefined
+  return styles.get(value(child(properties, "w:rStyle")) ?? "")
+}
+
+const placesOf = (styles: XmlElement | undefined): ReadonlyMap<string, Place> =>
+  new Map(
+    all(styles, "w:style").map((style) => [
+      style.attributes["w:styleId"] ?? "",
+      placeOf(child(style, "w:rPr"), new Map())
+    ])
+  )
+
+/** The parts of a formula, each as its text. */
+const formulaPart = (element: XmlElement, name: string): string => {
+  const part = child(element, name)
+  return part === undefined ? "" : formula(part)
+}
+
+/** A formula in a line: `x^2`, `a_i`, `(a+b)/c`. */
+const formula = (element: XmlElement): string => {
+  const part = (name: string) => formulaPart(element, name)
+  const low = part("m:sub") === "" ? "" : lowered(part("m:sub"))
+  const high = part("m:sup") === "" ? "" : `^${grouped(part("m:sup"))}`
+  switch (element.name) {
+    case "m:t":
+      return textIn(element)
+    case "m:sSup":
+    case "m:sSub":
+    case "m:sSubSup":
+      return part("m:e") + low + high
+    case "m:nary":
+      return `${child(child(element, "m:naryPr"), "m:chr")?.attributes["m:val"] ?? "∫"}${low}${high} ${part("m:e")}`
+    case "m:f":
+      return `${grouped(part("m:num"))}/${grouped(part("m:den"))}`
+    case "m:rad":
+      return part("m:deg") === "" ? `√(${part("m:e")})` : `${grouped(part("m:e"))}^(1/${part("m:deg")})`
+    case "m:d":
+      return `(${childrenOf(element)
+        .filter(({ name }) => name === "m:e")
+        .map(formula)
+        .join(", ")})`
+    default:
+      return childrenOf(element).map(formula).join("")
+  }
+}
+
+/** What a run's text is read with. */
+interface Reading {
+  readonly notes: Notes
+  readonly places: ReadonlyMap<string, Place>
+}
+
+/** A run's text after `before`, without deleted text and field instructions. */
+const runText = (element: XmlElement, reading: Reading, before = ""): string => {
+  const { notes, places } = reading
+  const inner = (of: XmlElement | undefined) =>
+    childrenOf(of).reduce((text, part) => text + runText(part, reading, before + text), "")
+  switch (element.name) {
+    case "w:t":
+      return unbroken(textIn(element))
+    case "w:r": {
+      const text = inner(element)
+      const isNote = childrenOf(element).some(({ name }) => name.endsWith("noteReference") || name.endsWith("noteRef"))
+      return isNote ? text : placed(text, placeOf(child(element, "w:rPr"), places), before)
+    }
+    case "m:oMath":
+      return formula(element)
+    case "w:ruby": {
+      const [words, how] = [inner(child(element, "w:rubyBase")), inner(child(element, "w:rt"))]
+      return how.trim() === "" ? words : `${words}(${how})`
+    }
+    case "w:tab":
+      return "\t"
+    case "w:br":
+    case "w:cr":
+      return "\n"
+    case "w:noBreakHyphen":
+      return "-"
+    case "w:footnoteReference":
+      return `[^${notes.numberOf("w:footnote", element.attributes["w:id"] ?? "")}]`
+    case "w:endnoteReference":
+      return `[^${notes.numberOf("w:endnote", element.attributes["w:id"] ?? "")}]`
+    case "w:del":
+    case "w:moveFrom":
+    case "w:instrText":
+    case "w:pPr":
+    case "w:rPr":
+    case "mc:Fallback":
+      return ""
+    default:
+      return inner(element)
+  }
+}
+
+/** Writes the notes that the text refers to, in that order. */
+const writeNotes = (
+  writer: MarkdownWriter,
+  { notes, places }: Reading,
+  parts: Readonly<Record<string, XmlElement | undefined>>
+): void => {
+  const texts = new Map<string, string>(
+    Object.entries(parts).flatMap(([name, part]) =>
+      all(part, name).map(
+        (note) =>
+          [`${name}/${note.attributes["w:id"] ?? ""}`, runText(note, { notes: new Notes(), places }).trim()] as const
+      )
+    )
+  )
+  notes.ids.forEach((id, index) => {
+    const text = texts.get(id) ?? ""
+    if (text !== "") writer.paragraph(`[^${index + 1}]: ${text}`)
+  })
+}
+
+/** A Word document: headings, lists, tables, footnotes, with tracked changes accepted and without headers and footers. */
+export const docx = (bytes: Uint8Array): Extracted => {
+  const { part } = partsOf(bytes, /^(?:word\/(?:document|styles|numbering|footnotes|endnotes)|docProps\/core)\.xml$/)
+  const document = part("word/document.xml")
+  if (document === undefined) throw new NotExtracted("not a Word document: it has no text")
+  const levels = headingLevels(part("word/styles.xml"))
+  const isCode = codeStyles(part("word/styles.xml"))
+  const isNumbered = numbered(part("word/numbering.xml"))
+  const writer = new MarkdownWriter()
+  const reading: Reading = { notes: new Notes(), places: placesOf(part("word/styles.xml")) }
+  let inList = false
+  const counters: Array<number> = []
+  /** Consecutive lines of code. */
+  let code: Array<string> = []
+  const flushCode = (): void => {
+    writer.code(code.join("\n"))
+    code = []
+  }
+
+  /** Words of paragraphs whose end is deleted: they begin the next one. */
+  let held = ""
+
+  const paragraph = (element: XmlElement): void => {
+    const properties = child(element, "w:pPr")
+    const text = held + runText(element, reading, held)
+    held = isGone(child(properties, "w:rPr")) ? text : ""
+    if (held !== "") return
+    const style = value(child(properties, "w:pStyle"))
+    if (style !== undefined && isCode.has(style)) {
+      code.push(text)
+      return
+    }
+    flushCode()
+    const outline = value(child(properties, "w:outlineLvl"))
+    const level =
+      (style === undefined ? undefined : levels.get(style)) ??
+      (outline !== undefined && Number(outline) < 9 ? Number(outline) + 1 : 0)
+    if (text.trim() === "") return
+    const list = child(properties, "w:numPr")
+    if (level > 0) {
+      inList = false
+      counters.length = 0
+      return writer.heading(level, text)
+    }
+    if (list === undefined) {
+      inList = false
+      return writer.paragraph(text)
+    }
+    const depth = Number(value(child(list, "w:ilvl")) ?? 0) || 0
+    const marker = isNumbered(value(child(list, "w:numId")) ?? "", String(depth))
+    counters.length = depth + 1
+    counters[depth] = (counters[depth] ?? 0) + 1
+    writer.item(text, depth, marker ? `${counters[depth]}.` : "-", !inList)
+    inList = true
+  }
+  const flushHeld = (): void => {
+    if (held.trim() !== "") writer.paragraph(held)
+    held = ""
+  }
+  const block = (element: XmlElement): void => {
+    switch (element.name) {
+      case "w:p":
+        return paragraph(element)
+      case "w:tbl":
+        flushHeld()
+        flushCode()
+        inList = false
+        return writer.table(
+          childrenOf(element)
+            .filter((row) => row.name === "w:tr" && !isGone(child(row, "w:trPr")))
+            .map((row) =>
+              childrenOf(row)
+                .filter((cell) => cell.name === "w:tc" && !isGone(child(cell, "w:tcPr")))
+                .map((cell) =>
+                  all(cell, "w:p")
+                    .map((inner) => runText(inner, reading))
+                    .join(" ")
+                )
+            )
+        )
+      case "w:sectPr":
+      case "w:del":
+        return
+      default:
+        for (const inner of childrenOf(element)) block(inner)
+    }
+  }
+  block(document)
+  flushHeld()
+  flushCode()
+  writeNotes(writer, reading, {
+    "w:footnote": part("word/footnotes.xml"),
+    "w:endnote": part("word/endnotes.xml")
+  })
+  return { text: writer.text, marks: [], ...coreOf(part("docProps/core.xml")) }
+}

@@ -1,0 +1,358 @@
+import { type DefaultTreeAdapterTypes as Tree, parse } from "parse5"
+import type { Extracted } from "./Extracted.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+import {
+  attribute,
+  descendants,
+  type Element,
+  find,
+  holdsBlock,
+  inlineOf,
+  isBlock,
+  isElement,
+  isHidden,
+  isText,
+  lineOf,
+  preformatted,
+  textOf
+} from "./html/inline.ts"
+
+/** Elements that are not part of the text. */
+const silent = new Set(
+  "script style noscript template svg canvas object embed iframe audio video map head title link meta base select button input textarea dialog".split(
+    " "
+  )
+)
+const aroundTags = new Set(["nav", "footer", "aside", "menu"])
+const aroundRoles = new Set(["navigation", "banner", "contentinfo", "search", "complementary", "dialog", "alertdialog"])
+
+/** Words in a class or id that mark what surrounds the content. */
+const aroundWords =
+  /(?:^|[\s_-])(?:nav(?:bar|igation)?|navheader|navfooter|menu|sidebar|side-bar|sphinxsidebar|related|breadcrumbs?|cookies?|consent|banner|gdpr|footer|pagination|pager|share|sharing|social|advert(?:isement)?s?|ads?|newsletter|subscribe|comments?|skip-?link|toc|table-of-contents|headerlink|edit-?(?:page|link)|feedback)(?:$|[\s_-])/i
+
+/** Asides that belong to the text beside them. */
+const notes =
+  /(?:^|[\s_-])(?:foot-?notes?|endnotes?|notes?|topic|admonition|callout|warning|tip|hint|important|example)(?:$|[\s_-])/i
+
+/** Inline elements and headings: their class or id describes their look. */
+const inline = new Set(
+  "a abbr b bdi bdo cite code del dfn dt em h1 h2 h3 h4 h5 h6 i ins kbd mark q s samp small span strong sub sup tt u var".split(
+    " "
+  )
+)
+
+/** If an element with such a name holds this share of the page, the name means something else. */
+const mostOfAPage = 0.5
+
+const classOf = (element: Element): string => attribute(element, "class") ?? ""
+
+const name = (element: Element): string => `${classOf(element)} ${attribute(element, "id") ?? ""}`
+
+const slug = (text: string): string => text.replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase()
+
+/** Ids of more words than this are made from a heading. */
+const mostWords = 3
+
+/** The names that describe an element's role; an id made from the heading below describes its topic. */
+const rolesOf = (element: Element): string => {
+  const id = attribute(element, "id") ?? ""
+  const heading = find(element, "h1", "h2", "h3", "h4", "h5", "h6")
+  const isOwn =
+    id.split(/[_-]/).length <= mostWords && (heading === undefined || !slug(textOf(heading)).startsWith(slug(id)))
+  return isOwn ? name(element) : classOf(element)
+}
+
+/** Whether the element belongs to the page, not to its content. */
+const isAround = (element: Element, length: number): boolean => {
+  if (silent.has(element.tagName) || isHidden(element)) return true
+  if (element.tagName === "body" || element.tagName === "html" || element.tagName === "main") return false
+  if (inline.has(element.tagName))
+    return /(?:^|\s)(?:headerlink|skip-?link|edit-?(?:page|link))(?:$|\s)/i.test(classOf(element))
+  const role = attribute(element, "role") ?? ""
+  if (element.tagName === "aside" && (notes.test(classOf(element)) || /^(?:note|doc-.*)$/.test(role))) return false
+  if (aroundTags.has(element.tagName) || aroundRoles.has(role)) return true
+  if (element.tagName === "header" && find(element, "h1", "h2") === undefined) return true
+  return (
+    aroundWords.test(name(element)) &&
+    aroundWords.test(rolesOf(element)) &&
+    textOf(element).length < length * mostOfAPage
+  )
+}
+
+const contentWords =
+  /(?:^|\s)(?:main|content|main-content|maincontent|article|article-body|post-content|entry-content|markdown-body|documentwrapper|document|docs-content)(?:$|\s)/i
+
+const wordCount = (root: Tree.Node): number => textOf(root).split(/\s+/).length - 1
+
+/** The least share of a page's words in a main part; a smaller one is a teaser. */
+const least = 0.25
+
+/** The element with the page's content: what the page marks as main, else its body. */
+const mainOf = (document: Tree.Document): Tree.ParentNode => {
+  const body = find(document, "body") ?? document
+  const all = wordCount(body)
+  const candidates: Array<Element> = []
+  for (const element of descendants(body)) {
+    const says =
+      element.tagName === "main" ||
+      attribute(element, "role") === "main" ||
+      element.tagName === "article" ||
+      contentWords.test(name(element))
+    if (says && !candidates.some((outer) => isWithin(element, outer))) candidates.push(element)
+  }
+  const best = candidates
+    .map((element) => ({ element, words: wordCount(element) }))
+    .sort((a, b) => b.words - a.words)[0]
+  if (best === undefined || best.words < all * least) return body
+  // Several articles side by side are the content together.
+  const beside = candidates.filter((element) => element.tagName === "article" && element !== best.element)
+  return beside.length > 0 && best.element.tagName === "article" ? (best.element.parentNode ?? body) : best.element
+}
+
+const isWithin = (element: Element, outer: Element): boolean => {
+  for (let node: Tree.ParentNode | null = element; node !== null; node = isElement(node) ? node.parentNode : null) {
+    if (node === outer) return true
+  }
+  return false
+}
+
+/** Deeper than people nest; anything deeper becomes plain text. */
+const deepest = 200
+
+const longestTerm = 200
+
+interface Context {
+  readonly writer: MarkdownWriter
+  /** Characters of the whole page. */
+  readonly length: number
+}
+
+/** Writes everything below as blocks. */
+export const render = (context: Context, root: Tree.ParentNode): void => {
+  new Renderer(context).children(root, 0, 0)
+}
+
+class Renderer {
+  private inline = ""
+  private line: number | undefined
+  /** The level of the last heading. */
+  private level = 1
+  constructor(private readonly context: Context) {}
+
+  children(parent: Tree.ParentNode, depth: number, lists: number): void {
+    for (const node of parent.childNodes) this.node(node, depth, lists)
+    this.flush()
+  }
+
+  private node(node: Tree.ChildNode, depth: number, lists: number): void {
+    if (isText(node)) {
+      if (this.inline === "" && node.value.trim() !== "") this.line ??= lineOf(node)
+      this.inline += inlineOf(node, this.inline)
+      return
+    }
+    if (!isElement(node) || isAround(node, this.context.length)) return
+    if (depth > deepest) {
+      this.inline += textOf(node)
+      return
+    }
+    if (!isBlock(node) && !holdsBlock(node)) {
+      this.line ??= lineOf(node)
+      this.inline += inlineOf(node, this.inline)
+      return
+    }
+    this.flush()
+    this.line = undefined
+    this.context.writer.at({ line: lineOf(node) })
+    this.block(node, depth, lists)
+  }
+
+  private block(element: Element, depth: number, lists: number): void {
+    const { writer } = this.context
+    switch (element.tagName) {
+      case "h1":
+      case "h2":
+      case "h3":
+      case "h4":
+      case "h5":
+      case "h6":
+        this.level = Number(element.tagName.slice(1))
+        return writer.heading(this.level, headingText(element, this.context.length))
+      case "pre": {
+        const { line, text } = preformatted(element)
+        writer.at({ line: line ?? lineOf(element) })
+        return writer.code(text, languageOf(element))
+      }
+      case "table":
+        return isLayout(element) ? this.children(element, depth + 1, lists) : this.table(element)
+      case "ul":
+      case "ol":
+        return this.list(element, depth, lists)
+      case "dt":
+        return this.term(element)
+      case "hr":
+        return
+      default:
+        return this.children(element, depth + 1, lists)
+    }
+  }
+
+  private list(list: Element, depth: number, lists: number): void {
+    const { writer } = this.context
+    let number = Number(attribute(list, "start") ?? 1) || 1
+    let first = lists === 0
+    for (const item of list.childNodes) {
+      if (!isElement(item) || isAround(item, this.context.length)) continue
+      if (item.tagName !== "li") {
+        this.node(item, depth + 1, lists + 1)
+        continue
+      }
+      writer.at({ line: lineOf(item) })
+      number = Number(attribute(item, "value") ?? number) || number
+      const inner = item.childNodes.filter((node) => isBlock(node) && !isParagraph(node))
+      const words = item.childNodes.filter((node) => !inner.includes(node))
+      let text = ""
+      for (const node of words) {
+        if (isText(node) || (isElement(node) && !isAround(node, this.context.length))) text += inlineOf(node, text)
+      }
+      writer.item(text, lists, list.tagName === "ol" ? `${number++}.` : "-", first)
+      first = false
+      for (const node of inner) this.node(node, depth + 1, lists + 1)
+      this.flush()
+    }
+  }
+
+  /** A term with a link target becomes a heading, as for each function of a reference. */
+  private term(term: Element): void {
+    const text = inlineOf(term).trim()
+    if (attribute(term, "id") === undefined || text.length > longestTerm || text === "") {
+      return this.context.writer.paragraph(text)
+    }
+    let level = this.level
+    for (let node = term.parentNode; node !== null && isElement(node); node = node.parentNode) {
+      if (node.tagName === "dl") level++
+    }
+    this.context.writer.heading(Math.max(2, level), text)
+  }
+
+  private table(table: Element): void {
+    const { writer } = this.context
+    const caption = find(table, "caption")
+    if (caption !== undefined) writer.paragraph(inlineOf(caption))
+    const rows = rowsOf(table)
+    writer.table(
+      rows.map(({ cells }) => cells),
+      (i) => writer.at({ line: rows[i]?.line })
+    )
+  }
+
+  private flush(): void {
+    const text = this.inline
+    this.inline = ""
+    if (text.trim() !== "") {
+      this.context.writer.at({ line: this.line })
+      this.context.writer.paragraph(text)
+    }
+    this.line = undefined
+  }
+}
+
+const isParagraph = (node: Tree.Node): boolean =>
+  isElement(node) && ["p", "div", "span"].includes(node.tagName) && !holdsBlock(node)
+
+/** A table for layout: it contains other blocks, or has one cell. */
+const isLayout = (table: Element): boolean => {
+  let cells = 0
+  for (const element of descendants(table)) {
+    if (element.tagName === "th") return false
+    if (element.tagName === "td") cells++
+    if (["table", "h1", "h2", "h3", "pre"].includes(element.tagName)) return true
+  }
+  return cells < 2
+}
+
+const longestRow = 200
+
+const rowsOf = (
+  table: Element
+): ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly line: number | undefined }> => {
+  const rows: Array<{ cells: Array<string>; line: number | undefined }> = []
+  for (const element of descendants(table)) {
+    if (element.tagName === "tr") rows.push({ cells: [], line: lineOf(element) })
+    if (element.tagName !== "td" && element.tagName !== "th") continue
+    const cells = rows.at(-1)?.cells
+    if (cells === undefined) continue
+    const span = Math.min(longestRow - cells.length, Number(attribute(element, "colspan") ?? 1) || 1)
+    if (span > 0) cells.push(inlineOf(element), ...Array.from({ length: span - 1 }, () => ""))
+  }
+  return rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
+}
+
+/** A heading's words, without the link to itself. */
+const headingText = (element: Element, length: number): string => {
+  let text = ""
+  for (const node of element.childNodes) {
+    const isOwn = isElement(node) && (isAround(node, length) || /^[¶#§🔗]?$/u.test(textOf(node).trim()))
+    if (!isOwn) text += inlineOf(node, text, "plain")
+  }
+  return text.replace(/[¶§]\s*$/u, "")
+}
+
+const languageOf = (pre: Element): string => {
+  for (const element of [pre, ...descendants(pre)]) {
+    const found =
+      /(?:^|\s)(?:language|lang|highlight|highlight-source|brush:\s{0,4})-?([a-z0-9+#]{1,20})(?:$|\s)/i.exec(
+        attribute(element, "class") ?? ""
+      )
+    if (found !== null) return found[1]!.toLowerCase()
+  }
+  return ""
+}
+
+/** A page with so many links, which have this share of its words, only leads to other pages. */
+const manyLinks = 20
+const onlyLinks = 0.9
+
+const wordsIn = (text: string): number => text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0
+
+/** The texts of the links of a page's content. */
+const linksOf = (root: Tree.ParentNode, length: number): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  const open: Array<Tree.ParentNode> = [root]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    for (const child of node.childNodes) {
+      if (!isElement(child) || isAround(child, length)) continue
+      if (child.tagName === "a") found.push(textOf(child))
+      else open.push(child)
+    }
+  }
+  return found
+}
+
+const folded = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+/** A page's main content as Markdown, with the line of the file where each block begins. */
+export const html = (source: string): Extracted => {
+  const document = parse(source, { sourceCodeLocationInfo: true })
+  const metadata: Record<string, unknown> = {}
+  for (const element of descendants(document)) {
+    if (element.tagName === "body") break
+    if (element.tagName === "html") {
+      const lang = attribute(element, "lang")
+      if (lang !== undefined && lang !== "") metadata["lang"] = lang
+    }
+    if (element.tagName !== "meta") continue
+    const name = (attribute(element, "name") ?? attribute(element, "property") ?? "").toLowerCase()
+    const value = folded(attribute(element, "content") ?? "")
+    if (["description", "author", "keywords", "date"].includes(name) && value !== "") metadata[name] = value
+  }
+  const writer = new MarkdownWriter()
+  const main = mainOf(document)
+  render({ writer, length: textOf(main).length }, main)
+  const links = linksOf(main, textOf(main).length)
+  const isLinks = links.length >= manyLinks && wordsIn(links.join(" ")) > onlyLinks * wordsIn(writer.text)
+  const head = find(document, "head")
+  const title = head === undefined ? undefined : find(head, "title")
+  const heading = find(main, "h1")
+  const named = folded(title === undefined ? "" : textOf(title)) || folded(heading === undefined ? "" : textOf(heading))
+  return { text: writer.text, title: named === "" ? undefined : named, metadata, marks: writer.marks, isLinks }
+}

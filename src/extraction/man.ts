@@ -1,0 +1,410 @@
+import type { Extracted } from "./Extracted.ts"
+import { pairs } from "./raised.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+
+/** Roff's named characters, as far as manuals use them. */
+const characters = new Map(
+  pairs(
+    "aq ' dq \" lq “ rq ” oq ‘ cq ’ em — en – hy - bu • co © rg ® tm ™ ga ` ha ^ ti ~ rs \\ sl / ba | la ⟨ ra ⟩ " +
+      "lB [ rB ] lC { rC } sh # at @ Do $ mu × di ÷ <= ≤ >= ≥ != ≠ -> → <- ← +- ± de ° mc µ ss ß :a ä :o ö :u ü " +
+      "'e é `e è"
+  )
+)
+
+const strings: Readonly<Record<string, string>> = { lq: "“", rq: "”", R: "®", Tm: "™", Aq: "'", "C+": "C++" }
+
+const single: Readonly<Record<string, string>> = {
+  "-": "-",
+  e: "\\",
+  "\\": "\\",
+  "'": "´",
+  "`": "`",
+  ".": ".",
+  " ": " ",
+  "~": " ",
+  "0": " ",
+  t: "\t"
+}
+
+/** A name after an escape: one character, two after `(`, any number in brackets. */
+const nameAt = (line: string, at: number): readonly [name: string, next: number] => {
+  if (line[at] === "(") return [line.slice(at + 1, at + 3), at + 3]
+  if (line[at] !== "[") return [line.slice(at, at + 1), at + 1]
+  const end = line.indexOf("]", at)
+  return end < 0 ? ["", line.length] : [line.slice(at + 1, end), end + 1]
+}
+
+/** A line's words, without escapes for fonts, sizes and movements, and with named characters replaced. */
+const plain = (line: string): string => {
+  let text = ""
+  for (let at = 0; at < line.length;) {
+    const char = line[at]!
+    if (char !== "\\") {
+      text += char
+      at++
+      continue
+    }
+    const kind = line[at + 1] ?? ""
+    if (kind === '"' || kind === "#") break
+    if (kind === "(" || kind === "[") {
+      const [name, next] = nameAt(line, at + 1)
+      const unicode = /^u([0-9A-F]{4,5})$/.exec(name)
+      text += unicode === null ? (characters.get(name) ?? "") : String.fromCodePoint(Number.parseInt(unicode[1]!, 16))
+      at = next
+    } else if (kind === "*") {
+      const [name, next] = nameAt(line, at + 2)
+      text += strings[name] ?? ""
+      at = next
+    } else if (/[fmMnFgkYV]/.test(kind)) {
+      at = nameAt(line, at + 2)[1]
+    } else if (kind === "s") {
+      const found = /^(?:\[[+-]?\d{1,3}\]|[+-]?\(?\d{1,2}|'[^']{0,8}')/.exec(line.slice(at + 2, at + 14))
+      at += 2 + (found?.[0].length ?? 0)
+    } else if (/[hvwlLDboxNSHXZRA]/.test(kind) && /['"\u0007]/.test(line[at + 2] ?? "")) {
+      const end = line.indexOf(line[at + 2]!, at + 3)
+      at = end < 0 ? line.length : end + 1
+    } else {
+      text += single[kind] ?? (/[&|^%/,):{}cdruapz]/.test(kind) ? "" : kind)
+      at += 2
+    }
+  }
+  return text
+}
+
+/** A macro's arguments; quotes group words, and doubled quotes stand for themselves. */
+const argumentsOf = (line: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  let at = 0
+  while (at < line.length) {
+    while (line[at] === " " || line[at] === "\t") at++
+    if (at >= line.length || line.startsWith('\\"', at)) break
+    let word = ""
+    if (line[at] === '"') {
+      for (at++; at < line.length; at++) {
+        if (line[at] !== '"') word += line[at]
+        else if (line[at + 1] === '"') word += line[at++]
+        else break
+      }
+      at++
+    } else {
+      for (; at < line.length && line[at] !== " " && line[at] !== "\t"; at++) {
+        // An escaped space belongs to the word.
+        if (line[at] === "\\" && at + 1 < line.length) word += line[at++]
+        word += line[at]
+      }
+    }
+    found.push(word)
+  }
+  return found
+}
+
+const around: Readonly<Record<string, readonly [string, string]>> = {
+  Op: ["[", "]"],
+  Bq: ["[", "]"],
+  Pq: ["(", ")"],
+  Aq: ["<", ">"],
+  Brq: ["{", "}"],
+  Dq: ["“", "”"],
+  Qq: ['"', '"'],
+  Sq: ["‘", "’"],
+  Ql: ["‘", "’"]
+}
+
+const opening: Readonly<Record<string, string>> = { Oo: "[", Bo: "[", Po: "(", Ao: "<", Do: "“", Qo: '"', So: "‘" }
+const closing: Readonly<Record<string, string>> = { Oc: "]", Bc: "]", Pc: ")", Ac: ">", Dc: "”", Qc: '"', Sc: "’" }
+
+const systems: Readonly<Record<string, string>> = {
+  Bx: "BSD",
+  Fx: "FreeBSD",
+  Nx: "NetBSD",
+  Ox: "OpenBSD",
+  Dx: "DragonFly",
+  At: "AT&T UNIX",
+  Ux: "UNIX"
+}
+
+/** Macros whose arguments are plain words. */
+const said = new Set(
+  "Ar Cm Pa Ev Dv Va Vt Fa Ft Em Sy Li Ic Er Lk Mt An Sx No Tn Ad Cd Ms Pf Ty Nd Lb In Rv St Ap Tg".split(" ")
+)
+
+/** Whether a word of a line is a macro of mdoc that forms part of a sentence. */
+const isInline = (name: string): boolean =>
+  name === "Fl" ||
+  name === "Nm" ||
+  name === "Xr" ||
+  name === "Ns" ||
+  name === "Fn" ||
+  name === "Fo" ||
+  name === "Fc" ||
+  said.has(name) ||
+  name in around ||
+  name in opening ||
+  name in closing ||
+  name in systems
+
+const punctuation = /^[.,:;)\]?!]$/
+
+/** A line of mdoc's macros as words; `name` is the value of `.Nm`. */
+const spoken = (words: ReadonlyArray<string>, name: string): string => {
+  let text = ""
+  let glue = true
+  const pending: Array<string> = []
+  const add = (word: string) => {
+    text += glue || punctuation.test(word) ? word : ` ${word}`
+    glue = /^[([]$/.test(word)
+  }
+  let flag = false
+  let from = 0
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!
+    const next = words[at + 1]
+    if (!isInline(word) || (at > 0 && word.length > 3)) {
+      const shown = plain(word)
+      add(flag && word !== "|" && !punctuation.test(word) ? `-${shown}` : shown)
+      continue
+    }
+    if (flag && at - from === 1) add("-")
+    flag = word === "Fl"
+    from = at
+    if (word in around) {
+      add(around[word]![0])
+      glue = true
+      pending.push(around[word]![1])
+    } else if (word in opening) {
+      add(opening[word]!)
+      glue = true
+    } else if (word in closing) {
+      glue = true
+      add(closing[word]!)
+    } else if (word === "Ns") glue = true
+    else if (word === "Nm" && (next === undefined || isInline(next) || punctuation.test(next))) add(name)
+    else if (word === "Xr" && next !== undefined) {
+      const section = words[at + 2]
+      const has = section !== undefined && /^\d\w{0,3}$/.test(section)
+      add(plain(next) + (has ? `(${section})` : ""))
+      at += has ? 2 : 1
+    } else if ((word === "Fn" || word === "Fo") && next !== undefined) {
+      add(
+        `${plain(next)}(${words
+          .slice(at + 2)
+          .filter((each) => !punctuation.test(each))
+          .map(plain)
+          .join(", ")})`
+      )
+      break
+    } else if (word in systems) add(systems[word]!)
+  }
+  if (flag && from === words.length - 1) add("-")
+  return text + pending.reverse().join("")
+}
+
+const alternating = new Set(["BR", "RB", "BI", "IB", "RI", "IR"])
+const paragraphs = new Set(["PP", "P", "LP", "Pp", "HP", "RS", "RE", "sp", "br", "QP", "XP", "AE", "KS", "KE"])
+const literal = new Set(["nf", "EX", "Bd", "DS", "Vb", "LD", "ID"])
+const filled = new Set(["fi", "EE", "Ed", "DE", "Ve"])
+const headings: Readonly<Record<string, number>> = { SH: 2, Sh: 2, NH: 2, SS: 3, Ss: 3, TL: 1 }
+
+/** Manual pages and other roff, with the macros `man`, `mdoc` and, where they are alike, `ms`. */
+export const man = (source: string): Extracted => new Manual().read(source)
+
+class Manual {
+  private readonly writer = new MarkdownWriter()
+  private readonly metadata: Record<string, unknown> = {}
+  private title: string | undefined
+  private name = ""
+  private words: Array<string> = []
+  private code: Array<string> | undefined
+  /** What the next line of words is: an item's term, or a heading. */
+  private awaited: "term" | number | undefined
+  private term: string | undefined
+  /** A bullet or a number, if an item begins with nothing else. */
+  private marker: string | undefined
+  /** The depth of nested lists: what RS indents below an item. */
+  private depth = 0
+  private first = true
+  private start = 1
+
+  read(source: string): Extracted {
+    const lines = source.split(/\r\n|\n|\r/)
+    for (let at = 0; at < lines.length; at++) {
+      let line = lines[at]!
+      // A line that ends in a backslash continues.
+      for (let more = 0; line.endsWith("\\") && !line.endsWith("\\\\") && at + 1 < lines.length && more < 100; more++)
+        line = line.slice(0, -1) + lines[++at]!
+      if (!/^[.']/.test(line)) this.text(line, at + 1)
+      else {
+        const body = line.slice(1).trimStart()
+        const name = /^[^\s\\"]{0,30}/.exec(body)?.[0] ?? ""
+        at = this.request(name, body.slice(name.length).trim(), lines, at)
+      }
+    }
+    this.flush()
+    return { text: this.writer.text, title: this.title, metadata: this.metadata, marks: this.writer.marks }
+  }
+
+  private text(line: string, number: number): void {
+    if (this.code !== undefined) {
+      if (this.code.length === 0) this.start = number
+      this.code.push(plain(line))
+      return
+    }
+    const words = plain(line)
+    if (words.trim() === "") return line.trim() === "" ? this.flush() : undefined
+    if (this.awaited === "term") {
+      this.term = words.trim()
+      this.start = number
+      this.awaited = undefined
+      return
+    }
+    if (this.awaited !== undefined) {
+      const level = this.awaited
+      this.awaited = undefined
+      return this.heading(level, words, number)
+    }
+    if (this.words.length === 0 && this.term === undefined && this.marker === undefined) this.start = number
+    this.words.push(words)
+  }
+
+  private heading(level: number, words: string, number: number): void {
+    this.flush()
+    this.writer.at({ line: number })
+    if (level === 1) this.title ??= words.trim()
+    this.writer.heading(level, words)
+    this.first = true
+    this.depth = 0
+  }
+
+  private flush(): void {
+    const text = this.words.join(" ")
+    this.words = []
+    this.writer.at({ line: this.start })
+    const { marker, term } = this
+    this.term = this.marker = undefined
+    if (term !== undefined) {
+      this.writer.item(text === "" ? term : `${term}\n${text}`, this.depth, "-", this.first)
+      this.first = false
+    } else if (marker !== undefined && text !== "") {
+      this.writer.item(text, this.depth, marker, this.first)
+      this.first = false
+    } else if (text !== "") {
+      this.writer.paragraph(text)
+      this.first = true
+    }
+  }
+
+  /** Returns the index of the request's last line. */
+  private request(name: string, rest: string, lines: ReadonlyArray<string>, at: number): number {
+    const number = at + 1
+    if (name === "de" || name === "ig" || name === "de1" || name === "am") return skip(lines, at, /^[.']\s*\.\s*$/)
+    if (name === "if" || name === "ie" || name === "el") return skipBlock(lines, at)
+    if (name === "TS") return this.table(lines, at)
+    if (name === "TH" || name === "Dt") {
+      const [page = "", section = ""] = argumentsOf(rest).map(plain)
+      if (page !== "") this.title = section === "" ? page : `${page.toLowerCase()}(${section})`
+      if (section !== "") this.metadata["section"] = section
+    } else if (name in headings) {
+      const words =
+        name === "NH"
+          ? ""
+          : name === "Sh" || name === "Ss"
+            ? spoken(argumentsOf(rest), this.name)
+            : argumentsOf(rest).map(plain).join(" ")
+      this.flush()
+      if (words === "") this.awaited = headings[name]!
+      else this.heading(headings[name]!, words, number)
+    } else if (literal.has(name)) {
+      this.flush()
+      if (name !== "Bd" || /-(?:literal|unfilled)/.test(rest)) this.code = []
+    } else if (filled.has(name)) {
+      if (this.code !== undefined) {
+        this.writer.at({ line: this.start })
+        this.writer.code(this.code.join("\n"))
+        this.code = undefined
+      } else this.flush()
+    } else if (name === "TP" || name === "TQ") {
+      this.flush()
+      this.awaited = "term"
+    } else if (name === "IP") {
+      this.flush()
+      const term = (argumentsOf(rest).map(plain)[0] ?? "").trim()
+      const count = /^\(?(\d{1,3})[.)]$/.exec(term)?.[1]
+      if (count !== undefined) this.marker = `${count}.`
+      else if (/^[•·*o–-]$/.test(term)) this.marker = "-"
+      else if (term !== "") this.term = term
+      this.start = number
+    } else if (name === "It") {
+      this.flush()
+      this.term = spoken(argumentsOf(rest), this.name)
+      this.start = number
+    } else if (name === "RS") {
+      this.flush()
+      if (!this.first) this.depth = Math.min(8, this.depth + 1)
+    } else if (name === "RE") {
+      this.flush()
+      this.depth = Math.max(0, this.depth - 1)
+    } else if (paragraphs.has(name)) this.flush()
+    else if (name === "Nm" && rest !== "" && this.name === "") {
+      this.name = plain(argumentsOf(rest)[0] ?? "")
+      this.text(this.name, number)
+    } else if (isInline(name)) this.text(spoken([name, ...argumentsOf(rest)], this.name), number)
+    else if (alternating.has(name)) this.text(argumentsOf(rest).join(""), number)
+    else if (/^(?:B|I|SM|SB|R|CW|UR|MT|SY|OP|BX|UL|AU|AI)$/.test(name)) this.text(argumentsOf(rest).join(" "), number)
+    return at
+  }
+
+  private table(lines: ReadonlyArray<string>, at: number): number {
+    this.flush()
+    const end = skip(lines, at, /^[.']\s*TE\b/)
+    const inner = lines.slice(at + 1, end)
+    const tab = /tab\s*\((.)\)/.exec(inner[0] ?? "")?.[1] ?? "\t"
+    const body = inner.findIndex((line) => line.trimEnd().endsWith("."))
+    const rows = withBlocks(inner.slice(body + 1), tab)
+      .filter((line) => !/^(?:[.'_=]|T[{}])/.test(line) && line.trim() !== "")
+      .map((line) => line.split(tab).map((cell) => plain(cell)))
+    this.writer.at({ line: at + 1 })
+    this.writer.table(rows)
+    return end
+  }
+}
+
+/** Rows on one line each, even if a cell is a block of text from `T{` at a line's end to `T}` at a line's start. */
+const withBlocks = (lines: ReadonlyArray<string>, tab: string): ReadonlyArray<string> => {
+  const rows: Array<string> = []
+  let block: Array<string> | undefined
+  let row = ""
+  for (const line of lines) {
+    const closed = block !== undefined && line.startsWith("T}")
+    if (block !== undefined && !closed) {
+      if (!/^[.']/.test(line)) block.push(line.replaceAll(tab, " "))
+      continue
+    }
+    row += closed ? block!.join(" ") + line.slice(2) : line
+    block = undefined
+    if (row.endsWith("T{") && (row.length === 2 || row.at(-3) === tab)) {
+      row = row.slice(0, -2)
+      block = []
+      continue
+    }
+    rows.push(row)
+    row = ""
+  }
+  return rows
+}
+
+const skip = (lines: ReadonlyArray<string>, at: number, end: RegExp): number => {
+  let last = at + 1
+  while (last < lines.length && !end.test(lines[last]!)) last++
+  return Math.min(last, lines.length - 1)
+}
+
+/** Skips a conditional block, which is for other devices. */
+const skipBlock = (lines: ReadonlyArray<string>, at: number): number => {
+  let depth = 0
+  for (let last = at; last < lines.length; last++) {
+    const line = lines[last]!
+    depth += line.split("\\{").length - line.split("\\}").length
+    if (depth <= 0) return last
+  }
+  return lines.length - 1
+}

@@ -1,0 +1,113 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+import { coreOf, partsOf, relations } from "./archive.ts"
+import { placed, unbroken } from "./raised.ts"
+import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
+
+const wanted =
+  /^(?:ppt\/(?:presentation\.xml|_rels\/presentation\.xml\.rels|(?:slides|notesSlides)\/.*\.(?:xml|rels)|charts\/chart[^/]*\.xml)|docProps\/core\.xml)$/
+
+/** Bounds of a chart's table. */
+const mostSeries = 50
+const mostPoints = 1000
+
+const paragraphText = (paragraph: XmlElement): string =>
+  childrenOf(paragraph).reduce((before, run) => {
+    if (run.name === "a:br") return `${before}\n`
+    if (run.name !== "a:r" && run.name !== "a:fld") return before
+    const offset = Number(child(run, "a:rPr")?.attributes["baseline"] ?? 0) || 0
+    const place = offset > 0 ? "above" : offset < 0 ? "below" : undefined
+    return before + placed(unbroken(textIn(child(run, "a:t"))), place, before)
+  }, "")
+
+const placeholder = (shape: XmlElement): string | undefined => {
+  const mark = all(shape, "p:ph")[0]
+  return mark === undefined ? undefined : (mark.attributes["type"] ?? "body")
+}
+
+const writeShape = (writer: MarkdownWriter, shape: XmlElement): void => {
+  const paragraphs = all(child(shape, "p:txBody"), "a:p")
+  const list = placeholder(shape) === "body" && paragraphs.length > 1
+  let first = true
+  for (const paragraph of paragraphs) {
+    const text = paragraphText(paragraph)
+    if (text.trim() === "") continue
+    const depth = Number(child(paragraph, "a:pPr")?.attributes["lvl"] ?? 0) || 0
+    if (list) writer.item(text, depth, "-", first)
+    else writer.paragraph(text)
+    first = false
+  }
+}
+
+const writeTable = (writer: MarkdownWriter, table: XmlElement): void =>
+  writer.table(
+    all(table, "a:tr").map((row) => all(row, "a:tc").map((cell) => all(cell, "a:p").map(paragraphText).join(" ")))
+  )
+
+const said = (element: XmlElement | undefined): string => all(element, "c:v").map(textIn).join(" ")
+
+/** The points of a chart's data, by their index. */
+const pointsOf = (element: XmlElement | undefined): ReadonlyMap<string, string> =>
+  new Map(all(element, "c:pt").map((point) => [point.attributes["idx"] ?? "", textIn(child(point, "c:v"))]))
+
+/** A chart as the table of its data: a row for each category, a column for each series. */
+const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void => {
+  writer.paragraph(
+    all(child(child(chart, "c:chart"), "c:title"), "a:p")
+      .map(paragraphText)
+      .join(" ")
+  )
+  const series = all(chart, "c:ser").slice(0, mostSeries)
+  const values = series.map((one) => pointsOf(child(one, "c:val") ?? child(one, "c:yVal")))
+  const categories = pointsOf(series.map((one) => child(one, "c:cat") ?? child(one, "c:xVal")).find((it) => it))
+  const rows = [...new Set([...categories.keys(), ...values.flatMap((each) => [...each.keys()])])].slice(0, mostPoints)
+  if (rows.length === 0) return
+  writer.table([
+    ["", ...series.map((one) => said(child(one, "c:tx")))],
+    ...rows.map((at) => [categories.get(at) ?? "", ...values.map((each) => each.get(at) ?? "")])
+  ])
+}
+
+const writeTree = (
+  writer: MarkdownWriter,
+  tree: XmlElement | undefined,
+  chartOf: (id: string) => XmlElement | undefined
+): void => {
+  for (const shape of childrenOf(tree)) {
+    const kind = placeholder(shape)
+    if (kind === "title" || kind === "ctrTitle" || kind === "sldNum" || kind === "dt" || kind === "ftr") continue
+    if (shape.name === "p:sp") writeShape(writer, shape)
+    else if (shape.name === "p:grpSp") writeTree(writer, shape, chartOf)
+    else if (shape.name === "p:graphicFrame") {
+      for (const table of all(shape, "a:tbl")) writeTable(writer, table)
+      for (const { attributes } of all(shape, "c:chart")) writeChart(writer, chartOf(attributes["r:id"] ?? ""))
+    }
+  }
+}
+
+/** A PowerPoint file: slides in order, each under its title, with its notes. */
+export const pptx = (bytes: Uint8Array): Extracted => {
+  const { part } = partsOf(bytes, wanted)
+  const presentation = part("ppt/presentation.xml")
+  if (presentation === undefined) throw new NotExtracted("not a presentation: it has no slides")
+  const targets = relations(part("ppt/_rels/presentation.xml.rels"), "ppt")
+  const writer = new MarkdownWriter()
+  for (const [index, { attributes }] of all(presentation, "p:sldId").entries()) {
+    const name = targets.get(attributes["r:id"] ?? "")?.target
+    const slide = name === undefined ? undefined : part(name)
+    if (slide === undefined || name === undefined || slide.attributes["show"] === "0") continue
+    writer.at({ locator: { _tag: "Slide", slide: index + 1 } })
+    const tree = child(child(slide, "p:cSld"), "p:spTree")
+    const title = all(tree, "p:sp").find((shape) => ["title", "ctrTitle"].includes(placeholder(shape) ?? ""))
+    writer.heading(2, title === undefined ? "" : all(title, "a:p").map(paragraphText).join(" "))
+    const rels = part(`${name.slice(0, name.lastIndexOf("/"))}/_rels/${name.slice(name.lastIndexOf("/") + 1)}.rels`)
+    const related = relations(rels, "ppt/slides")
+    writeTree(writer, tree, (id) => part(related.get(id)?.target ?? ""))
+    const notes = [...related.values()].find(({ type }) => type.endsWith("/notesSlide"))
+    for (const shape of all(notes === undefined ? undefined : part(notes.target), "p:sp")) {
+      if (placeholder(shape) === "body")
+        for (const paragraph of all(shape, "a:p")) writer.paragraph(paragraphText(paragraph))
+    }
+  }
+  return { text: writer.text, marks: writer.marks, ...coreOf(part("docProps/core.xml")) }
+}

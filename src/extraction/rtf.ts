@@ -1,0 +1,137 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { MarkdownWriter } from "./MarkdownWriter.ts"
+
+/** Groups that are no part of the text. */
+const silent = new Set(
+  (
+    "fonttbl colortbl stylesheet listtable listoverridetable rsidtbl generator pict object themedata datastore xmlnstbl " +
+    "header headerl headerr headerf footer footerl footerr footerf fldinst latentstyles filetbl revtbl pgdsctbl"
+  ).split(" ")
+)
+
+/** Characters that have control words. */
+const signs: Readonly<Record<string, string>> = {
+  par: "\n",
+  sect: "\n",
+  page: "\n",
+  line: "\n",
+  tab: "\t",
+  cell: "\t",
+  nestcell: "\t",
+  emdash: "\u2014",
+  endash: "\u2013",
+  bullet: "\u2022",
+  lquote: "\u2018",
+  rquote: "\u2019",
+  ldblquote: "\u201c",
+  rdblquote: "\u201d",
+  emspace: " ",
+  enspace: " "
+}
+
+/** Encodings of code pages that are not named windows-N. */
+const pages: Readonly<Record<number, string>> = {
+  932: "shift_jis",
+  936: "gb18030",
+  949: "euc-kr",
+  950: "big5",
+  866: "ibm866"
+}
+
+const decoderOf = (page: number): InstanceType<typeof TextDecoder> => {
+  try {
+    return new TextDecoder(pages[page] ?? `windows-${page}`)
+  } catch {
+    return new TextDecoder("windows-1252")
+  }
+}
+
+/** Deeper than any program nests. */
+const deepest = 2000
+
+/** A group's state, which ends with it. */
+interface Group {
+  /** Where its text goes: the document, its title, or nowhere. */
+  readonly to: "text" | "title" | "nothing"
+  /** Characters after `\u` for readers that do not know it. */
+  readonly fallback: number
+}
+
+const token = /[{}]|\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^])|[^{}\\]+/giy
+
+/** A Rich Text document: its paragraphs, with headings by outline level, and its tables' rows. */
+export const rtf = (bytes: Uint8Array): Extracted => {
+  const source = Buffer.from(bytes).toString("latin1")
+  const writer = new MarkdownWriter()
+  const stack: Array<Group> = []
+  let group: Group = { to: "text", fallback: 1 }
+  let decoder = decoderOf(1252)
+  let raw: Array<number> = []
+  let skipped = 0
+  let paragraph = ""
+  let title = ""
+  let level = 0
+  let isStarred = false
+
+  const say = (text: string): void => {
+    if (group.to === "text") paragraph += text
+    else if (group.to === "title") title += text
+  }
+  const flush = (): void => {
+    if (raw.length > 0) say(decoder.decode(Uint8Array.from(raw)))
+    raw = []
+  }
+  const end = (): void => {
+    if (level > 0 && !paragraph.includes("\t")) writer.heading(level, paragraph)
+    else writer.paragraph(paragraph.trimEnd().replaceAll("\t", " | "))
+    paragraph = ""
+  }
+  /** Whether the next character stands in for one that was read. */
+  const isFallback = (): boolean => skipped > 0 && skipped-- > 0
+
+  for (const [whole, word, number, hex, sign] of source.matchAll(token)) {
+    if (hex !== undefined) {
+      if (!isFallback()) raw.push(Number.parseInt(hex, 16))
+      continue
+    }
+    flush()
+    if (whole === "{") {
+      if (stack.push(group) > deepest) throw new NotExtracted(`nested more than ${deepest} deep`)
+    } else if (whole === "}") {
+      group = stack.pop() ?? group
+      skipped = 0
+    } else if (sign !== undefined) {
+      if (sign === "*") isStarred = true
+      else if (sign === "\n" || sign === "\r") end()
+      else if (sign === "~") say(" ")
+      else if (sign === "_") say("-")
+      else if (/[{}\\]/.test(sign) && !isFallback()) say(sign)
+      continue
+    } else if (word === undefined) {
+      const text = whole.replace(/[\r\n\0]/g, "")
+      const fallback = Math.min(skipped, text.length)
+      skipped -= fallback
+      say(text.slice(fallback))
+    } else if (isStarred ? word !== "shppict" : silent.has(word)) {
+      group = { ...group, to: "nothing" }
+    } else if (word === "info") group = { ...group, to: "nothing" }
+    else if (word === "title") group = { ...group, to: "title" }
+    else if (word === "ansicpg") decoder = decoderOf(Number(number))
+    else if (word === "uc") group = { ...group, fallback: Math.min(9, Math.max(0, Number(number))) }
+    else if (word === "u") {
+      say(String.fromCharCode(Number(number) & 0xffff))
+      skipped = group.fallback
+    } else if (word === "pard") level = 0
+    else if (word === "outlinelevel") level = Math.min(6, Number(number) + 1)
+    else if (word === "row" || word === "nestrow") {
+      if (group.to === "text") end()
+    } else if (signs[word] === "\n" && word !== "line") {
+      if (group.to === "text") end()
+    } else if (signs[word] !== undefined) say(signs[word])
+    isStarred = false
+  }
+  flush()
+  end()
+  const name = title.trim()
+  return { text: writer.text, title: name === "" ? undefined : name, metadata: {}, marks: writer.marks }
+}

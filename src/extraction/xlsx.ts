@@ -1,0 +1,122 @@
+import { type Extracted, NotExtracted } from "./Extracted.ts"
+import { MarkdownWriter, type Row, writeRows } from "./MarkdownWriter.ts"
+import { coreOf, partsOf, relations } from "./archive.ts"
+import { placed } from "./raised.ts"
+import { all, child, childrenOf, textIn, type XmlElement } from "./xml.ts"
+
+const wanted =
+  /^(?:xl\/(?:workbook|sharedStrings|styles)\.xml|xl\/_rels\/workbook\.xml\.rels|xl\/worksheets\/[^/]+\.xml|docProps\/core\.xml)$/
+
+const day = 86_400_000
+
+/** Excel's built-in number formats that show a date or a time. */
+const builtinDates = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45, 46, 47, 50, 57])
+
+/** Whether a format's code shows a date: it has date letters outside quotes, brackets and escapes. */
+const showsDate = (code: string): boolean => {
+  if (/general/i.test(code)) return false
+  for (let at = 0; at < code.length; at++) {
+    const close = code[at] === '"' ? '"' : code[at] === "[" ? "]" : undefined
+    if (code[at] === "\\") at++
+    else if (close !== undefined) {
+      const end = code.indexOf(close, at + 1)
+      if (end < 0) return false
+      at = end
+    } else if (/[ymdhs]/i.test(code[at]!)) return true
+  }
+  return false
+}
+
+/** Whether each cell style, by index, shows dates. */
+const dateStyles = (styles: XmlElement | undefined): ReadonlyArray<boolean> => {
+  const codes = new Map(
+    all(child(styles, "numFmts"), "numFmt").map(({ attributes }) => [
+      attributes["numFmtId"],
+      attributes["formatCode"] ?? ""
+    ])
+  )
+  return childrenOf(child(styles, "cellXfs")).map(({ attributes }) => {
+    const id = attributes["numFmtId"] ?? "0"
+    return builtinDates.has(Number(id)) || showsDate(codes.get(id) ?? "")
+  })
+}
+
+/** A serial day number as ISO 8601; days count from 1899-12-30, or from 1904-01-01. */
+const isoDate = (serial: number, from1904: boolean): string => {
+  const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 30)
+  const date = new Date(epoch + Math.round(serial * 86_400) * 1000)
+  if (Number.isNaN(date.getTime())) return String(serial)
+  const text = date.toISOString()
+  if (serial < 1 && !from1904) return text.slice(11, 19)
+  return date.getTime() % day === 0 ? text.slice(0, 10) : text.slice(0, 19)
+}
+
+/** A column's index, from 0, by its letters. */
+const columnOf = (address: string): number => {
+  let column = 0
+  for (const char of /^[A-Z]{1,3}/.exec(address)?.[0] ?? "A") column = column * 26 + char.charCodeAt(0) - 64
+  return column - 1
+}
+
+const stringOf = (item: XmlElement | undefined): string =>
+  childrenOf(item).reduce((before, part) => {
+    if (part.name === "t") return before + textIn(part)
+    if (part.name !== "r") return before
+    const align = child(child(part, "rPr"), "vertAlign")?.attributes["val"]
+    const place = align === "superscript" ? "above" : align === "subscript" ? "below" : undefined
+    return before + placed(textIn(child(part, "t")), place, before)
+  }, "")
+
+/** An Excel workbook: each sheet under its name, each row with its header, formulas by their last value. */
+export const xlsx = (bytes: Uint8Array): Extracted => {
+  const { part } = partsOf(bytes, wanted)
+  const workbook = part("xl/workbook.xml")
+  if (workbook === undefined) throw new NotExtracted("not a workbook: it has no sheets")
+  const shared = childrenOf(part("xl/sharedStrings.xml")).map(stringOf)
+  const isDate = dateStyles(part("xl/styles.xml"))
+  const from1904 = /^(?:1|true)$/.test(child(workbook, "workbookPr")?.attributes["date1904"] ?? "")
+  const targets = relations(part("xl/_rels/workbook.xml.rels"), "xl")
+  const writer = new MarkdownWriter()
+
+  const valueOf = (cell: XmlElement): string => {
+    const raw = textIn(child(cell, "v"))
+    switch (cell.attributes["t"]) {
+      case "s":
+        return shared[Number(raw)] ?? ""
+      case "inlineStr":
+        return stringOf(child(cell, "is"))
+      case "b":
+        return raw === "1" ? "TRUE" : "FALSE"
+      case "str":
+      case "e":
+        return raw
+      default:
+        return raw !== "" && isDate[Number(cell.attributes["s"] ?? 0)] === true ? isoDate(Number(raw), from1904) : raw
+    }
+  }
+
+  for (const sheet of all(child(workbook, "sheets"), "sheet")) {
+    const name = sheet.attributes["name"] ?? ""
+    const target = targets.get(sheet.attributes["r:id"] ?? "")?.target
+    const data =
+      target === undefined || (sheet.attributes["state"] ?? "visible") !== "visible" ? undefined : part(target)
+    const table = all(child(data, "sheetData"), "row").map((row): Row => {
+      const cells: Array<string> = []
+      for (const cell of childrenOf(row)) {
+        const at = columnOf(cell.attributes["r"] ?? "")
+        if (at < 500) cells[cell.attributes["r"] === undefined ? cells.length : at] = valueOf(cell)
+      }
+      const first = childrenOf(row)[0]?.attributes["r"] ?? `A${row.attributes["r"] ?? ""}`
+      return {
+        cells: Array.from(cells, (cell) => cell ?? ""),
+        place: { locator: { _tag: "Sheet", sheet: name, cell: first } }
+      }
+    })
+    const filled = table.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
+    if (filled.length === 0) continue
+    writer.at(filled[0]!.place)
+    writer.heading(2, name)
+    writeRows(writer, filled)
+  }
+  return { text: writer.text, marks: writer.marks, ...coreOf(part("docProps/core.xml")) }
+}

@@ -1,0 +1,43 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import { createHash } from "node:crypto"
+import { derivingId, fingerprinting } from "../../src/Indexer/drafting.ts"
+import { formatOf, judgingFormat, lineStretches, stretches } from "../../src/chunking/format.ts"
+import { type Steps, atOnce } from "../../src/runtime/EventLoop.ts"
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+const stepsOf = (steps: Steps<unknown>): number => {
+  let count = 0
+  while (steps.next().done !== true) count++
+  return count
+}
+
+/** Around where one piece ends and the next begins. */
+const long = FastCheck.tuple(FastCheck.integer({ min: 65_530, max: 65_540 }), FastCheck.string({ unit: "binary" })).map(
+  ([length, end]) => `${"a".repeat(length)}${end}"\\🧵🧵🧵\n`.repeat(2)
+)
+
+describe("what a document is known by", () => {
+  it.prop("is as if it were hashed in one piece", { content: long, source: FastCheck.string() }, (given) => {
+    const { content, source } = given
+    assert.strictEqual(
+      atOnce(fingerprinting(["1/2", "text", "", { b: 1, a: 2 }], content)),
+      sha256(JSON.stringify(["1/2", "text", "", { a: 2, b: 1 }, content]))
+    )
+    assert.strictEqual(atOnce(derivingId({ content })), sha256(`content:${content}`).slice(0, 32))
+    assert.strictEqual(atOnce(derivingId({ content, source })), sha256(`source:${source}`).slice(0, 32))
+    assert.strictEqual([...stretches(content)].join(""), content)
+    assert.strictEqual([...lineStretches(content)].join(""), content)
+  })
+
+  // A document of 31 MB held up everybody else for half a second.
+  it("takes many steps for a long document", () => {
+    const content = "A line of text.\n".repeat(60_000)
+    assert.isAbove(stepsOf(fingerprinting(["text"], content)), 10)
+    assert.isAbove(stepsOf(derivingId({ content })), 10)
+    assert.isAbove(stepsOf(judgingFormat(undefined, content)), 10)
+    assert.strictEqual(formatOf(undefined, content), "text")
+    assert.strictEqual(formatOf(undefined, `${content}# Heading\n`), "markdown")
+  })
+})

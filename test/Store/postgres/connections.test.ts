@@ -1,0 +1,104 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { defaultCollection } from "../../../src/model/Collection.ts"
+import { whole } from "../../../src/Store.ts"
+import * as Postgres from "../../../src/Store/Postgres.ts"
+import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+import { fresh, hasPostgres, server } from "./server.ts"
+
+const opened = (options: Postgres.DatabaseOptions) =>
+  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
+
+const request = { collection: defaultCollection, alpha: 0, fusion: "rrf", filter: {}, limit: 5 } as const
+
+/** Holds the writers' lock of a schema as another process would, until it is interrupted. */
+const holding = Effect.fnUntraced(function* (options: Postgres.DatabaseOptions) {
+  const sql = yield* makeClient(options)
+  const begin = `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('clew ${options.schema}', 0))`
+  const holder = yield* Effect.fork(transaction(sql, begin)(Effect.never))
+  yield* Effect.repeat(sql.unsafe("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"), {
+    until: (rows) => rows.length > 0
+  })
+  return holder
+})
+
+if (hasPostgres) {
+  it.scopedLive("waits for another writer for longer than the server lets it wait at once", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      const holder = yield* holding(options)
+      const writer = yield* Effect.fork(store.put(defaultCollection, [document("river", { source: "/a" })]))
+      const cancelled = yield* Effect.fork(store.put(defaultCollection, [document("moon", { source: "/b" })]))
+      yield* Effect.sleep("2500 millis")
+      assert.deepStrictEqual(yield* store.list(defaultCollection, { limit: 5 }), [])
+      yield* Fiber.interrupt(cancelled)
+      yield* Fiber.interrupt(holder)
+      yield* Fiber.join(writer)
+      assert.lengthOf(yield* store.list(defaultCollection, { limit: 5 }), 1)
+    })
+  )
+
+  it.scopedLive("lets a writer that waits for another one be cancelled", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* holding(options)
+      const writer = yield* Effect.fork(store.put(defaultCollection, [document("river", { source: "/a" })]))
+      yield* Effect.sleep("100 millis")
+      yield* Effect.timeout(Fiber.interrupt(writer), "3 seconds")
+    })
+  )
+
+  it.scopedLive("keeps no connection of a caller that goes while it is being connected", () =>
+    Effect.gen(function* () {
+      const sql = yield* makeClient({ ...fresh(yield* server), pool: 2 })
+      const one = transaction(sql, "BEGIN")(sql.unsafe("SELECT 1 AS one"))
+      yield* Effect.forEach(
+        Array.from({ length: 40 }),
+        (_, at) =>
+          Effect.flatMap(Effect.fork(one), (fiber) => Effect.zipRight(Effect.sleep(at % 3), Fiber.interrupt(fiber))),
+        { concurrency: 8 }
+      )
+      assert.lengthOf(yield* Effect.all([one, one, one], { concurrency: 3 }), 3)
+    })
+  )
+
+  it.scopedLive("answers the others when half of 200 callers go, and leaves no transaction open", () =>
+    Effect.gen(function* () {
+      const options = { ...fresh(yield* server), pool: 2 }
+      const store = yield* opened(options)
+      yield* store.createCollection(defaultCollection, embedder)
+      yield* store.put(
+        defaultCollection,
+        Array.from({ length: 200 }, (_, n) => document(`river ${n}`, { source: `/${n}` }))
+      )
+      const exits = yield* Effect.forEach(
+        Array.from({ length: 200 }),
+        (_, n) =>
+          Effect.gen(function* () {
+            const asked: Effect.Effect<unknown, unknown> =
+              n % 10 === 9
+                ? store.put(defaultCollection, [document(`moon ${n}`, { source: `/moon/${n}` })])
+                : store.rank({ ...request, keyword: `river ${n}` })
+            const fiber = yield* Effect.fork(asked)
+            if (n % 2 === 0) return yield* Fiber.await(fiber)
+            yield* Effect.sleep((n * 7) % 41)
+            yield* Fiber.interrupt(fiber)
+            return Exit.void
+          }),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(exits.every(Exit.isSuccess))
+      const sql = yield* makeClient({ ...options, pool: 1 })
+      const open = yield* sql.unsafe("SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
+      assert.lengthOf(open, 0)
+    })
+  )
+}

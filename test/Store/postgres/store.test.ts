@@ -1,0 +1,308 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
+import { DocumentId } from "../../../src/model/Document.ts"
+import type { ExportPosition, ExportedDocument, PreparedDocument, RankRequest } from "../../../src/model/Stored.ts"
+import { documentLanguage } from "../../../src/terms/detect.ts"
+import { type Whole, whole } from "../../../src/Store.ts"
+import * as Postgres from "../../../src/Store/Postgres.ts"
+import { make as makeClient } from "../../../src/Store/postgres/client.ts"
+import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { document, embedder } from "../../contracts/Store.ts"
+import { fresh, hasPostgres, server } from "./server.ts"
+
+/** A store on a server, as another process would open it. */
+const opened = (options: Postgres.DatabaseOptions) =>
+  Effect.flatMap(Layer.build(Postgres.layer(options)), (context) => Effect.provide(whole, context))
+
+const inMemory = Effect.flatMap(Layer.build(Sqlite.layerMemory), (context) => Effect.provide(whole, context))
+
+const request = (given: Partial<RankRequest>): RankRequest => ({
+  collection: defaultCollection,
+  alpha: 0.4,
+  fusion: "rrf",
+  filter: {},
+  limit: 20,
+  ...given
+})
+
+const everything = Effect.fnUntraced(function* (store: Whole) {
+  const all: Array<ExportedDocument> = []
+  let from: ExportPosition | undefined
+  do {
+    const page = yield* store.exported(defaultCollection, { limit: 7, ...(from === undefined ? {} : { from }) })
+    all.push(...page.documents)
+    from = page.next
+  } while (from !== undefined)
+  return all
+})
+
+const words = ["river", "moon", "\0", "größe", "_x%", "config.yaml", "\x01", "東京", "a"]
+
+const angles = (seed: number) =>
+  Float32Array.from([Math.cos(seed), Math.sin(seed), Math.cos(2 * seed), Math.sin(3 * seed)])
+
+const someDocument = FastCheck.record({
+  name: FastCheck.nat(12),
+  text: FastCheck.array(FastCheck.constantFrom(...words, "\n"), { minLength: 1, maxLength: 12 }),
+  tag: FastCheck.constantFrom("x", "yy", "z".repeat(600)),
+  year: FastCheck.constantFrom(-3, -0.5, 0, 2, 10, 1e300),
+  seed: FastCheck.nat(50)
+}).map(({ name, seed, tag, text, year }) =>
+  document(text.join(" "), {
+    source: `/docs/${name % 3}/${name}.md`,
+    title: name % 2 === 0 ? `Title ${name}` : undefined,
+    metadata: { tag, year, list: [tag, name] },
+    vectors: Array.from({ length: 13 }, (_, at) => angles(seed + at))
+  })
+)
+
+const operation = FastCheck.oneof(
+  {
+    weight: 5,
+    arbitrary: FastCheck.array(someDocument, { minLength: 1, maxLength: 4 }).map((documents) => ({ put: documents }))
+  },
+  { weight: 1, arbitrary: FastCheck.nat(12).map((name) => ({ remove: `/docs/${name % 3}/${name}.md` })) },
+  { weight: 1, arbitrary: FastCheck.nat(2).map((folder) => ({ prune: `/docs/${folder}` })) }
+)
+
+const filters: ReadonlyArray<RankRequest["filter"]> = [
+  {},
+  { tag: "x" },
+  { tag: ["yy", "z".repeat(600)] },
+  { tag: { not: "z".repeat(600) } },
+  { year: { gte: -0.5, lt: 10 } },
+  { source: "/docs/1/*" },
+  { source: "/docs/?/1*.md", year: { exists: true } },
+  { title: "Title 2" }
+]
+
+const oneOfEach = (documents: ReadonlyArray<PreparedDocument>): ReadonlyArray<PreparedDocument> => [
+  ...new Map(documents.map((one) => [one.source, one])).values()
+]
+
+type Operation = typeof operation extends FastCheck.Arbitrary<infer A> ? A : never
+
+const apply = (store: Whole, one: Operation): Effect.Effect<unknown, unknown> =>
+  "put" in one
+    ? store.put(defaultCollection, oneOfEach(one.put))
+    : "remove" in one
+      ? store.deleteSource(defaultCollection, one.remove)
+      : store.prune(defaultCollection, [one.prune])
+
+if (hasPostgres) {
+  it.scopedLive("answers as SQLite does, whatever happened before", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      yield* Effect.promise(() =>
+        FastCheck.assert(
+          FastCheck.asyncProperty(FastCheck.array(operation, { minLength: 1, maxLength: 6 }), (operations) =>
+            Effect.runPromise(
+              Effect.scoped(
+                Effect.gen(function* () {
+                  const stores = [yield* opened(fresh(running)), yield* inMemory] as const
+                  for (const store of stores) yield* store.createCollection(defaultCollection, embedder)
+                  for (const one of operations) {
+                    const [a, b] = yield* Effect.forEach(stores, (store) => Effect.exit(apply(store, one)))
+                    assert.strictEqual(a!._tag, b!._tag)
+                  }
+                  const [a, b] = yield* Effect.forEach(stores, everything)
+                  assert.deepStrictEqual(a, b)
+                  for (const filter of filters) {
+                    const listed = yield* Effect.forEach(stores, (store) =>
+                      store.list(defaultCollection, { limit: 5, filter })
+                    )
+                    assert.deepStrictEqual(
+                      listed[0]!.map(({ docId }) => docId),
+                      listed[1]!.map(({ docId }) => docId)
+                    )
+                    const found = yield* Effect.forEach(stores, (store) =>
+                      store.rank(request({ keyword: "river config.yaml größe 東京", alpha: 0, filter }))
+                    )
+                    const shown = found.map((hits) =>
+                      hits.map(({ document: { docId, metadata }, passage, score }) => [docId, metadata, passage, score])
+                    )
+                    assert.deepStrictEqual(shown[0], shown[1])
+                    const near = yield* Effect.forEach(stores, (store) =>
+                      store.rank(request({ vector: angles(1), alpha: 1, filter }))
+                    )
+                    assert.strictEqual(near[0]!.length, near[1]!.length)
+                    near[0]!.forEach((hit, at) => assert.closeTo(hit.score, near[1]![at]!.score, 1e-6))
+                  }
+                })
+              )
+            )
+          ),
+          { numRuns: 15 }
+        )
+      )
+    })
+  )
+
+  it.scopedLive("is one index for several processes", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const [a, b] = [yield* opened(options), yield* opened(options)]
+      yield* a.createCollection(defaultCollection, embedder)
+      for (let round = 0; round < 20; round++) {
+        yield* a.put(defaultCollection, [document(`round ${round}`, { source: "/one" })])
+        const hits = yield* b.rank(request({ keyword: `round ${round}`, alpha: 0 }))
+        assert.deepStrictEqual(
+          hits.map(({ passage }) => passage.text),
+          [`round ${round}`]
+        )
+      }
+      yield* b.deleteSource(defaultCollection, "/one")
+      assert.deepStrictEqual(yield* a.rank(request({ keyword: "round", alpha: 0 })), [])
+    })
+  )
+
+  it.scopedLive("never shows two versions of a document, nor none, while two processes replace it", () =>
+    Effect.gen(function* () {
+      const options = fresh(yield* server)
+      const writers = [yield* opened(options), yield* opened(options)]
+      const reader = yield* opened({ ...options, mode: "readonly" })
+      yield* writers[0]!.createCollection(defaultCollection, embedder)
+      const version = (n: number) => document(`stone ${n}\nstone ${n}`, { source: "/one", fingerprint: `${n}` })
+      yield* writers[0]!.put(defaultCollection, [version(0)])
+      const ended = new Set<Whole>()
+      const reading = Effect.gen(function* () {
+        do {
+          const hits = yield* reader.rank(request({ keyword: "stone", vector: angles(1) }))
+          assert.lengthOf(hits, 2)
+          assert.strictEqual(hits[0]!.passage.text, hits[1]!.passage.text)
+        } while (ended.size < 2)
+      })
+      const writing = (writer: Whole, first: number) =>
+        Effect.forEach(Array.from({ length: 60 }), (_, n) => writer.put(defaultCollection, [version(first + n)])).pipe(
+          Effect.ensuring(Effect.sync(() => ended.add(writer)))
+        )
+      yield* Effect.all([reading, writing(writers[0]!, 100), writing(writers[1]!, 1000)], { concurrency: 3 })
+    })
+  )
+
+  it.scopedLive(
+    "keeps texts, names and metadata of any length and with any sign",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* opened(fresh(yield* server))
+        const wide = { ...embedder, dimensions: 3072 }
+        yield* store.createCollection(defaultCollection, wide)
+        const vector = Float32Array.from({ length: 3072 }, (_, at) => Math.sin(at))
+        const long = "é".repeat(980)
+        const made = document(`zero \0 and one \x01\nnext`, {
+          docId: DocumentId.make(`${long}\0`),
+          source: `/${long}/\0`,
+          title: long,
+          metadata: { text: "\0".repeat(3), long: "x".repeat(60_000), "key\0": [1, true, null, "\x01\x01"] },
+          vectors: [vector, vector]
+        })
+        yield* store.put(defaultCollection, [made])
+        const got = yield* store.get(defaultCollection, made.docId!)
+        assert.strictEqual(got.content, made.content)
+        assert.deepStrictEqual(
+          [got.docId, got.source, got.title, got.metadata],
+          [made.docId, made.source, made.title, made.metadata]
+        )
+        for (const filter of [
+          { text: "\0\0\0" },
+          { long: "x".repeat(60_000) },
+          { source: `/${long}/*` },
+          { title: long }
+        ]) {
+          assert.lengthOf(yield* store.list(defaultCollection, { limit: 9, filter }), 1)
+        }
+        assert.deepStrictEqual(
+          yield* store.list(defaultCollection, { limit: 9, filter: { long: "x".repeat(59_999) } }),
+          []
+        )
+        const [hit] = yield* store.rank(request({ vector, alpha: 1 }))
+        assert.closeTo(hit!.score, 1, 1e-6)
+        // Fifty megabytes.
+        const lines = Array.from({ length: 500 }, (_, n) => `${n} ${"lorem ipsum dolor ".repeat(5800)}`)
+        yield* store.put(defaultCollection, [
+          document(lines.join("\n"), { source: "/big", vectors: lines.map(() => vector) })
+        ])
+        const [ref] = yield* store.list(defaultCollection, { limit: 1, filter: { source: "/big" } })
+        assert.strictEqual((yield* store.get(defaultCollection, ref!.docId)).content.length, lines.join("\n").length)
+      }),
+    120_000
+  )
+
+  it.scopedLive("moves to SQLite and back without a difference", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      const [first, between, last] = [yield* opened(fresh(running)), yield* inMemory, yield* opened(fresh(running))]
+      yield* first.createCollection(defaultCollection, embedder)
+      const documents = Array.from({ length: 40 }, (_, n) =>
+        document(`text ${n}\nmore of ${n}`, { source: `/d/${n}`, metadata: { n }, vectors: [angles(n), undefined] })
+      )
+      yield* first.put(defaultCollection, documents)
+      let before = yield* everything(first)
+      for (const store of [between, last]) {
+        yield* store.createCollection(defaultCollection, embedder)
+        yield* store.put(
+          defaultCollection,
+          before.map((one) => ({ ...one, language: documentLanguage(one.passages) }))
+        )
+        const after = yield* everything(store)
+        assert.deepStrictEqual(after, before)
+        before = after
+      }
+    })
+  )
+
+  it.scopedLive("refuses a newer schema, another program's, and a server that is not there, and shows no secret", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      const options = fresh(running)
+      const reason = (given: Postgres.DatabaseOptions) =>
+        Effect.map(Effect.flip(Effect.scoped(opened(given))), (error) => error.message)
+      assert.match(yield* reason({ ...options, mode: "existing" }), /There is no index in the schema t/)
+      const sql = yield* makeClient(options)
+      // As an administrator makes it.
+      yield* sql.unsafe(`CREATE SCHEMA "${options.schema}"`)
+      for (const mode of ["existing", "readonly"] as const) {
+        assert.match(yield* reason({ ...options, mode }), /There is no index in the schema t/)
+      }
+      yield* Effect.scoped(opened(options))
+      yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 99`)
+      assert.match(yield* reason(options), /made by a newer Clew \(schema 99; .*\): update Clew/)
+      yield* sql.unsafe("CREATE SCHEMA theirs")
+      yield* sql.unsafe("CREATE TABLE theirs.orders (id int)")
+      assert.match(yield* reason({ ...options, schema: "theirs" }), /tables of another program, and was left untouched/)
+      const gone = yield* reason({ ...options, url: Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x") })
+      assert.match(gone, /cannot be reached \(ECONNREFUSED\)/)
+      assert.notInclude(gone, "hunter2")
+    })
+  )
+
+  it.scopedLive("answers again after the server was killed, with everything that was acknowledged", () =>
+    Effect.gen(function* () {
+      const running = yield* server
+      const store = yield* opened(fresh(running))
+      const name = CollectionName.make("kept")
+      yield* store.createCollection(name, embedder)
+      yield* store.put(name, [document("river", { source: "/a" })])
+      running.kill()
+      const during = yield* Effect.flip(store.put(name, [document("moon", { source: "/b" })]))
+      assert.strictEqual(during._tag, "StoreUnavailable")
+      running.start()
+      const hits = yield* Effect.retry(store.rank(request({ collection: name, keyword: "river", alpha: 0 })), {
+        times: 20
+      })
+      assert.lengthOf(hits, 1)
+      yield* store.put(name, [document("moon", { source: "/b" })])
+      assert.deepStrictEqual(
+        (yield* store.list(name, { limit: 9 })).map(({ source }) =>
+          Option.fromNullable(source).pipe(Option.getOrThrow)
+        ),
+        ["/a", "/b"]
+      )
+    })
+  )
+}

@@ -1,0 +1,130 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { createRequire } from "node:module"
+import { whole } from "../../../src/Store.ts"
+import * as Postgres from "../../../src/Store/Postgres.ts"
+import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
+import { exercise, fill } from "../exercise.ts"
+import { fresh, hasPostgres, server } from "./server.ts"
+
+interface Driver {
+  readonly Client: { readonly prototype: { query: (...args: Array<unknown>) => unknown } }
+}
+
+/** Statements as the driver sends them, each with its last parameters. */
+const listen = Effect.acquireRelease(
+  Effect.sync(() => {
+    const statements = new Map<string, ReadonlyArray<unknown>>()
+    const { prototype } = (createRequire(import.meta.url)("pg") as Driver).Client
+    const { query } = prototype
+    prototype.query = function (...args) {
+      const [text, parameters] = args
+      if (typeof text === "string") statements.set(text, Array.isArray(parameters) ? parameters : [])
+      return query.apply(this, args)
+    }
+    return { statements, stop: () => (prototype.query = query) }
+  }),
+  ({ stop }) => Effect.sync(stop)
+)
+
+/** Reads everything, or as much as one asks for, because that is what it is asked for. */
+const readsAll: ReadonlyArray<readonly [pattern: RegExp, why: string]> = [
+  [/sum\(length\(/, "the sizes of everything, for the benchmark"]
+]
+
+const grows = new Set([
+  "documents",
+  "passages",
+  "metadata_values",
+  "files",
+  "keyword_postings",
+  "keyword_tombstones",
+  "code_blocks",
+  "vectors",
+  "vectorless",
+  "graph_passages",
+  "graph_mentions",
+  "graph_answers"
+])
+
+/** Small tables are scanned, since that is faster. So: what a plan is when each row has to be found by an index. */
+const indexed = ["seqscan", "hashjoin", "mergejoin"].map((kind) => `SET LOCAL enable_${kind} TO off`).join("; ")
+
+interface Plan {
+  readonly "Node Type": string
+  readonly "Relation Name"?: string
+  readonly "Index Name"?: string
+  readonly "Index Cond"?: string
+  readonly Plans?: ReadonlyArray<Plan>
+}
+
+/** The nodes that read a whole table that grows, or a whole index or collection of it without a limit. */
+const scans = (plan: Plan, isLimited = false): ReadonlyArray<string> => {
+  const { "Index Cond": condition, "Node Type": kind, "Relation Name": table } = plan
+  // A bitmap's index has no name of a table; it begins with it.
+  const of = table ?? [...grows].find((name) => plan["Index Name"]?.startsWith(name))
+  const tellsLittle = condition === undefined || /^\(collection_id = [^()]+\)$/.test(condition)
+  const isScan = kind === "Seq Scan" || (/Index (?:Only )?Scan$/.test(kind) && tellsLittle && !isLimited)
+  const limited = isLimited || kind === "Limit"
+  return [
+    ...(isScan && of !== undefined && grows.has(of) ? [`${kind} of ${of} by ${condition ?? "nothing"}`] : []),
+    ...(plan.Plans ?? []).flatMap((inner) => scans(inner, limited))
+  ]
+}
+
+if (hasPostgres) {
+  it.scopedLive(
+    "plans no scan of a table that grows",
+    () =>
+      Effect.gen(function* () {
+        const { statements } = yield* listen
+        const options = fresh(yield* server)
+        const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) =>
+          Effect.provide(whole, built)
+        )
+        yield* fill(store, 8000)
+        const sql = yield* makeClient({ ...options, pool: 1 })
+        const here = transaction(sql, `BEGIN; SET LOCAL search_path TO "${options.schema}"; ${indexed}`)
+        yield* here(sql.unsafe("ANALYZE"))
+        yield* exercise(store)
+        const sent = [...statements].filter(
+          ([text]) => /^\s*(?:SELECT|UPDATE|DELETE|INSERT|WITH)\b/.test(text) && !/\bpg_/.test(text)
+        )
+        assert.isAbove(sent.length, 40)
+        const fault = (text: string, parameters: ReadonlyArray<unknown>) =>
+          Effect.map(
+            here(sql.unsafe<{ readonly "QUERY PLAN": string }>(`EXPLAIN (FORMAT JSON) ${text}`, parameters)),
+            ([row]) => {
+              const [{ Plan }] = JSON.parse(row!["QUERY PLAN"]) as [{ readonly Plan: Plan }]
+              return scans(Plan).map((scan) => `${scan} in ${text}`)
+            }
+          )
+        const faults = yield* Effect.forEach(sent, ([text, parameters]) =>
+          readsAll.some(([pattern]) => pattern.test(text)) ? Effect.succeed([]) : fault(text, parameters)
+        )
+        assert.strictEqual(faults.flat().join("\n\n"), "")
+        // The rule sees what it looks for.
+        assert.isNotEmpty(yield* fault("SELECT * FROM documents WHERE line = $1", [1]))
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "has an index for each reference between tables, so that deleting a row does not scan another table",
+    () =>
+      Effect.gen(function* () {
+        const options = fresh(yield* server)
+        yield* Layer.build(Postgres.layer(options))
+        const sql = yield* makeClient({ ...options, pool: 1 })
+        const missing = yield* sql.unsafe<{ readonly name: string }>(
+          `SELECT c.conrelid::regclass::text AS name FROM pg_constraint AS c
+         JOIN pg_namespace AS n ON n.oid = c.connamespace AND n.nspname = ?
+         WHERE c.contype = 'f' AND NOT EXISTS (
+           SELECT 1 FROM pg_index AS i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1] AND i.indpred IS NULL)`,
+          [options.schema]
+        )
+        assert.deepStrictEqual(missing, [])
+      })
+  )
+}

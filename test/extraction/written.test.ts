@@ -1,0 +1,224 @@
+import { assert, describe, it } from "@effect/vitest"
+import { gzipSync } from "node:zlib"
+import { extract, type Kind } from "../../src/extraction/extract.ts"
+import { document, inOrder, layer, load } from "../files/Loader/loading.ts"
+import * as Effect from "effect/Effect"
+
+const paper =
+  String.raw`\documentclass[twocolumn]{article}
+\usepackage{amsmath} % for align
+\title{On the \emph{Tides}}
+\author{Ada Winter \and Ben Sommer}
+\begin{document}
+\maketitle
+\begin{abstract}
+Why the sea comes \& goes---in 100\,\% of cases.% a remark
+\end{abstract}
+\section{The moon}\label{sec:moon}
+The caf\'e of M\"uller~\cite{mueller} says ` +
+  "``" +
+  String.raw`yes''.\footnote{It was late.}
+Let $F = m a$ hold.
+
+\subsection*{By hand}
+\begin{enumerate}
+\item Wait.
+\item[now] \textbf{Look} at the \verb|sea level|.
+\end{enumerate}
+\begin{verbatim}
+tide --at brest  % no comment
+\end{verbatim}
+\begin{table}[ht]
+\begin{tabular}{l|r}
+\hline
+Port & Metres \\
+\hline
+Brest & 7.2 \\
+\end{tabular}
+\caption{Highest tides.}
+\end{table}
+\begin{equation}\label{eq:a}
+h = \frac{a}{b}
+\end{equation}
+\end{document}
+not read`
+
+const page = String.raw`.\" A comment
+.TH TIDE 1 "2024-01-05"
+.SH NAME
+tide \- tell when the water is high
+.SH SYNOPSIS
+.B tide
+.RB [ \-a ]
+.I port
+.SH OPTIONS
+.TP
+.BR \-a ", " \-\-all
+All tides of the \fIday\fP.
+.TP
+.B \-q
+Say \(lqnothing\(rq.
+.SS Examples
+.nf
+tide \-a brest
+    \-q
+.fi
+.de XX
+hidden
+..
+`
+
+const mdoc = String.raw`.Dd January 5, 2024
+.Dt TIDE 8
+.Os
+.Sh NAME
+.Nm tide
+.Nd tells the tide
+.Sh SYNOPSIS
+.Nm
+.Op Fl a | Fl -all
+.Op Fl f Ar file
+.Sh DESCRIPTION
+The
+.Nm
+utility reads
+.Pa /etc/tides ,
+see
+.Xr moon 5 .
+.Bl -tag -width Ds
+.It Fl f Ar file
+Reads
+.Ar file .
+.El
+`
+
+const read = (kind: Kind, text: string) => Effect.promise(() => extract(kind, text))
+
+describe("formats written by hand", () => {
+  it.effect("LaTeX: headings, lists, tables and code, quotes and accents as printed, without its markup", () =>
+    Effect.gen(function* () {
+      const { marks, metadata, text: content, title } = yield* read("latex", paper)
+      assert.strictEqual(title, "On the Tides")
+      assert.strictEqual(metadata["author"], "Ada Winter, Ben Sommer")
+      inOrder(content, "## Abstract", "Why the sea comes & goes—in 100 % of cases.", "## The moon", "café of Müller")
+      inOrder(
+        content,
+        "says “yes”.",
+        "Let $F = m a$ hold.",
+        "It was late.",
+        "### By hand",
+        "1. Wait.",
+        "2. now: Look at the `sea level`."
+      )
+      inOrder(
+        content,
+        "```\ntide --at brest  % no comment\n",
+        "| Port | Metres |",
+        "| Brest | 7.2 |",
+        "Highest tides.",
+        "h = \\frac{a}{b}"
+      )
+      for (const markup of ["cite", "label", "textbf", "not read", "a remark", "amsmath"])
+        assert.notInclude(content, markup)
+      const moon = marks.findLast(({ start }) => start <= content.indexOf("## The moon"))
+      assert.strictEqual(moon?.line, 10)
+    })
+  )
+
+  it.effect("a manual page: its sections, options as items, examples as code, cited by its lines", () =>
+    Effect.gen(function* () {
+      const { marks, text: content, title } = yield* read("man", page)
+      assert.strictEqual(title, "tide(1)")
+      inOrder(content, "## NAME", "tide - tell when the water is high", "## SYNOPSIS", "tide [-a] port", "## OPTIONS")
+      inOrder(
+        content,
+        "- -a, --all\n  All tides of the day.",
+        "- -q\n  Say “nothing”.",
+        "### Examples",
+        "tide -a brest\n    -q"
+      )
+      assert.notInclude(content, "hidden")
+      assert.strictEqual(marks.findLast(({ start }) => start <= content.indexOf("All tides"))?.line, 11)
+    })
+  )
+
+  it.effect("a manual page of BSD's macros reads as it is printed", () =>
+    Effect.gen(function* () {
+      const { text: content, title } = yield* read("man", mdoc)
+      assert.strictEqual(title, "tide(8)")
+      inOrder(
+        content,
+        "tide tells the tide",
+        "tide [-a | --all] [-f file]",
+        "The tide utility reads /etc/tides, see moon(5)."
+      )
+      inOrder(content, "- -f file\n  Reads file.")
+    })
+  )
+
+  it.effect("hostile text ends soon: nests, and groups without an end", () =>
+    Effect.promise(async () => {
+      for (const text of [
+        "\\footnote{".repeat(100_000),
+        "\\begin{tabular}".repeat(100_000),
+        "$".repeat(200_001),
+        "{".repeat(1_000_000),
+        "\\item[".repeat(100_000),
+        "\\'".repeat(300_000)
+      ])
+        await extract("latex", text).catch((error: Error) => assert.instanceOf(error, Error))
+      for (const text of [
+        ".if 1 \\{\n".repeat(50_000),
+        ".TS\n".repeat(50_000),
+        "\\[".repeat(300_000),
+        ".Op ".repeat(200_000),
+        ".de x\n".repeat(50_000)
+      ])
+        await extract("man", text).catch((error: Error) => assert.instanceOf(error, Error))
+    })
+  )
+})
+
+/** "Packed words." as zstd 1.5 packs it. */
+const packed = "KLUv/QRYuQAAIyBOb3RlcwoKUGFja2VkIHdvcmRzLgodazql"
+
+describe("packed files", () => {
+  for (const [name, bytes] of [
+    ["notes.md.gz", gzipSync("# Notes\n\nPacked words.\n")],
+    ["notes.md.zst", Buffer.from(packed, "base64")]
+  ] as const) {
+    it.effect(`${name} is read as what it holds`, () =>
+      Effect.gen(function* () {
+        const { content, format } = document(yield* load(name, bytes))
+        assert.strictEqual(format, "markdown")
+        assert.strictEqual(content, "# Notes\n\nPacked words.\n")
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  it.effect("a bomb, a truncated file and an archive of many files are refused in words", () =>
+    Effect.gen(function* () {
+      const reasonOf = (name: string, bytes: Uint8Array) =>
+        Effect.map(Effect.flip(load(name, bytes)), (error) => error.reason)
+      const tar = Buffer.alloc(1024)
+      tar.write("a.txt")
+      tar.write("0000644\0", 100)
+      tar.write("ustar\u000000", 257)
+      let sum = 0
+      for (let i = 0; i < 512; i++) sum += i >= 148 && i < 156 ? 32 : tar[i]!
+      tar.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148)
+      assert.include(yield* reasonOf("a.tar.gz", gzipSync(tar)), "an archive of many files")
+      assert.include(yield* reasonOf("a.txt.gz", gzipSync("x".repeat(10_000)).subarray(0, 20)), "damaged")
+      assert.include(yield* reasonOf("a.txt.zst", Buffer.from(packed, "base64").subarray(0, 16)), "damaged")
+      assert.include(
+        yield* reasonOf("a.txt.gz", gzipSync("words ".repeat(500_000))),
+        "more than limits.max_file_bytes allows"
+      )
+      // A header that asks for a window of 2 TiB.
+      assert.include(
+        yield* reasonOf("a.txt.zst", Buffer.from("28b52ffd00ff0000", "hex")),
+        "unpacks to more than 512 MiB"
+      )
+    }).pipe(Effect.provide(layer))
+  )
+})
