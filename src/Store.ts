@@ -2,10 +2,26 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Documents, Files } from "./Store/port/Documents.ts"
 import type { Graphs, Ranking } from "./Store/port/Ranking.ts"
+import type { Capabilities } from "./model/Stats.ts"
 import type { BackingUp, Examining, Reindexing, Upkeep } from "./Store/port/Upkeep.ts"
 
 export * from "./Store/port/errors.ts"
 export type { Backup, Cure, Finding, Told } from "./Store/port/Upkeep.ts"
+
+/** What the embedded file guarantees. */
+export const inFile: Capabilities = {
+  snapshot: true,
+  atomic_batch: true,
+  exact_keyword: true,
+  exact_vectors: true,
+  purge: true,
+  backup: true,
+  stale: true,
+  shared: false
+}
+
+/** PostgreSQL's vacuum, archive and replicas keep deleted bytes; its own tools make backups; files are on other machines. */
+export const inPostgres: Capabilities = { ...inFile, purge: false, backup: false, stale: false, shared: true }
 
 /** A whole store: an implementation provides all ports. */
 export interface Whole extends Documents, Files, Ranking, Reindexing, Graphs, Upkeep {}

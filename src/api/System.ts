@@ -5,7 +5,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { text } from "../model/fields.ts"
-import { Stats } from "../model/Stats.ts"
+import { Stats, StoreInfo } from "../model/Stats.ts"
 import { about, strict, StatsAuthorization } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
@@ -31,12 +31,14 @@ const checks = Schema.Struct({
   )
 }).annotations({ description: "The state of each part" })
 
-export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks }).annotations({
+const store = Schema.optional(StoreInfo).annotations({ description: "Absent if it does not answer" })
+
+export const Ready = Schema.Struct({ status: Schema.Literal("ready"), checks, store }).annotations({
   identifier: "Ready",
   description: "The server can answer queries"
 })
 
-export const NotReady = Schema.Struct({ status: Schema.Literal("unavailable"), checks }).annotations({
+export const NotReady = Schema.Struct({ status: Schema.Literal("unavailable"), checks, store }).annotations({
   ...HttpApiSchema.annotations({ status: 503 }),
   identifier: "NotReady",
   description: "The server cannot answer queries now"

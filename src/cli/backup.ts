@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { type Backup, Backups, UpkeepStore } from "../Store.ts"
+import { type Backup, Backups, Store, UpkeepStore } from "../Store.ts"
 import * as Cli from "./command.ts"
 import { Engine, Place, inIndex, shown } from "./engine.ts"
 import { usage } from "./exit.ts"
@@ -117,8 +117,10 @@ const CompactReport = Schema.Struct({
   complete: Schema.Boolean
 }).annotations({ identifier: "CompactReport" })
 
-const still =
-  "\nSome deleted words are still in the index's file: another program reads an older state, or the disk had no room to merge the keyword index; run this again then"
+const still = (purge: boolean) =>
+  purge
+    ? "\nSome deleted words are still in the index's file: another program reads an older state, or the disk had no room to merge the keyword index; run this again then"
+    : "\nWhen the bytes of deleted documents leave the server's disks depends on its vacuum, its archive and its replicas"
 
 export const compact = Cli.define(
   {
@@ -132,11 +134,12 @@ export const compact = Cli.define(
   },
   function* () {
     yield* inIndex("shrink", function* () {
+      const { purge } = (yield* (yield* Store).about()).capabilities
       const { after, before, complete } = yield* (yield* UpkeepStore).compact()
       yield* printResult(
         CompactReport,
         { bytes_before: before, bytes_after: after, complete },
-        `Compacted the index: ${bytesText(before)} → ${bytesText(after)}${complete ? "" : still}`
+        `Compacted the index: ${bytesText(before)} → ${bytesText(after)}${complete ? "" : still(purge)}`
       )
     })
   }

@@ -95,7 +95,12 @@ export const deleteDocuments = Cli.define(
         `Deleted ${count(documents, "document")}, ${count(passages, "passage")}`
       )
       if (!isGone) {
-        yield* note("clew: some deleted words are still in the index's file; `clew compact` removes them")
+        const { purge } = (yield* store.about()).capabilities
+        yield* note(
+          purge
+            ? "clew: some deleted words are still in the index's file; `clew compact` removes them"
+            : "clew: when the deleted words leave the server's disks depends on its vacuum, its archive and its replicas"
+        )
       }
       if (!globals.json) {
         for (const name of missing) yield* note(`clew: ${name} is not in collection ${collection}`)

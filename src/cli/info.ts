@@ -1,10 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Struct from "effect/Struct"
 import { Collections } from "../Collections.ts"
 import { StoreConfig, indexName } from "../Config.ts"
 import { Embedders } from "../Embedders.ts"
 import { defaultCollection, describeEmbedder } from "../model/Collection.ts"
-import { Stats, toEmbedding, toStats } from "../model/Stats.ts"
+import { Stats, type StoreInfo, toEmbedding, toStats } from "../model/Stats.ts"
 import { Store } from "../Store.ts"
 import { define } from "./command.ts"
 import { Engine, Place, shown, inIndex } from "./engine.ts"
@@ -20,6 +21,12 @@ import { wrapLine } from "./wrap.ts"
 
 /** Columns before a value. */
 const labelled = 13
+
+/** The store in words, and what it can. */
+const storeText = ({ backend, capabilities, version }: StoreInfo): string => {
+  const can = Struct.keys(capabilities).filter((name) => capabilities[name])
+  return `${backend === "sqlite" ? "SQLite" : "PostgreSQL"} ${version}: ${can.join(", ").replaceAll("_", " ")}`
+}
 
 export const info = define(
   {
@@ -37,6 +44,7 @@ export const info = define(
       const index = indexName(yield* StoreConfig)
       const stats = yield* store.stats(flags.collection)
       const sizes = yield* store.sizes()
+      const about = yield* store.about()
       const collections = yield* store.collections
       const shownFirst =
         collections.find(({ name }) => name === (flags.collection ?? defaultCollection)) ?? collections[0]
@@ -59,6 +67,7 @@ export const info = define(
             "Size",
             `${bytesText(stats.databaseBytes)} (${sizes.map(({ value, what }) => `${what} ${bytesText(value)}`).join(", ")})`
           ),
+          row("Store", storeText(about)),
           row("Documents", numberText(stats.documents)),
           row("Passages", numberText(stats.passages)),
           row("Collections", collections.map(({ name }) => name).join(", ") || "none"),
@@ -85,6 +94,7 @@ export const info = define(
           sizes,
           {
             ...joined,
+            store: about,
             embedding: toEmbedding(embedding),
             read_only: false,
             version,

@@ -73,6 +73,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
         Effect.interruptible(
           Effect.all(
             {
+              about: Effect.option(Effect.timeout(Effect.disconnect(store.about()), patience)),
               store: check(readable),
               embedder: check(embedder),
               ...Option.match(reranker, {
@@ -109,10 +110,11 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
     return handlers
       .handle("health", () => Effect.succeed({ status: "ok" as const, version }))
       .handle("ready", () =>
-        Effect.map(Effect.flatMap(checks, Fiber.join), (checks) => {
+        Effect.map(Effect.flatMap(checks, Fiber.join), ({ about, ...checks }) => {
+          const named = { checks, ...Option.match(about, { onNone: () => ({}), onSome: (store) => ({ store }) }) }
           // Without the reranker searches go on as they are ranked.
           const ready = [checks.store, checks.embedder].every(({ status }) => status === "ok")
-          return ready ? { status: "ready" as const, checks } : { status: "unavailable" as const, checks }
+          return { status: ready ? ("ready" as const) : ("unavailable" as const), ...named }
         })
       )
       .handle("stats", ({ urlParams: { collection } }) =>
@@ -123,6 +125,7 @@ export const layer = HttpApiBuilder.group(Api, "system", (handlers) =>
           )
           const languages = yield* collections.languages(one)
           const figures = {
+            store: yield* store.about(),
             ...(yield* graph.linkageIn(collection)),
             ...(languages === undefined ? {} : { languages }),
             embedding: toEmbedding(named(yield* identity(collection ?? defaultCollection))),

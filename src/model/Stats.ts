@@ -110,6 +110,29 @@ export const toCollectionInfo = ({
   created_at: createdAt
 })
 
+/** What a store guarantees and can do. Only these may relax what every store must pass. */
+export const Capabilities = Schema.Struct({
+  snapshot: flag("A search sees one state of the index in all its parts"),
+  atomic_batch: flag("A batch of documents is stored whole or not at all"),
+  exact_keyword: flag("Keyword scores are BM25 with exact statistics, under any filter"),
+  exact_vectors: flag("Vector scores are computed from the stored vectors, not from codes"),
+  purge: flag("clew compact leaves no byte of a deleted document where the index is stored"),
+  backup: flag("clew backup and clew restore copy the index"),
+  stale: flag("Results tell whether their file has changed since it was indexed"),
+  shared: flag("Processes of several machines may use the index at once")
+}).annotations({ identifier: "Capabilities", description: "What the store guarantees and can do" })
+export type Capabilities = typeof Capabilities.Type
+
+/** The store of an index, without its address. */
+export const StoreInfo = Schema.Struct({
+  backend: Schema.Literal("sqlite", "postgres").annotations({ description: "sqlite or postgres" }),
+  version: text("Version of SQLite or of the server"),
+  database: Schema.optional(text("The database, where the store is a server")),
+  schema: Schema.optional(text("The schema in that database")),
+  capabilities: Capabilities
+}).annotations({ identifier: "Store", description: "What stores the index" })
+export type StoreInfo = typeof StoreInfo.Type
+
 /** The contents of an index, as in GET /stats and `info --json`. */
 export const Stats = Schema.Struct({
   documents: int("Documents of the index, or of the named collection"),
@@ -123,6 +146,7 @@ export const Stats = Schema.Struct({
       "Share of the documents that name or link another, in the named collection, else in the default one; absent before that exists"
     )
   ),
+  store: StoreInfo,
   embedding: Embedding,
   languages: Schema.optional(
     list(Schema.String, "ISO 639 codes of the languages that the embedder's model serves, if its folder tells")
@@ -142,7 +166,10 @@ const valueOf = (name: string, figures: ReadonlyArray<Figure>): number =>
 export const toStats = (
   stats: StoreStats,
   sizes: ReadonlyArray<Figure>,
-  process: Pick<Stats, "linkage" | "embedding" | "languages" | "read_only" | "version" | "uptime_seconds" | "watch">,
+  process: Pick<
+    Stats,
+    "store" | "linkage" | "embedding" | "languages" | "read_only" | "version" | "uptime_seconds" | "watch"
+  >,
   collection?: Pick<CollectionSummary, "next" | "passages">
 ): Stats => ({
   documents: stats.documents,

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { provideLive } from "effect/TestServices"
 import { CollectionName, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
 import type { Filter } from "../../src/model/Filter.ts"
@@ -92,6 +93,22 @@ export const storeContract = (name: string, layer: Layer.Layer<Stores, unknown>)
         // A collection of the same name starts empty.
         yield* store.createCollection(name, embedder)
         assert.deepStrictEqual(yield* store.list(name, { limit: 10 }), [])
+      })
+    )
+
+    it.effect("names itself, and keeps what its capabilities promise of deleted documents and of files", () =>
+      Effect.gen(function* () {
+        const { name, put, rank, store } = yield* fresh
+        const { backend, capabilities, version } = yield* store.about()
+        assert.include(["sqlite", "postgres"], backend)
+        assert.match(version, /^\d+\.\d+/)
+        yield* put(document("quince", { origin: "/a.md", source: "/a.md" }))
+        const [hit] = yield* rank({ keyword: "quince" })
+        assert.strictEqual(hit!.document.file !== undefined, capabilities.stale)
+        yield* put(document("plum", { source: "b" }))
+        yield* store.deleteSource(name, "b")
+        assert.strictEqual(yield* provideLive(store.purge()), capabilities.purge)
+        assert.strictEqual((yield* provideLive(store.compact())).complete, capabilities.purge)
       })
     )
 

@@ -247,10 +247,13 @@ it.scopedLive("answers on an empty index", () =>
   Effect.gen(function* () {
     const { port } = yield* start()
     assert.deepStrictEqual((yield* ask(port, "GET", "/health")).json.status, "ok")
-    assert.deepStrictEqual((yield* ask(port, "GET", "/ready")).json, {
+    const { store, ...ready } = (yield* ask(port, "GET", "/ready")).json
+    assert.deepStrictEqual(ready, {
       status: "ready",
       checks: { store: { status: "ok" }, embedder: { status: "ok" } }
     })
+    assert.deepStrictEqual(store, (yield* ask(port, "GET", "/stats")).json.store)
+    assert.deepStrictEqual([store.backend, store.capabilities.backup], ["sqlite", true])
     assert.deepInclude((yield* ask(port, "GET", "/stats")).json, { documents: 0, chunks: 0, collections: 0 })
     assert.deepInclude((yield* ask(port, "GET", "/stats?collection=default")).json, { documents: 0, chunks: 0 })
     assert.deepStrictEqual((yield* ask(port, "GET", "/collections")).json, { collections: [] })

@@ -3,6 +3,7 @@ import type * as Option from "effect/Option"
 import type { Collection, CollectionName, CollectionSummary, EmbedderIdentity } from "../../model/Collection.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { FileChange, IndexedRoot, KnownFile } from "../../model/File.ts"
+import type { StoreInfo } from "../../model/Stats.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type {
   Deleted,
@@ -122,6 +123,8 @@ export interface Documents {
   /** Exact match; deleting none is not an error. */
   readonly deleteSource: (collection: CollectionName, source: string) => InCollection<Deleted>
   readonly stats: (collection?: CollectionName) => InCollection<StoreStats>
+  /** Which store it is, and what it guarantees. */
+  readonly about: () => Effect.Effect<StoreInfo, StoreUnavailable>
   /** Bytes in the database that searching reads, over all collections; takes milliseconds for a large index. */
   readonly sizes: () => Effect.Effect<ReadonlyArray<Figure>, StoreUnavailable>
 }

@@ -2,7 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
-import { StoreUnavailable } from "../../Store.ts"
+import { StoreUnavailable, inPostgres } from "../../Store.ts"
 import { BlockCache } from "../../codes/BlockCache.ts"
 import { Scanner } from "../../codes/Scanner.ts"
 import { step } from "../../postings/mergeStep.ts"
@@ -58,7 +58,7 @@ const compact = Effect.fnUntraced(function* (
   yield* Effect.repeat(write(mergeStep(sql, { ...step, extent: "whole" })), { while: (more) => more })
   const collections = yield* read(sql.unsafe<{ readonly id: number }>(`SELECT id FROM collections WHERE ${isPresent}`))
   for (const { id } of collections) yield* write(requantise(sql, id))
-  return { before, after: yield* read(bytesOf(sql)), complete: true }
+  return { before, after: yield* read(bytesOf(sql)), complete: inPostgres.purge }
 })
 
 /** Searches of a process at once: more would only share its processor. */
@@ -114,10 +114,16 @@ export const open = (options: DatabaseOptions) =>
         look: read,
         read,
         write,
+        about: Effect.map(
+          sql.unsafe<{ readonly version: string; readonly database: string }>(
+            "SELECT current_setting('server_version') AS version, current_database()::text AS database"
+          ),
+          ([row]) => ({ backend: "postgres", ...row!, schema, capabilities: inPostgres }) as const
+        ),
         bytes: bytesOf(sql),
         upkeep: {
           settle: () => Effect.asVoid(forAWhile(write(upkeepStep(sql)))),
-          purge: () => Effect.map(forAWhile(write(mergeStep(sql, { ...step, extent: "clean" }))), (left) => !left),
+          purge: () => Effect.as(forAWhile(write(mergeStep(sql, { ...step, extent: "clean" }))), inPostgres.purge),
           compact: () => compact(sql, read, write)
         }
       })
@@ -125,6 +131,26 @@ export const open = (options: DatabaseOptions) =>
     // One connection is left for writing.
     return yield* Effect.all(Array.from({ length: Math.max(1, Math.min(mostLanes, pool - 1)) }, () => lane))
   })
+
+/** Refuses a user who may only read, or a standby: work that finds nothing to do would seem done. */
+const mayWrite = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string) {
+  const [row] = yield* sql.unsafe<{ readonly missing: string | null; readonly standby: number }>(
+    `SELECT string_agg(DISTINCT needed, ', ') AS missing, pg_is_in_recovery() AS standby
+     FROM pg_tables, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+     WHERE schemaname = ? AND NOT has_table_privilege(format('%I.%I', schemaname, tablename), needed)`,
+    [schema]
+  )
+  const reason =
+    row!.standby === 1
+      ? "this server is a standby, and refuses writes: name the primary in store.url"
+      : row!.missing === null
+        ? undefined
+        : `the user needs ${row!.missing} on all its tables (docs/postgres.md)`
+  if (reason === undefined) return
+  return yield* new StoreUnavailable({
+    reason: `Cannot write to the index in the schema ${schema} of PostgreSQL: ${reason}, or use what only reads, as \`clew query\` and \`clew serve --read-only\` do`
+  })
+})
 
 /** Makes the schema if there is none, and refuses a newer one. */
 const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
@@ -153,7 +179,7 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
       reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
     })
   }
-  if (version === schemaVersion) return
+  if (version === schemaVersion) return mode === "readonly" ? undefined : yield* mayWrite(sql, schema)
   if (mode === "readonly") {
     return yield* new StoreUnavailable({
       reason: `The index in the schema ${schema} was made by an older Clew; open it once without --read-only`

@@ -1,15 +1,13 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
-import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Statement from "@effect/sql/Statement"
-import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Redacted from "effect/Redacted"
-import { mayEnd } from "../../runtime/EventLoop.ts"
+import { escaped, unescaped } from "../sql/dialect.ts"
+import { inSteps } from "../sql/steps.ts"
 
 /** A statement in PostgreSQL's words, and which parameters are lists: `json` ones stay JSON, the others become arrays. */
 interface Translated {
@@ -47,16 +45,6 @@ const translate = (statement: string): Translated => {
 /** Most statements whose translation is kept; those of filters differ without end. */
 const mostKept = 500
 
-/**
- * PostgreSQL has no U+0000 in texts. It and U+0001 become two characters each, which keep the order of texts and are
- * undone when they are read.
- */
-const escaped = (text: string): string =>
-  /[\0\x01]/.test(text) ? text.replace(/[\0\x01]/g, (sign) => (sign === "\0" ? "\x01\x01" : "\x01\x02")) : text
-
-const unescaped = (text: string): string =>
-  text.includes("\x01") ? text.replace(/\x01([\x01\x02])/g, (_, sign) => (sign === "\x01" ? "\0" : "\x01")) : text
-
 const deeply = (value: unknown): unknown =>
   typeof value === "string" ? escaped(value) : Array.isArray(value) ? value.map(deeply) : value
 
@@ -78,25 +66,23 @@ const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, 
 
 const types = { getTypeParser: (oid: number) => parsers.get(oid) ?? ((text: string) => text) }
 
-/** May be interrupted before each statement, never in one: a cancelled statement could be another's by then. */
-const stepping = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.withFiberRuntime<A, SqlError>((fiber) =>
-    Effect.uninterruptible(
-      Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause)) ? statement : Effect.zipRight(mayEnd, statement)
-    )
-  )
-
 export interface ClientOptions {
   readonly url: Redacted.Redacted
   /** Connections at most. */
   readonly pool: number
 }
 
+/** The driver checks the server's certificate in these modes too, and warns of it in pages of text unless that is said. */
+const checked = (url: string): string =>
+  url.includes("uselibpqcompat")
+    ? url
+    : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, "$1verify-full")
+
 /** A pool of connections, closed with the scope. Its statements are those of SQLite, translated. */
 export const make = ({ pool, url }: ClientOptions) =>
   Effect.map(
     PgClient.make({
-      url,
+      url: Redacted.make(checked(Redacted.value(url))),
       maxConnections: pool,
       connectTimeout: Duration.seconds(5),
       applicationName: "clew",
@@ -128,14 +114,6 @@ export const make = ({ pool, url }: ClientOptions) =>
       return Object.assign(client, { unsafe }) as SqlClient.SqlClient
     }
   ).pipe(Effect.provide(Reactivity.layer))
-
-const inSteps = (connection: Connection): Connection => ({
-  ...connection,
-  execute: (...args) => stepping(connection.execute(...args)),
-  executeRaw: (...args) => stepping(connection.executeRaw(...args)),
-  executeValues: (...args) => stepping(connection.executeValues(...args)),
-  executeUnprepared: (...args) => stepping(connection.executeUnprepared(...args))
-})
 
 /**
  * Runs an effect in one transaction, which begins with some statements. It can be interrupted before each statement, and

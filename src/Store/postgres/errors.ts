@@ -37,6 +37,11 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^25006$/, "it is read-only, perhaps a standby; writing needs the primary"],
   [/^(?:XX001|XX002)$/, "its data are damaged; restore a backup of the database"],
   [/^(?:08|57P0)/, "it is going down, starting, or was cut off; try again"],
+  [/ALTNAME/, "its TLS certificate is for another host than the one in store.url"],
+  [
+    /CERT|SIGNATURE|ERR_TLS/,
+    "its TLS certificate is not trusted; name the authority's file as sslrootcert in store.url"
+  ],
   [/^E[A-Z_]+$/, "it cannot be reached"]
 ]
 
@@ -46,7 +51,10 @@ const lost = /terminat|timeout|timed out|closed|ended|not queryable|cannot conne
 const reasonOf = (error: SqlError): string | undefined => {
   const code = codeOf(error)
   const known = reasons.find(([pattern]) => pattern.test(code))
-  if (known !== undefined) return /^E[A-Z_]+$/.test(code) ? `${known[1]} (${code})` : known[1]
+  if (known !== undefined) return /^E[A-Z_]+$|CERT|SIGNATURE/.test(code) ? `${known[1]} (${code})` : known[1]
+  if (/does not support SSL/i.test(messageOf(error))) {
+    return "it has no TLS, which sslmode in store.url asks for; turn it on there, or set sslmode=disable for a network that you trust"
+  }
   return code === "" && (lost.test(messageOf(error)) || lost.test(error.message))
     ? "the connection was lost"
     : undefined

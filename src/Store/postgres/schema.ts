@@ -45,7 +45,7 @@ const name = "left(name, 256)"
 
 /**
  * Keys of B-trees end at 2,700 bytes: long texts are found by hashes, and ordered by their first characters. A hash
- * index is slow where many rows have the same text, as documents of one file have the same origin.
+ * index is slow where many rows have the same text, as documents of one file have the same origin, and many one title.
  */
 const statements = [
   ...declarations,
@@ -61,7 +61,7 @@ const statements = [
   "CREATE UNIQUE INDEX IF NOT EXISTS documents_doc_id ON documents (collection_id, md5(doc_id))",
   "CREATE INDEX IF NOT EXISTS documents_by_doc_id ON documents USING hash (doc_id)",
   "CREATE INDEX IF NOT EXISTS documents_source ON documents USING hash (source)",
-  "CREATE INDEX IF NOT EXISTS documents_title ON documents USING hash (title)",
+  "CREATE INDEX IF NOT EXISTS documents_title ON documents (left(title, 256))",
   "CREATE INDEX IF NOT EXISTS documents_origin ON documents (collection_id, left(origin, 256), id) WHERE origin IS NOT NULL",
   "CREATE INDEX IF NOT EXISTS documents_passages ON documents (collection_id, first_passage, passages)",
   `CREATE INDEX IF NOT EXISTS documents_name ON documents (collection_id, ${name})`,

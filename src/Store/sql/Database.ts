@@ -3,6 +3,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../../Store.ts"
+import type { StoreInfo } from "../../model/Stats.ts"
 import type { Scanner } from "../../codes/Scanner.ts"
 import type { Upkeep } from "../port/Upkeep.ts"
 import type { Masks } from "./Masks.ts"
@@ -36,6 +37,7 @@ export class Database extends Context.Tag("clew/Store/Database")<
     readonly look: Run
     /** Runs in one transaction that holds the write lock from its start. */
     readonly write: Run
+    readonly about: Effect.Effect<StoreInfo, SqlError>
     /** The size of the whole database. */
     readonly bytes: Effect.Effect<number, SqlError>
     readonly upkeep: Pick<Upkeep, "settle" | "purge" | "compact">

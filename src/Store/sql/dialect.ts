@@ -11,6 +11,8 @@ export interface Dialect {
   readonly digits: (column: string, order?: string) => string
   /** Rows as one text, a JSON list of lists. */
   readonly jsonRows: (columns: string, order?: string) => string
+  /** A text of `jsonRows`, in which the client does not undo what it did to store it. */
+  readonly textIn: (text: string) => string
   /** A list of texts as a table with the column `value`; its parameter is made by `list`. */
   readonly texts: (table: string) => string
   /** Rows as a table whose column `value` is a JSON list; its parameter is a JSON list of them. */
@@ -49,6 +51,7 @@ const indexedCharacters = 256
 const sqlite: Dialect = {
   digits: (column) => `CAST(group_concat(${column}) AS BLOB)`,
   jsonRows: (columns) => `json_group_array(json_array(${columns}))`,
+  textIn: (text) => text,
   texts: (table) => `json_each(?) AS ${table}`,
   rows: (table) => `json_each(?) AS ${table}`,
   contains: (column) => `instr(${column}, ?) > 0`,
@@ -81,10 +84,21 @@ const sortable = (value: number): string => {
   return rising.toString(16).padStart(16, "0")
 }
 
+/**
+ * PostgreSQL has no U+0000 in texts. It and U+0001 become two characters each, which keep the order of texts and are
+ * undone when they are read.
+ */
+export const escaped = (text: string): string =>
+  /[\0\x01]/.test(text) ? text.replace(/[\0\x01]/g, (sign) => (sign === "\0" ? "\x01\x01" : "\x01\x02")) : text
+
+export const unescaped = (text: string): string =>
+  text.includes("\x01") ? text.replace(/\x01([\x01\x02])/g, (_, sign) => (sign === "\x01" ? "\0" : "\x01")) : text
+
 const postgres: Dialect = {
   digits: (column, order) => `convert_to(string_agg(${column}::text, ','${order ? ` ORDER BY ${order}` : ""}), 'UTF8')`,
   jsonRows: (columns, order) =>
     `coalesce(json_agg(json_build_array(${columns})${order ? ` ORDER BY ${order}` : ""}), '[]')::text`,
+  textIn: unescaped,
   texts: (table) => `unnest(?::text[]) AS ${table} (value)`,
   rows: (table) => `json_array_elements(?::json) AS ${table} (value)`,
   contains: (column) => `strpos(${column}, ?) > 0`,

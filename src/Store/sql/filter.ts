@@ -118,8 +118,15 @@ const onColumn = (
   if (isScalar(condition) || Array.isArray(condition)) {
     const texts = [condition].flat().filter((value) => typeof value === "string")
     const globs = glob ? texts.filter(isGlob).map(dialect.pattern) : []
+    const stored = texts.map((text) => Object.values(dialect.scalar(text)))
+    const equal = dialect.indexed(column).map((one, at) =>
+      among(
+        one,
+        stored.map((values) => values[at]!)
+      )
+    )
     return any([
-      ...(texts.length === 0 ? [] : [among(column, texts)]),
+      ...(texts.length === 0 ? [] : [all(equal)]),
       ...(globs.length === 0
         ? []
         : globs.length === 1
@@ -302,7 +309,7 @@ export const matching = Effect.fnUntraced(function* (
   most: number = batch
 ) {
   const globs = new Globs(texts, yield* Cancelled)
-  const { digits, indexed, jsonRows } = dialectOf(sql)
+  const { digits, indexed, jsonRows, textIn } = dialectOf(sql)
   const order = [...indexed("name"), "doc_id"].join(", ")
   const begin = [...indexed("?"), "?"].join(", ")
   const found: Array<number> = []
@@ -320,7 +327,7 @@ export const matching = Effect.fnUntraced(function* (
     forEachNumber(row!.ids, (id) => ids.push(id))
     const names = (JSON.parse(row!.names) as ReadonlyArray<readonly [string]>).flat()
     for (const [at, name] of names.entries()) {
-      const matches = globs.matches(name)
+      const matches = globs.matches(textIn(name))
       if (matches === undefined) return yield* Effect.interrupt
       if (matches) found.push(ids[at]!)
     }

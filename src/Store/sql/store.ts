@@ -24,7 +24,7 @@ import * as vectors from "./vectors.ts"
 
 /** All the ports of a store on a database. */
 export const make = Effect.gen(function* () {
-  const { bytes, graph: inGraph, look, read, searching, sql, upkeep: own, write } = yield* Database
+  const { about, bytes, graph: inGraph, look, read, searching, sql, upkeep: own, write } = yield* Database
   const upkeep = yield* stepsInBackground("Merging, or sweeping,", write(upkeepStep(sql)))
   const change = <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.zipLeft(write(effect), upkeep)
   const refined =
@@ -224,6 +224,8 @@ export const make = Effect.gen(function* () {
     graphEntities: Effect.fn("Store.graphEntities")((name, hashes) =>
       read(within(name, ({ id }) => Effect.map(graphReading.entitiesOf(sql, id, hashes), (found) => [...found])))
     ),
+
+    about: Effect.fn("Store.about")(() => look(about)),
 
     sizes: Effect.fn("Store.sizes")(() => read(figures.sizes(sql)))
   } satisfies Whole as Whole

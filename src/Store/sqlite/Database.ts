@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import { inFile } from "../../Store.ts"
 import { Database } from "../sql/Database.ts"
 import { Masks } from "../sql/Masks.ts"
 import { makeScoring } from "./checkedVectors.ts"
@@ -59,6 +60,10 @@ export const open = (options: DatabaseOptions) =>
       look: (effect) => turn(typed(filename)(single(sql)(Effect.zipRight(reading, effect)))),
       read: (effect) => turn(typed(filename)(transaction(sql, "BEGIN")(Effect.zipRight(reading, effect)))),
       write: connection.write,
+      about: Effect.map(
+        sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version"),
+        ([row]) => ({ backend: "sqlite", version: row!.version, capabilities: inFile }) as const
+      ),
       bytes: bytesOf(sql),
       upkeep: {
         settle: () => settle(connection),

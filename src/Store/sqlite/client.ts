@@ -4,13 +4,12 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import * as Statement from "@effect/sql/Statement"
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberRef from "effect/FiberRef"
 import type * as Scope from "effect/Scope"
 import { retryBusy } from "./errors.ts"
+import { inSteps } from "../sql/steps.ts"
 import { mayEnd } from "../../runtime/EventLoop.ts"
 import { isTraced } from "../../runtime/tracing.ts"
 
@@ -73,21 +72,6 @@ export const make = (filename: string, readonly: boolean): Effect.Effect<SqliteC
 
 /** The first statement of a read; it waits while another process is opening or closing the file. */
 const snapshot = "SELECT 1 FROM sqlite_schema LIMIT 1"
-
-/** Before a statement: ends the fiber if it was interrupted meanwhile, also in an uninterruptible region. */
-const stepping = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.withFiberRuntime<A, SqlError>((fiber) =>
-    Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause)) ? statement : Effect.zipRight(mayEnd, statement)
-  )
-
-/** May be interrupted before each statement. */
-const inSteps = (connection: Connection): Connection => ({
-  ...connection,
-  execute: (...args) => stepping(connection.execute(...args)),
-  executeRaw: (...args) => stepping(connection.executeRaw(...args)),
-  executeValues: (...args) => stepping(connection.executeValues(...args)),
-  executeUnprepared: (...args) => stepping(connection.executeUnprepared(...args))
-})
 
 /**
  * Reads the database's schema, which preparing any statement needs. Do this first; it retries while another process is

@@ -4,6 +4,8 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { once } from "node:events"
+import { type AddressInfo, createServer } from "node:net"
 import { CollectionName, defaultCollection } from "../../../src/model/Collection.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
 import type { ExportPosition, ExportedDocument, PreparedDocument, RankRequest } from "../../../src/model/Stored.ts"
@@ -212,6 +214,7 @@ if (hasPostgres) {
           { text: "\0\0\0" },
           { long: "x".repeat(60_000) },
           { source: `/${long}/*` },
+          { source: ["/a*", "/b*", "/c*", "/d*", "/e*", "/é*/\0"] },
           { title: long }
         ]) {
           assert.lengthOf(yield* store.list(defaultCollection, { limit: 9, filter }), 1)
@@ -275,6 +278,38 @@ if (hasPostgres) {
       yield* sql.unsafe("CREATE SCHEMA theirs")
       yield* sql.unsafe("CREATE TABLE theirs.orders (id int)")
       assert.match(yield* reason({ ...options, schema: "theirs" }), /tables of another program, and was left untouched/)
+      // A role that may only read, as docs/postgres.md makes it.
+      yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 1`)
+      const reader = `reader_${options.schema}`
+      yield* sql.unsafe(`CREATE ROLE ${reader} LOGIN PASSWORD 'read'`)
+      yield* sql.unsafe(`GRANT USAGE ON SCHEMA "${options.schema}" TO ${reader}`)
+      yield* sql.unsafe(`GRANT SELECT ON ALL TABLES IN SCHEMA "${options.schema}" TO ${reader}`)
+      const url = Redacted.make(running.url.replace(/\/\/[^@/]*@/, `//${reader}:read@`))
+      assert.match(
+        yield* reason({ ...options, url, mode: "existing" }),
+        /the user needs DELETE, INSERT, UPDATE on all its tables/
+      )
+      assert.deepStrictEqual(
+        yield* Effect.scoped(
+          Effect.flatMap(opened({ ...options, url, mode: "readonly" }), (store) => store.collections)
+        ),
+        []
+      )
+      // A server that answers a request for TLS with no.
+      const plain = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const listening = createServer((socket) => void socket.on("error", () => {}).end("N"))
+          await once(listening.listen(0, "127.0.0.1"), "listening")
+          return listening
+        }),
+        (listening) => Effect.sync(() => listening.close())
+      )
+      const { port } = plain.address() as AddressInfo
+      const unencrypted = Redacted.make(`postgres://ada:hunter2@127.0.0.1:${port}/x?sslmode=require`)
+      assert.match(
+        yield* reason({ ...options, url: unencrypted }),
+        /it has no TLS, which sslmode in store.url asks for/
+      )
       const gone = yield* reason({ ...options, url: Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x") })
       assert.match(gone, /cannot be reached \(ECONNREFUSED\)/)
       assert.notInclude(gone, "hunter2")
