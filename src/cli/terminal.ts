@@ -104,6 +104,8 @@ export class Terminal extends Context.Tag("clew/cli/Terminal")<
     readonly isInteractive: boolean
     /** True for yes; anything else, also the end of input, is no. */
     readonly confirm: (question: string) => Effect.Effect<boolean>
+    /** Standard input as it comes. */
+    readonly stdin: Effect.Effect<Readable & { readonly isTTY?: boolean }>
     /** All of standard input. */
     readonly input: Effect.Effect<Uint8Array, InputUnreadable>
     /** Standard input key by key, as long as the scope is open: the next one, undefined at the end. */
@@ -228,6 +230,7 @@ export const layer = (
         noteInPlace: (text) => write(stderr, `\r\u001b[2K${said(text)}`),
         isInteractive: stdin.isTTY === true && stderr.isTTY === true,
         confirm: (question) => confirm(question, streams),
+        stdin: Effect.succeed(stdin),
         input: readAll(stdin),
         keys: keysOf(stdin),
         outputGone: Deferred.await(gone),

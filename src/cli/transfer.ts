@@ -2,23 +2,28 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
+import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { Readable } from "node:stream"
 import { finished } from "node:stream/promises"
 import { constants, createGzip, gunzipSync, createGunzip } from "node:zlib"
+import { isInPostgres } from "../Config.ts"
 import { ExportEnd } from "../model/Export.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
-import { Place, shown, inIndex } from "./engine.ts"
+import { Engine, Place, shown, inIndex } from "./engine.ts"
 import * as options from "./flags.ts"
-import { count, printResult } from "./output.ts"
+import { count, numberText, printResult } from "./output.ts"
 import { usage, FileUnusable } from "./exit.ts"
 import { UpkeepStore } from "../Store.ts"
+import { Terminal } from "./terminal.ts"
 
 /** What `export --json` and `import --json` print. */
 export const TransferReport = Schema.Struct({
   file: Schema.String,
   documents: Schema.Int,
-  chunks: Schema.Int
+  chunks: Schema.Int,
+  unchanged: Schema.optional(Schema.Int.annotations({ description: "Of the documents, those that were there already" }))
 }).annotations({ identifier: "TransferReport" })
 
 const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
@@ -111,8 +116,9 @@ export const exportIndex = define(
     summary: "Write all documents with their vectors as JSON Lines",
     positional: {
       name: "FILE",
-      summary: "The export, compressed if its name ends in .gz; it replaces an older one of that name",
-      min: 1,
+      summary:
+        "The export, compressed if its name ends in .gz; it replaces an older one of that name. Standard output if left out, or -",
+      min: 0,
       max: 1,
       paths: true
     },
@@ -120,28 +126,28 @@ export const exportIndex = define(
     details: [
       "Exports all collections, or the one named. `clew import FILE` stores them in another index, which gives the same answers and scores; nothing is embedded again. docs/export.md describes the format."
     ],
-    examples: ["clew export everything.jsonl.gz", "clew export notes.jsonl --collection notes"]
+    examples: [
+      "clew export everything.jsonl.gz",
+      "clew export notes.jsonl --collection notes",
+      "clew export | clew import - --db copy.db"
+    ]
   },
-  function* (flags, [name = ""]) {
-    if (name === "-") {
-      return yield* usage("FILE must be a file: it gets its name when it is complete")
-    }
-    const { cwd } = yield* Place
-    const file = path.resolve(cwd, name)
-    yield* unlessTaken(file)
+  function* (flags, [name]) {
+    const { cwd, globals } = yield* Place
+    const { note, out, print } = yield* Terminal
+    if (name === undefined && out.isTerminal) return yield* usage("name a FILE, or pipe the export into a program")
+    const file = name === undefined || name === "-" ? undefined : path.resolve(cwd, name)
+    if (file === undefined && globals.json) return yield* usage("--json prints a report, so the export needs a FILE")
+    if (file !== undefined) yield* unlessTaken(file)
     yield* inIndex("read", function* () {
       const { lines } = yield* Transfer
       let last = ""
-      yield* writeLines(
-        file,
-        Stream.tap(lines(flags.collection), (line) => Effect.sync(() => (last = line)))
-      )
+      const written = Stream.tap(lines(flags.collection), (line) => Effect.sync(() => (last = line)))
+      yield* file === undefined ? Stream.runForEach(written, print) : writeLines(file, written)
       const { documents, passages } = decodeEnd(last)
-      yield* printResult(
-        TransferReport,
-        { file, documents, chunks: passages },
-        `Exported ${count(documents, "document")}, ${count(passages, "passage")} to ${shown(cwd, file)}`
-      )
+      const what = `xported ${count(documents, "document")}, ${count(passages, "passage")}`
+      if (file === undefined) return yield* note(`clew: e${what}`)
+      yield* printResult(TransferReport, { file, documents, chunks: passages }, `E${what} to ${shown(cwd, file)}`)
     })
   }
 )
@@ -149,15 +155,26 @@ export const exportIndex = define(
 /** A longer line cannot be a useful document. */
 const longestLine = 512 * 1024 * 1024
 
-/** The lines of a file; its first bytes tell whether it is compressed with gzip. */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const head = Buffer.alloc(2)
-  const opened = await fs.promises.open(file, "r")
-  await opened.read(head, 0, 2, 0).catch(async (error: unknown) => {
-    await opened.close()
-    throw error
+type Opened = fs.promises.FileHandle
+
+/** A stream of its own over a file that stays open. */
+const bytesOf = (file: Opened): Readable => {
+  let at = 0
+  return new Readable({
+    read(size) {
+      fs.read(file.fd, Buffer.allocUnsafe(size), 0, size, at, (error, length, bytes) => {
+        if (error !== null) return this.destroy(error)
+        at += length
+        return this.push(length === 0 ? null : bytes.subarray(0, length))
+      })
+    }
   })
-  const bytes = opened.createReadStream({ start: 0 })
+}
+
+/** The lines of an open file; its first bytes tell whether it is compressed with gzip. */
+async function* linesOf(file: Opened): AsyncGenerator<string> {
+  const { buffer: head } = await file.read(Buffer.alloc(2), 0, 2, 0)
+  const bytes = bytesOf(file)
   const isGzip = head[0] === 0x1f && head[1] === 0x8b
   const content = isGzip ? bytes.on("error", (error) => unpacked.destroy(error)).pipe(createGunzip()) : bytes
   const unpacked = content
@@ -183,38 +200,79 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   }
 }
 
+/** An open file, closed with the scope. */
+const opened = (open: () => Promise<Opened>, cannot: (error: unknown) => FileUnusable) =>
+  Effect.acquireRelease(Effect.tryPromise({ try: open, catch: cannot }), (file) => Effect.promise(() => file.close()))
+
+/** What can be read only once, in a file without a name: it is gone however this process ends. */
+const kept = Effect.fnUntraced(function* (source: Readable, what: string) {
+  const { store } = yield* (yield* Engine).settings
+  const beside = path.dirname(store.path)
+  // Where the index grows there is room; the system's folder may be memory.
+  const folder = !isInPostgres(store) && fs.existsSync(beside) ? beside : tmpdir()
+  const cannot = (error: unknown) =>
+    new FileUnusable({ message: `cannot keep ${what} in ${folder} to check it first: ${(error as Error).message}` })
+  const file = yield* opened(async () => {
+    const name = path.join(folder, `clew-import-${process.pid}`)
+    const made = await fs.promises.open(name, "wx+", 0o600)
+    fs.rmSync(name)
+    return made
+  }, cannot)
+  yield* Effect.tryPromise({ try: (signal) => fs.promises.writeFile(file, source, { signal }), catch: cannot })
+  return file
+})
+
+const imported = Effect.fnUntraced(function* (name: string) {
+  const { cwd } = yield* Place
+  const stdin = yield* (yield* Terminal).stdin
+  if (name === "-" && stdin.isTTY === true) return yield* usage("- reads standard input: pipe an export into it")
+  const file = name === "-" ? "standard input" : path.resolve(cwd, name)
+  const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
+  // Before an index is created for it.
+  const content = yield* name === "-"
+    ? kept(stdin, file)
+    : Effect.flatMap(Effect.try({ try: () => fs.statSync(file), catch: cannot }), (stat) =>
+        stat.isFile() || stat.isDirectory()
+          ? opened(() => fs.promises.open(file), cannot)
+          : kept(fs.createReadStream(file), file)
+      )
+  const { size } = yield* Effect.tryPromise({ try: () => content.stat(), catch: cannot })
+  if (size === 0) {
+    return yield* new FileUnusable({ message: `${file} is empty: whatever should write the export there has failed` })
+  }
+  yield* inIndex("write", function* () {
+    const { take } = yield* Transfer
+    const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(content), cannot)))
+    yield* (yield* UpkeepStore).settle()
+    const { documents, passages, unchanged } = taken
+    yield* printResult(
+      TransferReport,
+      { file, documents, chunks: passages, unchanged },
+      `Imported ${count(documents, "document")}, ${count(passages, "passage")} from ${shown(cwd, file)}` +
+        (unchanged === 0 ? "" : `; ${numberText(unchanged)} of them were there already`)
+    )
+  })
+}, Effect.scoped)
+
 export const importIndex = define(
   {
     name: "import",
     summary: "Import what clew export wrote",
-    positional: { name: "FILE", summary: "An export, compressed with gzip or not", min: 1, max: 1, paths: true },
+    positional: {
+      name: "FILE",
+      summary: "An export, compressed with gzip or not; - is standard input",
+      min: 1,
+      max: 1,
+      paths: true
+    },
     flags: {},
     details: [
-      "Replaces documents that are already in the index and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded, and nothing is stored if a line is invalid."
+      "Replaces documents that are already in the index, but for unchanged ones, and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded, and nothing is stored if a line is invalid.",
+      "An import that was interrupted goes on where it was if it is run again."
     ],
-    examples: ["clew import everything.jsonl.gz --db elsewhere.db"]
+    examples: ["clew import everything.jsonl.gz --db elsewhere.db", "ssh host clew export | clew import -"]
   },
   function* (_, [name = ""]) {
-    const { cwd } = yield* Place
-    const file = path.resolve(cwd, name)
-    const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${file}: ${(error as Error).message}` })
-    // Before an index is created for it.
-    yield* Effect.try({ try: () => fs.accessSync(file, fs.constants.R_OK), catch: cannot })
-    if (!fs.statSync(file).isFile()) {
-      return yield* new FileUnusable({
-        message: `${file} is not a file; an import is read twice, checked first and then stored: save it to a file`
-      })
-    }
-    yield* inIndex("write", function* () {
-      const { take } = yield* Transfer
-      const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), cannot)))
-      yield* (yield* UpkeepStore).settle()
-      yield* printResult(
-        TransferReport,
-        { file, documents: taken.documents, chunks: taken.passages },
-
-        `Imported ${count(taken.documents, "document")}, ${count(taken.passages, "passage")} from ${shown(cwd, file)}`
-      )
-    })
+    yield* imported(name)
   }
 )

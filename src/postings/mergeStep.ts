@@ -248,13 +248,15 @@ const placesIn = (output: Runs, input: Runs): Places => {
   return places.includes(-1) ? places : (places[0] ?? 0)
 }
 
-/** Enough for the first term of a block, which has at most 1,024 bytes, and what precedes it. */
+/** Enough for the first term of a block, which has at most 1,024 bytes, and what precedes it; not for its postings. */
 const startBytes = 1100
 
 const firstTerm = (start: Buffer): Buffer => {
-  const reader = new BlockReader(start)
-  reader.next()
-  return Buffer.from(reader.currentTerm)
+  const reader = new ByteReader(start)
+  // It shares nothing with a term before it.
+  reader.upTo(0)
+  const length = reader.upTo(Math.min(maxTermBytes, reader.left))
+  return Buffer.from(start.subarray(reader.at, reader.at + length))
 }
 
 /** Resumes a merge that another process began, or this one before a rollback. */

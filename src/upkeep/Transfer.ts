@@ -15,7 +15,8 @@ import type {
   ExportedDocument,
   ExportPosition,
   IndexedPassage,
-  PreparedDocument
+  PreparedDocument,
+  StoredRef
 } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
 import { EmbedderMismatch, GraphStore, Store } from "../Store.ts"
@@ -32,6 +33,11 @@ export class NotAnExport extends Data.TaggedError("NotAnExport")<{ readonly line
 export interface Transferred {
   readonly documents: number
   readonly passages: number
+}
+
+/** An import's documents, and how many of them were there already. */
+export interface Taken extends Transferred {
+  readonly unchanged: number
 }
 
 const pageSize = 50
@@ -176,6 +182,19 @@ const inItsLanguage = (document: ExportedDocument): PreparedDocument => ({
   language: documentLanguage(document.passages)
 })
 
+/** Whether a document is stored so; what a model said of it may be newer. */
+const isStored = (document: ExportedDocument, stored: Option.Option<StoredRef>): boolean =>
+  Option.exists(
+    stored,
+    ({ docId, fingerprint, line, passages, source }) =>
+      docId === document.docId &&
+      source === document.source &&
+      fingerprint === document.fingerprint &&
+      line === document.line &&
+      passages === document.passages.length &&
+      document.passages.every(({ said }) => said === undefined)
+  )
+
 /** Reads a whole export, and hands on its documents in batches, with their first line and their last. */
 const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
   given: Stream.Stream<string, E, R>,
@@ -205,6 +224,7 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
       length += text.length
     })
   )
+  if (read.line === 0) return yield* new NotAnExport({ line: 0, reason: "it is empty" })
   if (!read.isEnded) {
     return yield* new NotAnExport({
       line: read.line,
@@ -308,9 +328,20 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       return { header: read.header!, there }
     })
 
+    /** Those that are not in the index as they are, which an import that broke off has left to do. */
+    const missing = (collection: CollectionName, documents: ReadonlyArray<ExportedDocument>) =>
+      Effect.map(
+        store.lookup(
+          collection,
+          documents.map(({ docId, source }): DocumentRef => ({ derivedId: docId, docId, source }))
+        ),
+        (stored) => documents.filter((document, at) => !isStored(document, stored[at]!))
+      )
+
     /**
      * Stores the documents of an export, which is read twice: nothing is stored unless all of it can be. Existing
-     * documents are replaced, others stay. Nothing is embedded.
+     * documents are replaced unless they are unchanged, others stay. Nothing is embedded. If it breaks off, doing it again
+     * continues.
      */
     const take = Effect.fn("Transfer.take")(function* <E, R>(given: Stream.Stream<string, E, R>) {
       const { header, there } = yield* check(given)
@@ -318,13 +349,22 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         if (!there.has(name)) yield* store.createCollection(name, embedding)
       }
       const share = sharingWrites()
+      const taken = new Map<CollectionName, number>()
+      let unchanged = 0
       const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
-        Effect.zipRight(store.put(collection, documents.map(inItsLanguage), { embedder }), share)
+        Effect.gen(function* () {
+          taken.set(collection, (taken.get(collection) ?? 0) + documents.length)
+          const left = there.has(collection) ? yield* missing(collection, documents) : documents
+          unchanged += documents.length - left.length
+          if (left.length > 0) yield* store.put(collection, left.map(inItsLanguage), { embedder })
+          yield* share
+        })
       )
       for (const { linkage, name } of header.collections) {
-        if (linkage !== undefined && (there.get(name)?.documents ?? 0) === 0) yield* graph.keepLinkage(name, linkage)
+        const isWhole = (yield* store.collection(name)).documents === (taken.get(name) ?? 0)
+        if (linkage !== undefined && isWhole) yield* graph.keepLinkage(name, linkage)
       }
-      return { documents, passages } satisfies Transferred
+      return { documents, passages, unchanged } satisfies Taken
     })
 
     return { lines, take }

@@ -393,6 +393,25 @@ describe("the keyword index", () => {
     })
   )
 
+  it.scoped("takes up a merge whose blocks begin with words that many passages have", () =>
+    Effect.gen(function* () {
+      const filename = yield* indexFile
+      let { close, sql } = yield* opened(filename)
+      const { id } = yield* make(sql)
+      const passages = Array.from({ length: 300 }, (_, n) => ({ heading: "", text: `a abbey river${n % 9} sea` }))
+      for (let n = 0; n < 8; n++) yield* put(sql, n, { title: "", passages })
+      let steps = 0
+      while (yield* write(sql)(keyword.mergeStep(sql, small))) {
+        steps++
+        yield* close
+        ;({ close, sql } = yield* opened(filename))
+      }
+      assert.isAbove(steps, 2)
+      assert.deepStrictEqual(yield* keyword.verify(sql, id), [])
+      yield* close
+    })
+  )
+
   it.scoped("gives up where nobody waits any more", () =>
     Effect.gen(function* () {
       const sql = yield* database

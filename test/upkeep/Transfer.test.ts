@@ -142,7 +142,7 @@ it.effect("says where an export is wrong, and in what", () =>
       return changed.toSpliced(-1, 1, change(changed.at(-1)!, { documents: documents.length, passages }))
     }
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
-      [[], /Line 0 of the export: it ends here/],
+      [[], /Line 0 of the export: it is empty/],
       [["hello"], /Line 1 .*not an export by Clew/],
       [[change(header, { version: 2 })], /has version 2, but this program reads version 1/],
       [[header, first], /Line 2 .*truncated/],
@@ -252,6 +252,31 @@ it.effect("takes passages that do not begin in their order, as earlier versions 
       assert.deepStrictEqual(yield* stored, before)
     })
   )
+)
+
+it.effect("goes on where an import broke off, and leaves alone what is there already", () =>
+  Effect.gen(function* () {
+    const lines = yield* inMemory(Effect.zipRight(fill, exported()))
+    const resumed = yield* inMemory(
+      Effect.gen(function* () {
+        const { take } = yield* Transfer
+        let passes = 0
+        const broken = Stream.suspend(() =>
+          passes++ === 0
+            ? Stream.fromIterable(lines)
+            : Stream.concat(Stream.fromIterable(lines.slice(0, -20)), Stream.fail("gone"))
+        )
+        assert.strictEqual(yield* Effect.flip(take(broken)), "gone")
+        const before = (yield* (yield* whole).stats()).documents
+        const { documents, unchanged } = yield* take(Stream.fromIterable(lines))
+        assert.isAbove(before, 0)
+        assert.deepStrictEqual([documents, unchanged], [lines.length - 2, before])
+        assert.strictEqual((yield* take(Stream.fromIterable(lines))).unchanged, documents)
+        return yield* exported()
+      })
+    )
+    assert.deepStrictEqual(resumed, lines)
+  })
 )
 
 it.effect("brings a large collection's linkage along, in whatever order its documents came", () =>

@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib"
 import { BackupReport } from "../../../src/cli/backup.ts"
 import { TransferReport } from "../../../src/cli/transfer.ts"
 import { library } from "./files.ts"
-import { Sandbox } from "./sandbox.ts"
+import { ended, Sandbox } from "./sandbox.ts"
 
 let box: Sandbox
 beforeEach(async () => {
@@ -29,7 +29,7 @@ it("exports and imports with the same answers and scores", async () => {
   const exported = await box.json(TransferReport, ["export", "all.jsonl.gz"])
   assert.strictEqual(fs.statSync(box.path("all.jsonl.gz")).mode & 0o777, 0o600)
   const imported = await box.json(TransferReport, ["import", "all.jsonl.gz", "--db", "other.db"])
-  assert.deepStrictEqual(imported, exported)
+  assert.deepStrictEqual(imported, { ...exported, unchanged: 0 })
   assert.deepStrictEqual(await answers("--db", "other.db"), await answers())
   // What was imported is not indexed again.
   const again = await box.run(["index", ".", "--db", "other.db", "--json"])
@@ -77,12 +77,44 @@ it("backs up and restores", async () => {
   assert.deepStrictEqual(await answers(), before)
 })
 
-it("writes no file of the name that means standard output elsewhere", async () => {
-  for (const command of ["export", "backup"]) {
-    await box.ends(2, [command, "-"], "FILE must be a file")
-  }
+it("writes no backup of the name that means standard output elsewhere", async () => {
+  await box.ends(2, ["backup", "-"], "FILE must be a file")
 })
 
-it("imports only what it can read twice, and says so", async () => {
-  await box.ends(1, ["import", "/dev/null"], "/dev/null is not a file; an import is read twice")
+it("exports into a pipe and imports from one, checked whole, without leaving a file", async () => {
+  const { stderr, stdout } = await box.ends(0, ["export"])
+  assert.match(stderr, /exported \d+ documents/)
+  assert.strictEqual((await box.ends(0, ["export", "-"])).stdout, stdout)
+  await box.ends(2, ["export", "--json"], "needs a FILE")
+  const names = fs.readdirSync(box.path())
+  for (const [input, says] of [
+    ["", /standard input is empty/],
+    [stdout.slice(0, stdout.length / 2), /Line \d+ of the export/],
+    [stdout.split("\n").slice(0, -2).join("\n"), /the file is truncated/],
+    [stdout.replace('"version":1', '"version":2'), /has version 2, but this program reads version 1/],
+    ["hello", /not an export by Clew/]
+  ] as const) {
+    await box.ends(1, ["import", "-", "--db", "piped/index.db"], says, { input })
+  }
+  await box.ends(1, ["import", "/dev/null", "--db", "piped/index.db"], "/dev/null is empty")
+  const imported = await box.json(TransferReport, ["import", "-", "--db", "piped/index.db"], { input: stdout })
+  assert.strictEqual(imported.unchanged, 0)
+  assert.deepStrictEqual(await answers("--db", "piped/index.db"), await answers())
+  const again = await box.json(TransferReport, ["import", "-", "--db", "piped/index.db"], { input: stdout })
+  assert.strictEqual(again.unchanged, imported.documents)
+  assert.strictEqual((await box.ends(0, ["export", "--db", "piped/index.db"])).stdout, stdout)
+  assert.deepStrictEqual(
+    [...fs.readdirSync(box.path()), ...fs.readdirSync(box.path("piped"))].toSorted(),
+    [...names, "piped", "index.db"].toSorted()
+  )
+})
+
+it("leaves no file when an import from a pipe is interrupted", async () => {
+  fs.mkdirSync(box.path("piped"))
+  const child = box.start(["import", "-", "--db", "piped/index.db"])
+  // More than a pipe holds, so it has begun to keep it.
+  await new Promise((resolve) => child.stdin?.write(" ".repeat(4_000_000), resolve))
+  child.kill("SIGINT")
+  assert.strictEqual((await ended(child)).code, 130)
+  assert.deepStrictEqual(fs.readdirSync(box.path("piped")), [])
 })
