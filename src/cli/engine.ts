@@ -59,7 +59,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
   Engine,
   {
     /**
-     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line. `copy`: another index, with this embedder in place of the configured one.
+     * `pooled`: reads run in separate threads, for a long-running server. `exact`: every vector is scored, whatever the configuration says. `config`: another configuration file than that of the command line. `db`: the index in this file; false: that of the configuration, whatever the command line says. `copy`: another index, with this embedder in place of the configured one.
      */
     readonly open: (
       purpose: Purpose,
@@ -67,6 +67,7 @@ export class Engine extends Context.Tag("clew/cli/Engine")<
         readonly pooled?: boolean
         readonly exact?: boolean
         readonly config?: string | undefined
+        readonly db?: string | false | undefined
         readonly copy?: Copy | undefined
       }
     ) => Layer.Layer<OpenIndex, ConfigError | StoreUnavailable | PlatformError>

@@ -10,6 +10,7 @@ import { backup, compact, restore } from "./backup.ts"
 import { benchmark } from "./benchmark.ts"
 import { collections } from "./collections.ts"
 import { define, group } from "./command.ts"
+import { compare } from "./compare.ts"
 import { completions, help } from "./help.ts"
 import { deleteDocuments } from "./delete.ts"
 import { doctor } from "./doctor.ts"
@@ -61,6 +62,7 @@ const clew = group(
     mcp,
     doctor,
     benchmark,
+    compare,
     judge,
     graph,
     init
@@ -83,15 +85,15 @@ const engine = Layer.effect(
   Effect.gen(function* () {
     const { cwd, env, globals } = yield* Place
     const terminal = yield* Terminal
-    const configuredBy = (config: string | undefined, copy?: Copy) =>
+    const configuredBy = (config: string | undefined, db: string | undefined, copy?: Copy) =>
       Effect.flatMap(app, ({ configure }) =>
         configure({
           cwd,
           env,
           config,
           flags: [
-            { name: "--db", key: "store.path", value: copy?.path ?? globals.db },
-            { name: "--db", key: "store.backend", value: (copy?.path ?? globals.db) && "sqlite" },
+            { name: "--db", key: "store.path", value: db },
+            { name: "--db", key: "store.backend", value: db && "sqlite" },
             { name: "--log-level", key: "log.level", value: globals.logLevel },
             ...(copy === undefined
               ? []
@@ -102,7 +104,7 @@ const engine = Layer.effect(
           ]
         })
       )
-    const configured = yield* Effect.cached(configuredBy(globals.config))
+    const configured = yield* Effect.cached(configuredBy(globals.config, globals.db))
     return {
       settings: Effect.map(configured, ({ settings }) => settings),
       configFile: Effect.map(configured, ({ file }) => file),
@@ -127,13 +129,17 @@ const engine = Layer.effect(
             return serving({ apiKeys, settings: { ...settings, server: { ...settings.server, ...flags } } })
           })
         ),
-      open: (purpose, { config, copy, ...options } = {}) =>
+      open: (purpose, { config, copy, db, ...options } = {}) =>
         Layer.unwrapScoped(
           Effect.gen(function* () {
             const { layerFor } = yield* app
-            const found = yield* config === undefined && copy === undefined
+            const found = yield* config === undefined && copy === undefined && db === undefined
               ? configured
-              : configuredBy(config ?? globals.config, copy)
+              : configuredBy(
+                  config ?? globals.config,
+                  db === false ? undefined : (db ?? copy?.path ?? globals.db),
+                  copy
+                )
             const loaded = copy === undefined ? found : { ...found, settings: ofItsOwn(found.settings) }
             return Layer.provideMerge(yield* layerFor(loaded, purpose, options), logging(loaded.settings.log, terminal))
           })

@@ -5,7 +5,7 @@ import { untilMade } from "../Collections.ts"
 import { Indexer } from "../Indexer.ts"
 import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
-import { CollectionName } from "../model/Collection.ts"
+import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import type { DocumentId, DocumentInput } from "../model/Document.ts"
 import type { SearchRequest } from "../model/Query.ts"
 import type { Hit } from "../model/SearchResult.ts"
@@ -36,7 +36,7 @@ export interface Sample {
 export const Latencies = Schema.Struct({ p50_ms: Schema.Finite, p95_ms: Schema.Finite, p99_ms: Schema.Finite })
 
 export const legs = ["keyword", "vector", "hybrid"] as const
-type SpeedLeg = (typeof legs)[number]
+export type SpeedLeg = (typeof legs)[number]
 
 const requests: Readonly<Record<SpeedLeg, Partial<SearchRequest>>> = {
   keyword: { hybrid: true, alpha: 0 },
@@ -78,7 +78,22 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
     const vector = (collection: CollectionName, query: string) =>
       Effect.map(search.run({ collection, query, topK, ...requests.vector }), ({ hits }) => hits)
 
+    /** The top ten for each query, and the milliseconds that each took; the first ten are asked before, to warm up. */
+    const answers = Effect.fn("Speed.answers")(function* (
+      collection: CollectionName | undefined,
+      queries: ReadonlyArray<string>,
+      leg: SpeedLeg
+    ) {
+      const run = (query: string) => search.run({ collection, query, topK, ...requests[leg] })
+      for (const query of queries.slice(0, 10)) yield* run(query)
+      return yield* Effect.forEach(queries, (query) =>
+        Effect.map(elapsed(run(query)), ([ms, { hits }]) => ({ ms, hits }))
+      )
+    })
+
     return {
+      answers,
+
       /** Queries from the collection's passages, and whole documents; the same for the same index and seed. */
       sample: Effect.fn("Speed.sample")(function* (collection: CollectionName, queries: number, seed: number) {
         const { documents, passages } = yield* untilMade(
@@ -116,14 +131,31 @@ export class Speed extends Effect.Service<Speed>()("clew/Speed", {
         queries: ReadonlyArray<string>,
         leg: SpeedLeg
       ) {
-        const run = (query: string) => search.run({ collection, query, topK, ...requests[leg] })
-        for (const query of queries.slice(0, 10)) yield* run(query)
-        const times = yield* Effect.forEach(queries, (query) => Effect.map(elapsed(run(query)), ([ms]) => ms))
+        const times = (yield* answers(collection, queries, leg)).map(({ ms }) => ms)
         return {
           p50_ms: percentile(times, 0.5),
           p95_ms: percentile(times, 0.95),
           p99_ms: percentile(times, 0.99)
         } satisfies typeof Latencies.Type
+      }),
+
+      /** Queries from the passages of one collection or of all, by their sizes; the same for the same index and seed. */
+      questions: Effect.fn("Speed.questions")(function* (
+        only: CollectionName | undefined,
+        wanted: number,
+        seed: number
+      ) {
+        const chosen = only === undefined ? yield* store.collections : [yield* store.collection(only)]
+        const all = chosen.reduce((sum, { passages }) => sum + passages, 0)
+        const random = randomFrom(seed)
+        const asked = yield* Effect.forEach(chosen, ({ name, passages }) =>
+          Effect.map(
+            store.sample(name, Array.from({ length: Math.ceil((wanted * passages) / Math.max(1, all)) }, random)),
+            (sampled) => sampled.map((passage) => queryOf(passage, random))
+          )
+        )
+        const queries = [...new Set(asked.flat())].filter((query) => query !== "").slice(0, wanted)
+        return queries.length > 0 ? queries : yield* new NothingIndexed({ collection: only ?? defaultCollection })
       }),
 
       /** The vector leg's top ten for each query. */

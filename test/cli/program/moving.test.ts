@@ -2,6 +2,7 @@ import { afterEach, assert, beforeEach, it } from "vitest"
 import * as fs from "node:fs"
 import { gunzipSync } from "node:zlib"
 import { BackupReport } from "../../../src/cli/backup.ts"
+import { CompareReport } from "../../../src/cli/compare.ts"
 import { TransferReport } from "../../../src/cli/transfer.ts"
 import { library } from "./files.ts"
 import { ended, Sandbox } from "./sandbox.ts"
@@ -107,6 +108,32 @@ it("exports into a pipe and imports from one, checked whole, without leaving a f
     [...fs.readdirSync(box.path()), ...fs.readdirSync(box.path("piped"))].toSorted(),
     [...names, "piped", "index.db"].toSorted()
   )
+})
+
+it("compares the answers of two indexes, and says where they differ", async () => {
+  await box.ends(0, ["export", "all.jsonl"])
+  await box.ends(0, ["import", "all.jsonl", "--db", "copy.db"])
+  const same = await box.json(CompareReport, ["compare", "copy.db"])
+  assert.deepStrictEqual([same.a.index, same.b.index, same.a.chunks], ["copy.db", "configured", same.b.chunks])
+  assert.isAbove(same.questions, 3)
+  for (const { largest_score_difference, overlap_at_10, same: alike } of Object.values(same.modes)) {
+    assert.deepStrictEqual([overlap_at_10, alike, largest_score_difference], [1, same.questions, 0])
+  }
+  assert.deepStrictEqual(same.different, [])
+  box.write({
+    "other.toml": '[store]\npath = "copy.db"\n',
+    "questions.txt": "when is the tide highest\r\n\nwhat pulls the sea\n",
+    "none.txt": "\n"
+  })
+  await box.ends(0, ["delete", "docs/tides.md", "--yes", "--db", "copy.db"])
+  const lost = ["compare", "other.toml", "--queries", "questions.txt"]
+  const { stdout } = await box.ends(4, lost, /the overlap of \w+ search is 0\.\d+, below 0\.99/)
+  assert.match(stdout, /2 questions[^]*what pulls the sea/)
+  await box.ends(0, [...lost, "--min-overlap", "0"])
+  await box.ends(1, ["compare", "copy.db", "--queries", "none.txt"], "has no question")
+  await box.ends(1, ["compare", "copy.db", "missing.db"], "no such index or configuration file")
+  await box.ends(1, ["compare", "questions.txt"], "is not a Clew index")
+  await box.ends(2, ["compare"], "INDEX is missing")
 })
 
 it("leaves no file when an import from a pipe is interrupted", async () => {
