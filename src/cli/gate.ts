@@ -17,6 +17,8 @@ import { Backups, Store } from "../Store.ts"
 import { Reindexer } from "../upkeep/Reindexer.ts"
 import { type Copy, Engine, Place, inIndex } from "./engine.ts"
 import { followed } from "./reindex.ts"
+import { copyTo } from "./transfer.ts"
+import { isInPostgres } from "../Config.ts"
 import { exitCode, stop, FileUnusable, usage } from "./exit.ts"
 
 const Interval = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite }).annotations({
@@ -223,7 +225,7 @@ const named = (embedder: string, cwd: string) => {
 
 /** Copies the index and gives the collections of the copy an embedder; their passages stay the same. */
 const copied = Effect.fnUntraced(function* (embedder: string, collection: CollectionName | undefined) {
-  const { backups } = yield* Engine
+  const { backups, settings } = yield* Engine
   const { note } = yield* Terminal
   const { cwd } = yield* Place
   const other = yield* named(embedder, cwd)
@@ -232,10 +234,12 @@ const copied = Effect.fnUntraced(function* (embedder: string, collection: Collec
     (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
   )
   const copy: Copy = { path: path.join(folder, "index.db"), ...other }
-  yield* Effect.provide(
-    Effect.flatMap(Backups, ({ backup }) => backup(copy.path, { keep: 1 })),
-    backups
-  )
+  yield* isInPostgres((yield* settings).store)
+    ? copyTo(copy.path, collection)
+    : Effect.provide(
+        Effect.flatMap(Backups, ({ backup }) => backup(copy.path, { keep: 1 })),
+        backups
+      )
   yield* inIndex(
     "change",
     function* () {

@@ -8,6 +8,7 @@ import { Readable } from "node:stream"
 import { finished } from "node:stream/promises"
 import { constants, createGzip, gunzipSync, createGunzip } from "node:zlib"
 import { isInPostgres } from "../Config.ts"
+import type { CollectionName } from "../model/Collection.ts"
 import { ExportEnd } from "../model/Export.ts"
 import { Transfer } from "../upkeep/Transfer.ts"
 import { define } from "./command.ts"
@@ -203,6 +204,25 @@ async function* linesOf(file: Opened): AsyncGenerator<string> {
 /** An open file, closed with the scope. */
 const opened = (open: () => Promise<Opened>, cannot: (error: unknown) => FileUnusable) =>
   Effect.acquireRelease(Effect.tryPromise({ try: open, catch: cannot }), (file) => Effect.promise(() => file.close()))
+
+/** Writes what the configured index has to a new index file, by way of an export beside it. */
+export const copyTo = Effect.fnUntraced(function* (db: string, collection: CollectionName | undefined) {
+  const name = `${db}.export`
+  const cannot = (error: unknown) => new FileUnusable({ message: `cannot read ${name}: ${(error as Error).message}` })
+  yield* inIndex("read", function* () {
+    yield* writeLines(name, (yield* Transfer).lines(collection))
+  })
+  const file = yield* opened(() => fs.promises.open(name), cannot)
+  yield* inIndex(
+    "write",
+    function* () {
+      yield* (yield* Transfer).take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(file), cannot)))
+      yield* (yield* UpkeepStore).settle()
+    },
+    { db }
+  )
+  fs.rmSync(name)
+}, Effect.scoped)
 
 /** What can be read only once, in a file without a name: it is gone however this process ends. */
 const kept = Effect.fnUntraced(function* (source: Readable, what: string) {
