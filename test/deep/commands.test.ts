@@ -74,6 +74,7 @@ const before: Readonly<Record<string, string>> = {
   "clew delete --id 4983": `clew export all.jsonl && sed -E '2s/"doc_id":"[^"]*"/"doc_id":"4983"/' all.jsonl >one.jsonl && clew import one.jsonl`,
   "clew judge how": "clew judge --grade docs/ranking.md=3 how are passages ranked",
   "clew doctor": "clew index docs",
+  "clew export |": "clew index docs",
   "CLEW_EMBEDDING_BACKEND=ollama clew reindex": "clew index docs"
 }
 
