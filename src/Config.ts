@@ -47,8 +47,11 @@ export const isInPostgres = ({ backend, url }: Settings["store"]): boolean =>
 /** The index as people are told of it: its file, or server, database and schema, without user and password. */
 export const indexName = (store: Settings["store"]): string => {
   if (!isInPostgres(store)) return store.path
-  const { host, pathname, searchParams } = new URL(Redacted.value(store.url!))
-  const where = host === "" ? (searchParams.get("host") ?? "localhost") : host
+  // With a user, a URL needs a host; PostgreSQL's, of a socket, may have none.
+  const { host, pathname, searchParams } = new URL(
+    Redacted.value(store.url!).replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=\/)/, "$1localhost")
+  )
+  const where = searchParams.get("host") ?? (host === "" ? "localhost" : host)
   return `PostgreSQL ${where}${pathname === "/" ? "" : pathname}, schema ${store.schema}`
 }
 

@@ -1,0 +1,43 @@
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { CompareReport } from "../../../src/cli/compare.ts"
+import { TransferReport } from "../../../src/cli/transfer.ts"
+import { Stats } from "../../../src/model/Stats.ts"
+import { hasPostgres, server } from "../../Store/postgres/server.ts"
+import { library } from "./files.ts"
+import { Sandbox } from "./sandbox.ts"
+
+if (hasPostgres) {
+  it.scopedLive(
+    "moves an index to PostgreSQL and back with the same answers, and says what the store is and cannot do",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* server
+        const box = yield* Effect.acquireRelease(
+          Effect.sync(() => new Sandbox(library)),
+          (made) => Effect.sync(() => made.remove())
+        )
+        const env = { CLEW_STORE_URL: url, CLEW_STORE_SCHEMA: `doors_${process.pid}` }
+        yield* Effect.promise(async () => {
+          await box.ends(0, ["index", ".", "-q", "--db", "file.db"])
+          const { stdout: input } = await box.ends(0, ["export", "--db", "file.db"])
+          const taken = await box.json(TransferReport, ["import", "-"], { env, input })
+          const again = await box.json(TransferReport, ["import", "-"], { env, input })
+          assert.deepStrictEqual([taken.unchanged, again.unchanged], [0, taken.documents])
+          assert.strictEqual((await box.ends(0, ["export"], undefined, { env })).stdout, input)
+          const { different } = await box.json(CompareReport, ["compare", "file.db"], { env })
+          assert.deepStrictEqual(different, [])
+
+          const { store } = await box.json(Stats, ["info"], { env })
+          assert.deepStrictEqual(
+            [store.backend, store.schema, store.capabilities.backup, store.capabilities.shared],
+            ["postgres", env.CLEW_STORE_SCHEMA, false, true]
+          )
+          await box.ends(1, ["backup", "copy.db"], "pg_dump --schema=", { env })
+          await box.ends(0, ["delete", "docs/tides.md", "--yes"], "depends on its vacuum", { env })
+          await box.ends(4, ["compare", "file.db"], "below 0.99", { env })
+        })
+      }),
+    120_000
+  )
+}
