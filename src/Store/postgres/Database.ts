@@ -30,13 +30,12 @@ export interface DatabaseOptions {
   readonly mode: "create" | "existing" | "readonly"
   readonly vectors?: VectorOptions | undefined
   readonly graph?: boolean | undefined
+  /** Milliseconds after which the server ends a statement; default: a minute. */
+  readonly patience?: number | undefined
 }
 
 /** Memory for vectors that were scored. */
 const vectorBytes = 256 * 1024 * 1024
-
-/** Milliseconds after which the server ends a statement. */
-const statementMs = 60_000
 
 const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
@@ -67,17 +66,22 @@ const mostLanes = 4
 /** Connects to a database and brings its schema to the present; closed with the scope. */
 export const open = (options: DatabaseOptions) =>
   Effect.gen(function* () {
-    const { mode, pool, schema, url } = options
+    const { mode, patience = 60_000, pool, schema, url } = options
     const errors = typed(`in the schema ${schema} of PostgreSQL`)
-    const sql = yield* errors(makeClient({ url, pool }))
-    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${statementMs}`
-    const reading = transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}`)
+    // A server that is there ends a statement, and says so, before its silence counts.
+    const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}`
+    const version = "SELECT version FROM clew"
+    /** Another process may have brought the tables to a newer schema since this one began. */
+    const admit = ([row]: ReadonlyArray<{ readonly version: number }>) => refuseNewer(schema, row?.version ?? 0)
+    const reading = transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${version}`, admit)
     // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const writing = transaction(
       sql,
       mode === "readonly"
-        ? `BEGIN READ ONLY; ${local}`
-        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+        ? `BEGIN READ ONLY; ${local}; ${version}`
+        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0)); ${version}`,
+      admit
     )
     yield* errors(
       retryBusy(
@@ -126,6 +130,13 @@ export const open = (options: DatabaseOptions) =>
     return yield* Effect.all(Array.from({ length: Math.max(1, Math.min(mostLanes, pool - 1)) }, () => lane))
   })
 
+const refuseNewer = (schema: string, version: number): Effect.Effect<void, StoreUnavailable> =>
+  version <= schemaVersion
+    ? Effect.void
+    : new StoreUnavailable({
+        reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
+      })
+
 /** Makes the schema if there is none, and refuses a newer one. */
 const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
   const [known] = yield* sql.unsafe("SELECT 1 FROM pg_namespace WHERE nspname = ?", [schema])
@@ -148,11 +159,7 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
   if (!isOurs && mode !== "create") return yield* none
   const [row] = isOurs ? yield* sql.unsafe<{ readonly version: number }>("SELECT version FROM clew") : []
   const version = row?.version ?? 0
-  if (version > schemaVersion) {
-    return yield* new StoreUnavailable({
-      reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
-    })
-  }
+  yield* refuseNewer(schema, version)
   if (version === schemaVersion) return
   if (mode === "readonly") {
     return yield* new StoreUnavailable({

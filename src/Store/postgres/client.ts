@@ -9,6 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Redacted from "effect/Redacted"
+import { Socket } from "node:net"
 import { mayEnd } from "../../runtime/EventLoop.ts"
 
 /** A statement in PostgreSQL's words, and which parameters are lists: `json` ones stay JSON, the others become arrays. */
@@ -90,13 +91,22 @@ export interface ClientOptions {
   readonly url: Redacted.Redacted
   /** Connections at most. */
   readonly pool: number
+  /** Milliseconds of silence after which a connection counts as lost; default: the system decides. */
+  readonly silence?: number | undefined
+}
+
+/** A socket that fails when nothing comes for long: a machine that is gone, or a network that is cut, says nothing. */
+const socket = (silence = 0): Socket => {
+  const made = new Socket()
+  return made.setTimeout(silence, () => made.destroy(new Error("Connection terminated: no answer")))
 }
 
 /** A pool of connections, closed with the scope. Its statements are those of SQLite, translated. */
-export const make = ({ pool, url }: ClientOptions) =>
+export const make = ({ pool, silence, url }: ClientOptions) =>
   Effect.map(
     PgClient.make({
       url,
+      stream: () => socket(silence),
       maxConnections: pool,
       connectTimeout: Duration.seconds(5),
       applicationName: "clew",
@@ -139,16 +149,22 @@ const inSteps = (connection: Connection): Connection => ({
 
 /**
  * Runs an effect in one transaction, which begins with some statements. It can be interrupted before each statement, and
- * while it waits for a connection; one that comes too late goes back at once, since the scope is closed.
+ * while it waits for a connection; one that comes too late goes back at once, since the scope is closed. `admit` gets the
+ * rows of the last statement at the beginning.
  */
 export const transaction =
-  (sql: SqlClient.SqlClient, begin: string) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+  <F = never>(
+    sql: SqlClient.SqlClient,
+    begin: string,
+    admit: (rows: ReadonlyArray<any>) => Effect.Effect<void, F> = () => Effect.void
+  ) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | F | SqlError, R> =>
     Effect.scoped(
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(restore(Effect.disconnect(Effect.uninterruptible(sql.reserve))), (connection) => {
           const run = (statement: string) => connection.execute(statement, [], undefined)
           return run(begin).pipe(
+            Effect.flatMap((results) => admit(results.at(-1))),
             Effect.zipRight(
               restore(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
             ),
@@ -158,4 +174,4 @@ export const transaction =
           )
         })
       )
-    ) as Effect.Effect<A, E | SqlError, R>
+    ) as Effect.Effect<A, E | F | SqlError, R>
