@@ -47,7 +47,8 @@ export const isInPostgres = ({ backend, url }: Settings["store"]): boolean =>
 /** The index as people are told of it: its file, or server, database and schema, without user and password. */
 export const indexName = (store: Settings["store"]): string => {
   if (!isInPostgres(store)) return store.path
-  const { host, pathname, searchParams } = new URL(Redacted.value(store.url!))
+  // A user before no host, as in the address of a socket, is no URL to others than libpq.
+  const { host, pathname, searchParams } = new URL(Redacted.value(store.url!).replace(/^(\w+:\/\/)[^@/]*@\//, "$1/"))
   const where = host === "" ? (searchParams.get("host") ?? "localhost") : host
   return `PostgreSQL ${where}${pathname === "/" ? "" : pathname}, schema ${store.schema}`
 }

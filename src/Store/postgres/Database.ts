@@ -14,6 +14,7 @@ import { isPresent, sweepStep } from "../sql/sweep.ts"
 import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
 import { makeBackgrounds } from "../sql/backgrounds.ts"
 import { type VectorOptions, defaults } from "../sql/vectors.ts"
+import { Ahead } from "./ahead.ts"
 import { make as makeClient, transaction } from "./client.ts"
 import { retryBusy, typed } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
@@ -74,14 +75,18 @@ export const open = (options: DatabaseOptions) =>
     const version = "SELECT version FROM clew"
     /** Another process may have brought the tables to a newer schema since this one began. */
     const admit = ([row]: ReadonlyArray<{ readonly version: number }>) => refuseNewer(schema, row?.version ?? 0)
-    const reading = transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${version}`, admit)
+    const reading = () =>
+      transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${version}`, {
+        admit,
+        ahead: new Ahead()
+      })
     // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const writing = transaction(
       sql,
       mode === "readonly"
         ? `BEGIN READ ONLY; ${local}; ${version}`
         : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0)); ${version}`,
-      admit
+      { admit }
     )
     yield* errors(
       retryBusy(
@@ -104,7 +109,10 @@ export const open = (options: DatabaseOptions) =>
         (scanner) => Effect.sync(() => scanner.close())
       )
       const turn = makeTurns(1)
-      const read: (typeof Database.Service)["read"] = (effect) => turn.urgent(errors(reading(effect)))
+      const inTurn = (begun: ReturnType<typeof reading>): (typeof Database.Service)["read"] => {
+        return (effect) => turn.urgent(errors(begun(effect)))
+      }
+      const read = inTurn(reading())
       return Database.of({
         sql,
         graph: options.graph ?? true,
@@ -115,7 +123,7 @@ export const open = (options: DatabaseOptions) =>
           backgrounds: makeBackgrounds(),
           vectors: options.vectors ?? defaults
         },
-        look: read,
+        look: inTurn(reading()),
         read,
         write,
         bytes: bytesOf(sql),

@@ -7,10 +7,13 @@ import type * as Statement from "@effect/sql/Statement"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as FiberRef from "effect/FiberRef"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import { Socket } from "node:net"
 import { mayEnd } from "../../runtime/EventLoop.ts"
+import type { Ahead } from "./ahead.ts"
 
 /** A statement in PostgreSQL's words, and which parameters are lists: `json` ones stay JSON, the others become arrays. */
 interface Translated {
@@ -147,31 +150,43 @@ const inSteps = (connection: Connection): Connection => ({
   executeUnprepared: (...args) => stepping(connection.executeUnprepared(...args))
 })
 
+/** How a transaction begins. */
+interface Beginning<F> {
+  /** Gets the rows of the last statement of the beginning. */
+  readonly admit?: (rows: ReadonlyArray<any>) => Effect.Effect<void, F>
+  /** Only for reading: statements are asked ahead, and nobody waits for its end. */
+  readonly ahead?: Ahead
+}
+
 /**
  * Runs an effect in one transaction, which begins with some statements. It can be interrupted before each statement, and
- * while it waits for a connection; one that comes too late goes back at once, since the scope is closed. `admit` gets the
- * rows of the last statement at the beginning.
+ * while it waits for a connection; one that comes too late goes back at once, since the scope is closed.
  */
 export const transaction =
-  <F = never>(
-    sql: SqlClient.SqlClient,
-    begin: string,
-    admit: (rows: ReadonlyArray<any>) => Effect.Effect<void, F> = () => Effect.void
-  ) =>
+  <F = never>(sql: SqlClient.SqlClient, begin: string, { admit = () => Effect.void, ahead }: Beginning<F> = {}) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | F | SqlError, R> =>
-    Effect.scoped(
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(restore(Effect.disconnect(Effect.uninterruptible(sql.reserve))), (connection) => {
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.make(), (scope) => {
+        const within = Effect.gen(function* () {
+          const connection = yield* restore(Effect.disconnect(Effect.uninterruptible(sql.reserve)))
           const run = (statement: string) => connection.execute(statement, [], undefined)
-          return run(begin).pipe(
-            Effect.flatMap((results) => admit(results.at(-1))),
-            Effect.zipRight(
-              restore(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
-            ),
-            Effect.zipLeft(run("COMMIT")),
-            // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
-            Effect.onError(() => Effect.ignore(run("ROLLBACK")))
-          )
+          const work = Effect.gen(function* () {
+            const begun = yield* ahead === undefined
+              ? Effect.map(run(begin), (results) => ({ rows: results.at(-1), connection }))
+              : ahead.begin(connection, begin)
+            yield* admit(begun.rows)
+            const within: readonly [Connection, number] = [inSteps(begun.connection), 0]
+            return yield* restore(Effect.provideService(effect, SqlClient.TransactionConnection, within))
+          })
+          // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
+          const failed = Effect.ignore(run("ROLLBACK"))
+          return yield* ahead === undefined
+            ? Effect.onError(Effect.zipLeft(work, run("COMMIT")), () => failed)
+            : Effect.ensuring(work, Scope.addFinalizer(scope, failed))
         })
-      )
+        const end = (exit: Exit.Exit<unknown, unknown>) => Scope.close(scope, exit)
+        return Effect.onExit(Scope.extend(within, scope), (exit) =>
+          ahead === undefined ? end(exit) : Effect.forkDaemon(end(exit))
+        )
+      })
     ) as Effect.Effect<A, E | F | SqlError, R>

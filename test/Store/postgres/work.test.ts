@@ -1,9 +1,13 @@
 import { assert, it } from "@effect/vitest"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createRequire } from "node:module"
+import { defaultCollection } from "../../../src/model/Collection.ts"
 import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
+import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { exercise, fill } from "../exercise.ts"
 import { fresh, hasPostgres, server } from "./server.ts"
@@ -16,14 +20,16 @@ interface Driver {
 const listen = Effect.acquireRelease(
   Effect.sync(() => {
     const statements = new Map<string, ReadonlyArray<unknown>>()
+    let count = 0
     const { prototype } = (createRequire(import.meta.url)("pg") as Driver).Client
     const { query } = prototype
     prototype.query = function (...args) {
       const [text, parameters] = args
+      count++
       if (typeof text === "string") statements.set(text, Array.isArray(parameters) ? parameters : [])
       return query.apply(this, args)
     }
-    return { statements, stop: () => (prototype.query = query) }
+    return { statements, counted: () => count, stop: () => (prototype.query = query) }
   }),
   ({ stop }) => Effect.sync(stop)
 )
@@ -108,6 +114,64 @@ if (hasPostgres) {
         assert.isNotEmpty(yield* fault("SELECT * FROM documents WHERE line = $1", [1]))
       }),
     120_000
+  )
+
+  it.scopedLive("waits for few answers in a search: what every search reads comes with the beginning", () =>
+    Effect.gen(function* () {
+      const { counted } = yield* listen
+      const options = fresh(yield* server)
+      const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
+      yield* fill(store, 5000)
+      const search = (n: number) =>
+        store.rank({
+          collection: defaultCollection,
+          keyword: `river ${n}`,
+          vector: Float32Array.of(1, n, 2, 3),
+          alpha: 0.5,
+          fusion: "rrf",
+          filter: { n: { gte: 1 } },
+          limit: 5
+        })
+      for (let n = 0; n < 4; n++) yield* search(n)
+      const before = counted()
+      yield* search(5)
+      // The end of the transaction is one of them.
+      assert.isAtMost(counted() - before, 5)
+    })
+  )
+
+  it.effect("begins without what it would ask ahead if that fails", () =>
+    Effect.gen(function* () {
+      const sent: Array<string> = []
+      let isGone = false
+      const run = (text: string) =>
+        Effect.suspend(() => {
+          sent.push(text)
+          return isGone && text.includes("'7'")
+            ? new SqlError({ cause: new Error("gone"), message: "gone" })
+            : Effect.succeed(text.split("; ").map((one) => [{ one }]))
+        })
+      const connection = { execute: run, executeUnprepared: run } as unknown as Connection
+      const ahead = new Ahead()
+      for (let n = 0; n < 3; n++) {
+        const begun = yield* ahead.begin(connection, "BEGIN; SELECT 1")
+        assert.deepStrictEqual(begun.rows, [{ one: "SELECT 1" }])
+        yield* begun.connection.execute("SELECT * FROM a WHERE id = $1", [7], undefined)
+      }
+      isGone = true
+      const begun = yield* ahead.begin(connection, "BEGIN; SELECT 1")
+      assert.deepStrictEqual(begun.rows, [{ one: "SELECT 1" }])
+      assert.deepStrictEqual(sent, [
+        "BEGIN; SELECT 1",
+        "SELECT * FROM a WHERE id = $1",
+        "BEGIN; SELECT 1",
+        "SELECT * FROM a WHERE id = $1",
+        "BEGIN; SELECT 1; SELECT * FROM a WHERE id = '7'",
+        "BEGIN; SELECT 1; SELECT * FROM a WHERE id = '7'",
+        "ROLLBACK",
+        "BEGIN; SELECT 1"
+      ])
+    })
   )
 
   it.scopedLive(
