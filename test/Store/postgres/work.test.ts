@@ -9,6 +9,7 @@ import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
 import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
+import { document, embedder } from "../../contracts/Store.ts"
 import { exercise, fill } from "../exercise.ts"
 import { fresh, hasPostgres, server } from "./server.ts"
 
@@ -137,6 +138,49 @@ if (hasPostgres) {
       yield* search(5)
       // The end of the transaction is one of them.
       assert.isAtMost(counted() - before, 5)
+    })
+  )
+
+  it.scopedLive("finds the nearest by finer codes, which a server makes after its first search", () =>
+    Effect.gen(function* () {
+      const options = { ...fresh(yield* server), vectors: { oversample: "auto", exact: false } as const }
+      const opened = (finerBytes: number) =>
+        Effect.flatMap(
+          Layer.build(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } })),
+          (built) => Effect.provide(whole, built)
+        )
+      const [plain, refining] = [yield* opened(0), yield* opened(2 ** 24)]
+      const wide = { ...embedder, dimensions: 64 }
+      yield* plain.createCollection(defaultCollection, wide)
+      const vectorOf = (n: number) => Float32Array.from({ length: 64 }, (_, at) => Math.sin(n * (at + 1) ** 1.7))
+      for (let from = 0; from < 6000; from += 1000) {
+        yield* plain.put(
+          defaultCollection,
+          Array.from({ length: 1000 }, (_, n) =>
+            document("river", { source: `/${from + n}`, vectors: [vectorOf(from + n)] })
+          )
+        )
+      }
+      const nearest = (store: typeof plain, n: number) =>
+        Effect.map(
+          store.rank({
+            collection: defaultCollection,
+            vector: vectorOf(n + 0.01),
+            alpha: 1,
+            fusion: "rrf",
+            filter: {},
+            limit: 9
+          }),
+          (hits) => hits.map(({ document }) => document.source)
+        )
+      const bytes = Effect.map(
+        refining.stats(),
+        ({ engines }) => engines.find(({ name }) => name === "code_bytes")!.value
+      )
+      yield* nearest(refining, 0)
+      const before = yield* bytes
+      yield* Effect.repeat(Effect.delay(bytes, 50), { until: (now) => now > 2 * before })
+      for (let n = 0; n < 9; n++) assert.deepStrictEqual(yield* nearest(refining, n), yield* nearest(plain, n))
     })
   )
 
