@@ -87,7 +87,7 @@ const on = <A, E>(
     return yield* use({ SQLite: built[0]!, PostgreSQL: built[1]! })
   }).pipe(Effect.scoped, Effect.runPromise)
 
-/** Statements that the driver sends, by connection or not. */
+/** Messages that the driver sends, each with one statement or several. */
 let sent = 0
 const { prototype } = (
   createRequire(import.meta.url)("pg") as {
@@ -208,7 +208,7 @@ await on("readonly", (both) =>
         told(`${what} p${100 * share} ms`, [percentile(times.SQLite, share), percentile(times.PostgreSQL, share)])
       }
       if (truth !== undefined) told(`${what} recall@10`, [mean(recalls.SQLite), mean(recalls.PostgreSQL)], 3)
-      console.error(`  ${what}: at most ${statements} statements a query, at least ${fewest} results`)
+      console.error(`  ${what}: at most ${statements} messages to the server a query, at least ${fewest} results`)
     })
     // A server makes finer codes in the background, after its first search.
     for (const name of names) {

@@ -12,7 +12,7 @@ import { Examiner, whole } from "../../src/Store.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
 import * as PostgresExaminer from "../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../src/Store/postgres/client.ts"
-import { type Server, fresh, hasOwn, server, standby } from "../Store/postgres/server.ts"
+import { fresh, hasOwn, server, standby } from "../Store/postgres/server.ts"
 import { wayTo } from "../Store/postgres/way.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
@@ -264,6 +264,11 @@ if (hasOwn) {
         })
         const events = Effect.gen(function* () {
           yield* again
+          // A standby serves who only reads.
+          const reader = yield* opened({ ...options, url: Redacted.make(spare.url), mode: "readonly" })
+          yield* Effect.repeat(reader.list(defaultCollection, { limit: 1, filter: { source: "again" } }), {
+            until: (found) => found.length > 0
+          })
           for (let round = 0; round < 3; round++) {
             primary.kill()
             yield* Effect.sleep(300)
@@ -281,7 +286,7 @@ if (hasOwn) {
           { concurrency: "unbounded" }
         )
         assert.isAbove(load.refused, 0)
-        const left: Postgres.DatabaseOptions = { ...options, url: Redacted.make((spare satisfies Server).url) }
+        const left: Postgres.DatabaseOptions = { ...options, url: Redacted.make(spare.url) }
         const store = yield* opened(left)
         for (const id of acknowledged) {
           const [found] = yield* store.list(defaultCollection, { limit: 1, filter: { source: id } })
