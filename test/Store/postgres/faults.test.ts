@@ -79,6 +79,7 @@ if (hasOwn) {
       const { store, way } = yield* behind(yield* server)
       const asked = [1, 2, 3, 4].map(() => texts(store, "river"))
       yield* Effect.all(asked, { concurrency: "unbounded" })
+      yield* store.settle()
       way.silence()
       const tried: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
         ...asked,
@@ -87,8 +88,9 @@ if (hasOwn) {
       const exits = yield* Effect.all(tried.map(Effect.exit), { concurrency: "unbounded" })
       const failures = exits.filter(Exit.isFailure)
       assert.isNotEmpty(failures)
-      for (const { cause } of failures) assert.include(Cause.pretty(cause), "the connection was lost")
-      for (const found of yield* Effect.all(asked, { concurrency: "unbounded" })) {
+      for (const { cause } of failures) assert.include(Cause.pretty(cause), "is not available")
+      // Others of the pool may be silent too.
+      for (const found of yield* Effect.retry(Effect.all(asked, { concurrency: "unbounded" }), { times: 3 })) {
         assert.deepStrictEqual(found, ["river"])
       }
       yield* store.put(defaultCollection, [document("moon")])
