@@ -116,8 +116,10 @@ const database = (settings: Settings, mode: Sqlite.DatabaseOptions["mode"] | "me
   const {
     graph: { enabled: graph },
     store: { path: filename, synchronous },
-    vector: vectors
+    vector
   } = settings
+  // Only a process that runs for long has the time to make finer codes.
+  const vectors = pooled ? { ...vector, finerBytes: vector.finerMb * 1024 * 1024 } : vector
   if (mode === "memory") return Sqlite.layer({ filename: ":memory:", mode: "create", graph })
   if (Config.isInPostgres(settings.store)) {
     const how = mode === "create" || mode === "readonly" ? mode : "existing"
@@ -128,8 +130,7 @@ const database = (settings: Settings, mode: Sqlite.DatabaseOptions["mode"] | "me
   const options = { filename, mode, synchronous, vectors, graph }
   if (pooled) {
     const readers = vectors.workers === "auto" ? availableParallelism() : vectors.workers
-    const finerBytes = vectors.finerMb * 1024 * 1024
-    return SqliteThreaded.layerPooled({ ...options, vectors: { ...vectors, finerBytes }, readers })
+    return SqliteThreaded.layerPooled({ ...options, readers })
   }
   return mode === "readonly" ? Sqlite.layer(options) : SqliteThreaded.layer(options)
 }

@@ -7,6 +7,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import {
   EmbeddingConfig,
+  indexName,
   layer,
   layerOf,
   layerServer,
@@ -62,6 +63,14 @@ describe("the configuration's layers", () => {
       assert.deepStrictEqual(open.apiKey, Option.none())
     })
   )
+
+  it("tell of a server without its user and password, however it is reached", () => {
+    const told = (url: string) =>
+      indexName(Schema.decodeSync(Settings)({ store: { path: "/x.db", url } }).store).replace("PostgreSQL ", "")
+    assert.strictEqual(told("postgres://ada:secret@db:5433/search?sslmode=require"), "db:5433/search, schema clew")
+    assert.strictEqual(told("postgres://ada:secret@/search?host=/run/pg"), "/run/pg/search, schema clew")
+    assert.strictEqual(told("postgres:///search"), "localhost/search, schema clew")
+  })
 
   it.effect("are made of values that a program brings", () =>
     Effect.gen(function* () {

@@ -3,7 +3,7 @@ import type { Result, Truth } from "./result.ts"
 import { measure } from "./timing.ts"
 
 /** The indexes of the best, best first. */
-const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyArray<number> => {
+export const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyArray<number> => {
   const kept: Array<number> = []
   let least = -Infinity
   for (let at = 0; at < scores.length; at++) {
@@ -19,7 +19,7 @@ const best = (scores: Float32Array, allowed: Uint8Array | undefined): ReadonlyAr
 }
 
 /** The dot product of the query with each row. */
-const dots = (rows: Float32Array, query: Float32Array, scores: Float32Array): void => {
+export const dots = (rows: Float32Array, query: Float32Array, scores: Float32Array): void => {
   const width = query.length
   for (let row = 0, at = 0; row < scores.length; row++, at += width) {
     let a = 0

@@ -36,7 +36,7 @@ const open = (path: string, store: "create" | "existing" | "readonly", pooled = 
   })
 
 /** Passages as the store takes them, each a document. */
-const documents = (
+export const documents = (
   { identity, source, vectors }: Data,
   first: number,
   count: number,
@@ -91,7 +91,7 @@ const build = (data: Data, { size }: Task, file: string) =>
     } satisfies Built
   }).pipe(Effect.provide(open(file, "create")))
 
-const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>): RankRequest => ({
+export const requestOf = (query: Data["queries"][number], request: Partial<RankRequest>): RankRequest => ({
   collection: defaultCollection,
   vector: query.vector,
   keyword: query.text,

@@ -14,6 +14,7 @@ import { isPresent, sweepStep } from "../sql/sweep.ts"
 import { forAWhile, requantise, upkeepStep } from "../sql/upkeep.ts"
 import { makeBackgrounds } from "../sql/backgrounds.ts"
 import { type VectorOptions, defaults } from "../sql/vectors.ts"
+import { Ahead } from "./ahead.ts"
 import { make as makeClient, transaction } from "./client.ts"
 import { retryBusy, typed } from "./errors.ts"
 import { migrate, schemaVersion } from "./schema.ts"
@@ -30,13 +31,12 @@ export interface DatabaseOptions {
   readonly mode: "create" | "existing" | "readonly"
   readonly vectors?: VectorOptions | undefined
   readonly graph?: boolean | undefined
+  /** Milliseconds after which the server ends a statement; default: a minute. */
+  readonly patience?: number | undefined
 }
 
 /** Memory for vectors that were scored. */
 const vectorBytes = 256 * 1024 * 1024
-
-/** Milliseconds after which the server ends a statement. */
-const statementMs = 60_000
 
 const bytesOf = (sql: SqlClient.SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(
@@ -67,17 +67,26 @@ const mostLanes = 4
 /** Connects to a database and brings its schema to the present; closed with the scope. */
 export const open = (options: DatabaseOptions) =>
   Effect.gen(function* () {
-    const { mode, pool, schema, url } = options
+    const { mode, patience = 60_000, pool, schema, url } = options
     const errors = typed(`in the schema ${schema} of PostgreSQL`)
-    const sql = yield* errors(makeClient({ url, pool }))
-    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${statementMs}`
-    const reading = transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}`)
+    // A server that is there ends a statement, and says so, before its silence counts.
+    const sql = yield* errors(makeClient({ url, pool, silence: 1.25 * patience }))
+    const local = `SET LOCAL search_path TO "${schema}"; SET LOCAL statement_timeout TO ${patience}`
+    const version = "SELECT version FROM clew"
+    /** Another process may have brought the tables to a newer schema since this one began. */
+    const admit = ([row]: ReadonlyArray<{ readonly version: number }>) => refuseNewer(schema, row?.version ?? 0)
+    const reading = () =>
+      transaction(sql, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${local}; ${version}`, {
+        admit,
+        ahead: new Ahead()
+      })
     // One writer at a time, in all processes. The lock belongs to the transaction, and ends with its connection.
     const writing = transaction(
       sql,
       mode === "readonly"
-        ? `BEGIN READ ONLY; ${local}`
-        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0))`
+        ? `BEGIN READ ONLY; ${local}; ${version}`
+        : `BEGIN; ${local}; SET LOCAL lock_timeout TO '1s'; SELECT pg_advisory_xact_lock(hashtextextended('clew ${schema}', 0)); ${version}`,
+      { admit }
     )
     yield* errors(
       retryBusy(
@@ -100,7 +109,10 @@ export const open = (options: DatabaseOptions) =>
         (scanner) => Effect.sync(() => scanner.close())
       )
       const turn = makeTurns(1)
-      const read: (typeof Database.Service)["read"] = (effect) => turn.urgent(errors(reading(effect)))
+      const inTurn = (begun: ReturnType<typeof reading>): (typeof Database.Service)["read"] => {
+        return (effect) => turn.urgent(errors(begun(effect)))
+      }
+      const read = inTurn(reading())
       return Database.of({
         sql,
         graph: options.graph ?? true,
@@ -111,7 +123,7 @@ export const open = (options: DatabaseOptions) =>
           backgrounds: makeBackgrounds(),
           vectors: options.vectors ?? defaults
         },
-        look: read,
+        look: inTurn(reading()),
         read,
         write,
         about: Effect.map(
@@ -151,6 +163,12 @@ const mayWrite = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
     reason: `Cannot write to the index in the schema ${schema} of PostgreSQL: ${reason}, or use what only reads, as \`clew query\` and \`clew serve --read-only\` do`
   })
 })
+const refuseNewer = (schema: string, version: number): Effect.Effect<void, StoreUnavailable> =>
+  version <= schemaVersion
+    ? Effect.void
+    : new StoreUnavailable({
+        reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
+      })
 
 /** Makes the schema if there is none, and refuses a newer one. */
 const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
@@ -174,11 +192,7 @@ const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: 
   if (!isOurs && mode !== "create") return yield* none
   const [row] = isOurs ? yield* sql.unsafe<{ readonly version: number }>("SELECT version FROM clew") : []
   const version = row?.version ?? 0
-  if (version > schemaVersion) {
-    return yield* new StoreUnavailable({
-      reason: `The index in the schema ${schema} was made by a newer Clew (schema ${version}; this one knows ${schemaVersion}): update Clew`
-    })
-  }
+  yield* refuseNewer(schema, version)
   if (version === schemaVersion) return mode === "readonly" ? undefined : yield* mayWrite(sql, schema)
   if (mode === "readonly") {
     return yield* new StoreUnavailable({

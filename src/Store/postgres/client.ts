@@ -1,13 +1,18 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Statement from "@effect/sql/Statement"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import { Socket } from "node:net"
 import { escaped, unescaped } from "../sql/dialect.ts"
 import { inSteps } from "../sql/steps.ts"
+import type { Ahead } from "./ahead.ts"
 
 /** A statement in PostgreSQL's words, and which parameters are lists: `json` ones stay JSON, the others become arrays. */
 interface Translated {
@@ -70,6 +75,14 @@ export interface ClientOptions {
   readonly url: Redacted.Redacted
   /** Connections at most. */
   readonly pool: number
+  /** Milliseconds of silence after which a connection counts as lost; default: the system decides. */
+  readonly silence?: number | undefined
+}
+
+/** A socket that fails when nothing comes for long: a machine that is gone, or a network that is cut, says nothing. */
+const socket = (silence = 0): Socket => {
+  const made = new Socket()
+  return made.setTimeout(silence, () => made.destroy(new Error("Connection terminated: no answer")))
 }
 
 /** The driver checks the server's certificate in these modes too, and warns of it in pages of text unless that is said. */
@@ -79,10 +92,11 @@ const checked = (url: string): string =>
     : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, "$1verify-full")
 
 /** A pool of connections, closed with the scope. Its statements are those of SQLite, translated. */
-export const make = ({ pool, url }: ClientOptions) =>
+export const make = ({ pool, silence, url }: ClientOptions) =>
   Effect.map(
     PgClient.make({
       url: Redacted.make(checked(Redacted.value(url))),
+      stream: () => socket(silence),
       maxConnections: pool,
       connectTimeout: Duration.seconds(5),
       applicationName: "clew",
@@ -115,25 +129,43 @@ export const make = ({ pool, url }: ClientOptions) =>
     }
   ).pipe(Effect.provide(Reactivity.layer))
 
+/** How a transaction begins. */
+interface Beginning<F> {
+  /** Gets the rows of the last statement of the beginning. */
+  readonly admit?: (rows: ReadonlyArray<any>) => Effect.Effect<void, F>
+  /** Only for reading: statements are asked ahead, and nobody waits for its end. */
+  readonly ahead?: Ahead
+}
+
 /**
  * Runs an effect in one transaction, which begins with some statements. It can be interrupted before each statement, and
  * while it waits for a connection; one that comes too late goes back at once, since the scope is closed.
  */
 export const transaction =
-  (sql: SqlClient.SqlClient, begin: string) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
-    Effect.scoped(
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(restore(Effect.disconnect(Effect.uninterruptible(sql.reserve))), (connection) => {
+  <F = never>(sql: SqlClient.SqlClient, begin: string, { admit = () => Effect.void, ahead }: Beginning<F> = {}) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | F | SqlError, R> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.make(), (scope) => {
+        const within = Effect.gen(function* () {
+          const connection = yield* restore(Effect.disconnect(Effect.uninterruptible(sql.reserve)))
           const run = (statement: string) => connection.execute(statement, [], undefined)
-          return run(begin).pipe(
-            Effect.zipRight(
-              restore(Effect.provideService(effect, SqlClient.TransactionConnection, [inSteps(connection), 0]))
-            ),
-            Effect.zipLeft(run("COMMIT")),
-            // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
-            Effect.onError(() => Effect.ignore(run("ROLLBACK")))
-          )
+          const work = Effect.gen(function* () {
+            const begun = yield* ahead === undefined
+              ? Effect.map(run(begin), (results) => ({ rows: results.at(-1), connection }))
+              : ahead.begin(connection, begin)
+            yield* admit(begun.rows)
+            const within: readonly [Connection, number] = [inSteps(begun.connection), 0]
+            return yield* restore(Effect.provideService(effect, SqlClient.TransactionConnection, within))
+          })
+          // Also if it could not begin: a transaction that waited in vain for its lock is open, and fails.
+          const failed = Effect.ignore(run("ROLLBACK"))
+          return yield* ahead === undefined
+            ? Effect.onError(Effect.zipLeft(work, run("COMMIT")), () => failed)
+            : Effect.ensuring(work, Scope.addFinalizer(scope, failed))
         })
-      )
-    ) as Effect.Effect<A, E | SqlError, R>
+        const end = (exit: Exit.Exit<unknown, unknown>) => Scope.close(scope, exit)
+        return Effect.onExit(Scope.extend(within, scope), (exit) =>
+          ahead === undefined ? end(exit) : Effect.forkDaemon(end(exit))
+        )
+      })
+    ) as Effect.Effect<A, E | F | SqlError, R>

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -40,44 +41,66 @@ const run = ([program, ...args]: ReadonlyArray<string>) =>
 /** A server of its own, reached by a socket in its folder. */
 export interface Server {
   readonly url: string
+  readonly folder: string
   /** Ends it at once, as a crash does. */
   readonly kill: () => void
   readonly start: () => void
+  /** Makes a standby the primary. */
+  readonly promote: () => void
 }
 
-const own = Effect.acquireRelease(
-  Effect.sync((): Server & { readonly end: () => void } => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "clew-pg-"))
+const settings = (folder: string): string =>
+  `listen_addresses = ''\nunix_socket_directories = '${folder}'\nmax_connections = 80\nshared_buffers = 32MB\n`
+
+/** A server whose data are in a folder; made if there are none: empty, or a standby of another server. */
+export const serverIn = (folder: string, { more = "", of }: { readonly of?: Server; readonly more?: string } = {}) => {
+  const data = path.join(folder, "data")
+  if (!fs.existsSync(data)) {
     if (process.getuid?.() === 0) fs.chownSync(folder, 65534, 65534)
-    const data = path.join(folder, "data")
-    run(asUser("initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"))
-    fs.appendFileSync(
-      path.join(data, "postgresql.conf"),
-      `listen_addresses = ''\nunix_socket_directories = '${folder}'\nmax_connections = 80\nshared_buffers = 32MB\n`
-    )
-    const control = (...args: ReadonlyArray<string>) =>
-      run(asUser("pg_ctl", "-D", data, "-l", path.join(folder, "log"), "-w", ...args))
-    control("start")
-    return {
-      url: `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`,
-      kill: () => control("-m", "immediate", "stop"),
-      start: () => control("start"),
-      end: () => {
+    if (of === undefined) {
+      run(asUser("initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"))
+    } else run(asUser("pg_basebackup", "-h", of.folder, "-U", "postgres", "-D", data, "-R", "-c", "fast"))
+    fs.appendFileSync(path.join(data, "postgresql.conf"), settings(folder) + more)
+  }
+  const control = (...args: ReadonlyArray<string>) =>
+    run(asUser("pg_ctl", "-D", data, "-l", path.join(folder, "log"), "-w", ...args))
+  const start = () => control("start")
+  start()
+  return {
+    url: `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`,
+    folder,
+    kill: () => control("-m", "immediate", "stop"),
+    start,
+    promote: () => control("promote"),
+    stop: () => control("-m", "fast", "stop")
+  } satisfies Server & { readonly stop: () => void }
+}
+
+const owned = (of?: Server) =>
+  Effect.acquireRelease(
+    Effect.sync(() => serverIn(fs.mkdtempSync(path.join(os.tmpdir(), "clew-pg-")), of && { of })),
+    ({ folder, kill }) =>
+      Effect.sync(() => {
         try {
-          control("-m", "immediate", "stop")
+          kill()
         } catch {
           // It was stopped already.
         }
         fs.rmSync(folder, { recursive: true, force: true })
-      }
-    }
-  }),
-  (server) => Effect.sync(server.end)
-)
+      })
+  )
+
+/** Whether tests may stop and start servers. */
+export const hasOwn = given === undefined && hasPostgres
 
 /** The given server, or one that ends with the scope. */
-export const server: Effect.Effect<Server, never, import("effect/Scope").Scope> =
-  given === undefined ? own : Effect.succeed({ url: given, kill: () => {}, start: () => {} })
+export const server: Effect.Effect<Server, never, Scope.Scope> =
+  given === undefined
+    ? owned()
+    : Effect.succeed({ url: given, folder: "", kill: () => {}, start: () => {}, promote: () => {} })
+
+/** A server that repeats what another one does; it ends with the scope. */
+export const standby = (of: Server): Effect.Effect<Server, never, Scope.Scope> => owned(of)
 
 let made = 0
 

@@ -1,10 +1,15 @@
 import { assert, it } from "@effect/vitest"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createRequire } from "node:module"
+import { defaultCollection } from "../../../src/model/Collection.ts"
 import { whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
+import { Ahead } from "../../../src/Store/postgres/ahead.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
+import { document, embedder } from "../../contracts/Store.ts"
 import { exercise, fill } from "../exercise.ts"
 import { fresh, hasPostgres, server } from "./server.ts"
 
@@ -16,14 +21,16 @@ interface Driver {
 const listen = Effect.acquireRelease(
   Effect.sync(() => {
     const statements = new Map<string, ReadonlyArray<unknown>>()
+    let count = 0
     const { prototype } = (createRequire(import.meta.url)("pg") as Driver).Client
     const { query } = prototype
     prototype.query = function (...args) {
       const [text, parameters] = args
+      count++
       if (typeof text === "string") statements.set(text, Array.isArray(parameters) ? parameters : [])
       return query.apply(this, args)
     }
-    return { statements, stop: () => (prototype.query = query) }
+    return { statements, counted: () => count, stop: () => (prototype.query = query) }
   }),
   ({ stop }) => Effect.sync(stop)
 )
@@ -108,6 +115,107 @@ if (hasPostgres) {
         assert.isNotEmpty(yield* fault("SELECT * FROM documents WHERE line = $1", [1]))
       }),
     120_000
+  )
+
+  it.scopedLive("waits for few answers in a search: what every search reads comes with the beginning", () =>
+    Effect.gen(function* () {
+      const { counted } = yield* listen
+      const options = fresh(yield* server)
+      const store = yield* Effect.flatMap(Layer.build(Postgres.layer(options)), (built) => Effect.provide(whole, built))
+      yield* fill(store, 5000)
+      const search = (n: number) =>
+        store.rank({
+          collection: defaultCollection,
+          keyword: `river ${n}`,
+          vector: Float32Array.of(1, n, 2, 3),
+          alpha: 0.5,
+          fusion: "rrf",
+          filter: { n: { gte: 1 } },
+          limit: 5
+        })
+      for (let n = 0; n < 4; n++) yield* search(n)
+      const before = counted()
+      yield* search(5)
+      // The end of the transaction is one of them.
+      assert.isAtMost(counted() - before, 5)
+    })
+  )
+
+  it.scopedLive("finds the nearest by finer codes, which a server makes after its first search", () =>
+    Effect.gen(function* () {
+      const options = { ...fresh(yield* server), vectors: { oversample: "auto", exact: false } as const }
+      const opened = (finerBytes: number) =>
+        Effect.flatMap(
+          Layer.build(Postgres.layer({ ...options, vectors: { ...options.vectors, finerBytes, exactBelow: 0 } })),
+          (built) => Effect.provide(whole, built)
+        )
+      const [plain, refining] = [yield* opened(0), yield* opened(2 ** 24)]
+      const wide = { ...embedder, dimensions: 64 }
+      yield* plain.createCollection(defaultCollection, wide)
+      const vectorOf = (n: number) => Float32Array.from({ length: 64 }, (_, at) => Math.sin(n * (at + 1) ** 1.7))
+      for (let from = 0; from < 6000; from += 1000) {
+        yield* plain.put(
+          defaultCollection,
+          Array.from({ length: 1000 }, (_, n) =>
+            document("river", { source: `/${from + n}`, vectors: [vectorOf(from + n)] })
+          )
+        )
+      }
+      const nearest = (store: typeof plain, n: number) =>
+        Effect.map(
+          store.rank({
+            collection: defaultCollection,
+            vector: vectorOf(n + 0.01),
+            alpha: 1,
+            fusion: "rrf",
+            filter: {},
+            limit: 9
+          }),
+          (hits) => hits.map(({ document }) => document.source)
+        )
+      const bytes = Effect.map(
+        refining.stats(),
+        ({ engines }) => engines.find(({ name }) => name === "code_bytes")!.value
+      )
+      yield* nearest(refining, 0)
+      const before = yield* bytes
+      yield* Effect.repeat(Effect.delay(bytes, 50), { until: (now) => now > 2 * before })
+      for (let n = 0; n < 9; n++) assert.deepStrictEqual(yield* nearest(refining, n), yield* nearest(plain, n))
+    })
+  )
+
+  it.effect("begins without what it would ask ahead if that fails", () =>
+    Effect.gen(function* () {
+      const sent: Array<string> = []
+      let isGone = false
+      const run = (text: string) =>
+        Effect.suspend(() => {
+          sent.push(text)
+          return isGone && text.includes("'7'")
+            ? new SqlError({ cause: new Error("gone"), message: "gone" })
+            : Effect.succeed(text.split("; ").map((one) => [{ one }]))
+        })
+      const connection = { execute: run, executeUnprepared: run } as unknown as Connection
+      const ahead = new Ahead()
+      for (let n = 0; n < 3; n++) {
+        const begun = yield* ahead.begin(connection, "BEGIN; SELECT 1")
+        assert.deepStrictEqual(begun.rows, [{ one: "SELECT 1" }])
+        yield* begun.connection.execute("SELECT * FROM a WHERE id = $1", [7], undefined)
+      }
+      isGone = true
+      const begun = yield* ahead.begin(connection, "BEGIN; SELECT 1")
+      assert.deepStrictEqual(begun.rows, [{ one: "SELECT 1" }])
+      assert.deepStrictEqual(sent, [
+        "BEGIN; SELECT 1",
+        "SELECT * FROM a WHERE id = $1",
+        "BEGIN; SELECT 1",
+        "SELECT * FROM a WHERE id = $1",
+        "BEGIN; SELECT 1; SELECT * FROM a WHERE id = '7'",
+        "BEGIN; SELECT 1; SELECT * FROM a WHERE id = '7'",
+        "ROLLBACK",
+        "BEGIN; SELECT 1"
+      ])
+    })
   )
 
   it.scopedLive(
