@@ -5,6 +5,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
+import type { Outcome } from "../model/Draft.ts"
 import { int, list, text } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
@@ -39,12 +40,15 @@ export type IndexRequest = typeof IndexRequest.Type
 export const IndexResponse = Schema.Struct({
   indexed: int("New or changed documents"),
   unchanged: int("Unchanged documents"),
+  skipped: Schema.optional(int("Documents that hold no text, if any: they are not stored")),
   chunks: int("Passages of the new or changed documents"),
   documents: Schema.Array(
     Schema.Struct({
       doc_id: text("The document's id in its collection"),
       source: Schema.optional(text("The document's source, if it has one")),
-      status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What happened to it" }),
+      status: Schema.Literal("created", "updated", "unchanged", "skipped").annotations({
+        description: "What happened to it; skipped: it holds no text, and what was stored under its name is deleted"
+      }),
       chunks: int("Its passages")
     }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
   ).annotations({ description: "What happened to each document, in the request's order" }),
@@ -52,19 +56,14 @@ export const IndexResponse = Schema.Struct({
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
 
-interface Outcome {
-  readonly docId: string
-  readonly source: string | undefined
-  readonly status: "created" | "updated" | "unchanged"
-  readonly passages: number
-}
-
 /** The outcomes of a batch, in its order, in their JSON form. */
 export const toIndexResponse = (outcomes: ReadonlyArray<Outcome>, ms: number): IndexResponse => {
-  const changed = outcomes.filter(({ status }) => status !== "unchanged")
+  const changed = outcomes.filter(({ status }) => status === "created" || status === "updated")
+  const skipped = outcomes.filter(({ status }) => status === "skipped").length
   return {
     indexed: changed.length,
-    unchanged: outcomes.length - changed.length,
+    unchanged: outcomes.length - changed.length - skipped,
+    ...(skipped === 0 ? {} : { skipped }),
     chunks: changed.reduce((sum, { passages }) => sum + passages, 0),
     documents: outcomes.map(({ docId, passages, source, status }) => ({
       doc_id: docId,

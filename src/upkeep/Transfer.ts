@@ -318,13 +318,19 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         if (!there.has(name)) yield* store.createCollection(name, embedding)
       }
       const share = sharingWrites()
+      let skipped = 0
       const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
-        Effect.zipRight(store.put(collection, documents.map(inItsLanguage), { embedder }), share)
+        Effect.suspend(() => {
+          const filled = documents.filter(({ content }) => /\S/.test(content))
+          skipped += documents.length - filled.length
+          return Effect.zipRight(store.put(collection, filled.map(inItsLanguage), { embedder }), share)
+        })
       )
       for (const { linkage, name } of header.collections) {
         if (linkage !== undefined && (there.get(name)?.documents ?? 0) === 0) yield* graph.keepLinkage(name, linkage)
       }
-      return { documents, passages } satisfies Transferred
+      if (skipped > 0) yield* Effect.logInfo(`Skipped ${skipped} documents that hold no text`)
+      return { documents: documents - skipped, passages } satisfies Transferred
     })
 
     return { lines, take }
