@@ -3,13 +3,14 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
 import type { Outcome } from "../model/Draft.ts"
 import { int, list, text } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
-import { Hint, place } from "../model/SearchResult.ts"
+import { freshness, Hint, place } from "../model/SearchResult.ts"
 import { about, ofBodies, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
@@ -40,14 +41,14 @@ export type IndexRequest = typeof IndexRequest.Type
 export const IndexResponse = Schema.Struct({
   indexed: int("New or changed documents"),
   unchanged: int("Unchanged documents"),
-  skipped: Schema.optional(int("Documents that hold no text, if any: they are not stored")),
+  skipped: Schema.optional(int("Documents without text, if any")),
   chunks: int("Passages of the new or changed documents"),
   documents: Schema.Array(
     Schema.Struct({
       doc_id: text("The document's id in its collection"),
       source: Schema.optional(text("The document's source, if it has one")),
       status: Schema.Literal("created", "updated", "unchanged", "skipped").annotations({
-        description: "What happened to it; skipped: it holds no text, and what was stored under its name is deleted"
+        description: "What happened to it; skipped, and what it said before deleted, if it holds no text"
       }),
       chunks: int("Its passages")
     }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
@@ -155,7 +156,8 @@ export const DocumentResponse = Schema.Struct({
     description: "The document's metadata, source and title among them"
   }),
   passages: list(PassageSpan, "Its passages, in order"),
-  indexed_at: int("When it was indexed, in milliseconds since 1970")
+  indexed_at: int("When it was indexed, in milliseconds since 1970"),
+  ...Struct.pick(freshness, "changed", "gone")
 }).annotations({ identifier: "DocumentResponse", description: "A document with its passages' positions" })
 export type DocumentResponse = typeof DocumentResponse.Type
 

@@ -128,7 +128,8 @@ export const alike = ({ similar = [] }: Hit, name: (place: Similar) => string = 
 const states = { changed: "file changed since it was indexed", gone: "file no longer exists" }
 
 /** What has become of a hit's file, after `before`; empty if it is as it was. */
-export const state = ({ stale }: Hit, before = ", "): string => (stale === undefined ? "" : `${before}${states[stale]}`)
+export const state = ({ stale }: Pick<Hit, "stale">, before = ", "): string =>
+  stale === undefined ? "" : `${before}${states[stale]}`
 
 const header = (number: number, hit: Hit): string => `[${number}] (score: ${hit.score.toFixed(4)}${state(hit)})`
 
