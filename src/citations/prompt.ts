@@ -110,10 +110,10 @@ const titleOf = ({ document, passage }: Hit): string =>
  * A passage as a model gets it that may search again. First its number, score, relevance and chunk_index, and whether
  * its file has changed since it was indexed. Then, fenced because it comes from a document: the
  * source and lines, the title and headings, the column names if it begins within a table, the other places that say the
- * same, an empty line, and the text.
+ * same, an empty line, and the text without the padding of its tables.
  */
 export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([fullHeader(number, hit)], hit, hit.passage.text, whole, alike(hit))
+  quotedUnder([fullHeader(number, hit)], hit, unpadded(hit.passage.text), whole, alike(hit))
 
 /** Places of similar passages that are listed. */
 const toldPlaces = 3

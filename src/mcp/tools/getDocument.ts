@@ -220,12 +220,12 @@ const natural = (from: number, description: string) =>
 const DocumentArguments = Schema.Struct({
   source: Schema.optional(described(Source, "As search shows it; :lines may follow")),
   docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
-  startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
-  endLine: Schema.optional(natural(1, "Last line wanted; default: the end")).pipe(Schema.fromKey("end_line")),
+  startLine: Schema.optional(natural(1, "First line, from 1")).pipe(Schema.fromKey("start_line")),
+  endLine: Schema.optional(natural(1, "Last line; default: the end")).pipe(Schema.fromKey("end_line")),
   chunkIndex: Schema.optional(natural(0, "Passage to read around, from 0")).pipe(Schema.fromKey("chunk_index")),
   context: Schema.optional(natural(0, "Passages around chunk_index")),
   offset: Schema.optional(natural(0, "next_offset of the last answer")),
-  collection: Schema.optional(described(CollectionName, "Its collection, if several have it")),
+  collection: Schema.optional(described(CollectionName, "If several have it")),
   maxTokens
 })
 type DocumentArguments = typeof DocumentArguments.Type

@@ -58,7 +58,7 @@ export const indexDocuments = make({
   name: "index_documents",
   title: "Add documents to the index",
   description: () =>
-    "Add documents to the user's index for later searches; only when the user asks for it. " +
+    "Add documents to the user's index, only when the user asks for it. " +
     "content: Markdown is split at its headings; metadata: source (a unique path or label, to cite and replace it by), title, keys of your own, to filter by.",
   input: IndexArguments,
   output: Schema.Struct({
