@@ -10,7 +10,7 @@ import { preparing } from "./Indexer/preparing.ts"
 import { type EmbedderMismatch, Store } from "./Store.ts"
 import { type Collection, type CollectionName, defaultCollection, identicalEmbedder } from "./model/Collection.ts"
 import type { DocumentInput } from "./model/Document.ts"
-import type { Compared, Draft, IndexedDocument } from "./model/Draft.ts"
+import type { Compared, Draft, IndexedDocument, Outcome } from "./model/Draft.ts"
 import type { FileChange } from "./model/File.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
 import { atOnce, inTurns, nextTurn } from "./runtime/EventLoop.ts"
@@ -150,16 +150,26 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       const collection = yield* open(name)
       // Find conflicts before anything is stored.
       const compared = yield* compare(name, yield* draftAll(inputs))
-      const outcomes: Array<IndexedDocument> = []
       yield* progress(0)
-      const batches = slices(compared, ({ draft }) => draft.content.length).map((compared): Batch => ({ compared }))
+      const blank = new Map<Compared, Outcome>()
+      for (const each of compared.filter(({ draft }) => !/\S/.test(draft.content))) {
+        const { docId, source } = planned(each)
+        if (Option.isSome(each.stored)) {
+          yield* Effect.catchTag(store.deleteDocument(name, docId), "DocumentNotFound", () => Effect.void)
+        }
+        blank.set(each, { docId, source, status: "skipped", passages: 0 })
+      }
+      const given = compared.filter((each) => !blank.has(each))
+      const outcomes: Array<IndexedDocument> = []
+      const batches = slices(given, ({ draft }) => draft.content.length).map((compared): Batch => ({ compared }))
       yield* through(collection)(Stream.fromIterable(batches)).pipe(
         Stream.runForEach(({ indexed }) => {
           outcomes.push(...indexed)
-          return progress(outcomes.length)
+          return progress(blank.size + outcomes.length)
         })
       )
-      return outcomes
+      let at = 0
+      return compared.map((each): Outcome => blank.get(each) ?? outcomes[at++]!)
     })
 
     return {
@@ -171,7 +181,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       through,
       /**
        * Indexes a caller's documents slice by slice: each document replaces the one with its source or doc_id
-       * atomically, but the batch is not atomic. `progress` gets the number done. Batches run one at a time, so that no
+       * atomically, but the batch is not atomic. Documents without text are skipped, as files are. `progress` gets the number done. Batches run one at a time, so that no
        * other batch of this process can cause a conflict halfway; fails at once if too many are waiting.
        */
       index: Effect.fn("Indexer.index")(function* (

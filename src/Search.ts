@@ -13,12 +13,12 @@ import { makeStaleness } from "./Search/staleness.ts"
 import { embedded, shortcomings } from "./Search/vectors.ts"
 import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
 import { filterHint } from "./filterHint.ts"
-import { type Collection, type CollectionSummary, hasBackground } from "./model/Collection.ts"
+import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
 import { emptyFilter, isEmptyFilter } from "./model/Filter.ts"
 import { limits } from "./model/Limits.ts"
 import type { DoorRequest, Fusion, Mode } from "./model/Query.ts"
-import type { Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
-import type { Asked, FindRequest, Found, NearTerm } from "./model/Stored.ts"
+import type { Dated, Found as Provenance, Hit, SearchExplanation } from "./model/SearchResult.ts"
+import type { Asked, FindRequest, Found, NearTerm, StoredDocument } from "./model/Stored.ts"
 import { isFitted, isWeak } from "./ranking/relevance.ts"
 import { lean, spannedGen } from "./runtime/tracing.ts"
 import { writtenAs } from "./terms/spelling.ts"
@@ -209,7 +209,12 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       } satisfies SearchOutcome as SearchOutcome
     })
 
-    return { run: (request: DoorRequest) => lean(run(request)) }
+    return {
+      run: (request: DoorRequest) => lean(run(request)),
+      /** Says of a stored document whether its file is still the one that was indexed. */
+      dated: (collection: CollectionName, document: StoredDocument): Effect.Effect<Dated> =>
+        Effect.map(withStaleness([{ collection, document } satisfies Dated as Dated]), ([dated]) => dated!)
+    }
   }),
   dependencies: [Collections.Default]
 }) {}

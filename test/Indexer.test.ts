@@ -126,12 +126,25 @@ it.scoped("keeps a text that has lone surrogates, with its offsets", () =>
   })
 )
 
-it.scoped("indexes an empty document as one without passages", () =>
+it.scoped("skips documents without text, and deletes what was stored under their names", () =>
   Effect.gen(function* () {
     const { indexer, store } = yield* setUp
-    const [outcome] = yield* indexer.index([note(" \n\t ")])
-    assert.strictEqual(outcome?.passages, 0)
-    assert.strictEqual((yield* store.get(defaultCollection, outcome!.docId)).content, " \n\t ")
+    const metadata = { source: "a" }
+    yield* indexer.index([note("north", { metadata })])
+    const outcomes = yield* indexer.index([{ content: " \n\t " }, { content: "south" }, note("", { metadata })])
+    assert.deepStrictEqual(
+      outcomes.map(({ source, status }) => [source, status]),
+      [
+        [undefined, "skipped"],
+        [undefined, "created"],
+        ["a", "skipped"]
+      ]
+    )
+    const left = yield* store.list(defaultCollection, { limit: 9 })
+    assert.deepStrictEqual(
+      left.map(({ docId }) => docId),
+      [outcomes[1]!.docId]
+    )
   })
 )
 

@@ -3,7 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as NodeFs from "node:fs"
 import { dirname } from "node:path"
-import type { Hit, ReadFile } from "../model/SearchResult.ts"
+import type { Dated, ReadFile } from "../model/SearchResult.ts"
 import { Store } from "../Store.ts"
 
 /** How long a search waits for the file system; a network drive may never answer. */
@@ -34,7 +34,7 @@ const differs = ({ at, stamp }: ReadFile, found: NodeFs.BigIntStats, now: number
 }
 
 /**
- * Says of each hit whether its document's file has changed since it was indexed, or is gone; looks at each file once.
+ * Says of each hit, or other document, whether its's file has changed since it was indexed, or is gone; looks at each file once.
  * A file is gone only if the folder of the path that was indexed exists: an index may come from another machine.
  */
 export const makeStaleness = Effect.map(Store, (store) => {
@@ -69,28 +69,28 @@ export const makeStaleness = Effect.map(Store, (store) => {
         }).pipe(Effect.timeoutTo({ duration: patience, onSuccess: (found) => found, onTimeout: () => [] }))
 
   /** Those of the missing files that were here: the folder of the path that was indexed still exists. */
-  const gone = Effect.fnUntraced(function* (missing: ReadonlyArray<Hit>) {
+  const gone = Effect.fnUntraced(function* (missing: ReadonlyArray<Dated>) {
     const collections = [...new Set(missing.map(({ collection }) => collection))]
     const roots = yield* Effect.forEach(collections, (collection) =>
       Effect.orElseSucceed(store.roots(collection), () => [])
     )
     const given = roots.flat().map(({ path }) => path)
-    const folderOf = ({ document: { file } }: Hit) =>
+    const folderOf = ({ document: { file } }: Dated) =>
       dirname(given.find((root) => file!.path.startsWith(root)) ?? file!.path)
     const folders = [...new Set(missing.map(folderOf))]
     const found = yield* look(folders)
     return new Set(missing.filter((hit) => typeof found[folders.indexOf(folderOf(hit))] === "object"))
   })
 
-  return Effect.fnUntraced(function* (hits: ReadonlyArray<Hit>) {
+  return Effect.fnUntraced(function* <Each extends Dated>(hits: ReadonlyArray<Each>) {
     const paths = [...new Set(hits.flatMap(({ document: { file } }) => (file === undefined ? [] : [file.path])))]
     if (paths.length === 0) return hits
     const all = yield* look(paths)
-    const foundOf = ({ document: { file } }: Hit) => (file === undefined ? undefined : all[paths.indexOf(file.path)])
+    const foundOf = ({ document: { file } }: Dated) => (file === undefined ? undefined : all[paths.indexOf(file.path)])
     const missing = hits.filter((hit) => foundOf(hit) === "nothing")
-    const absent: ReadonlySet<Hit> = missing.length === 0 ? new Set() : yield* gone(missing)
+    const absent: ReadonlySet<Dated> = missing.length === 0 ? new Set() : yield* gone(missing)
     const now = yield* Clock.currentTimeMillis
-    return hits.map((hit): Hit => {
+    return hits.map((hit): Each => {
       const found = foundOf(hit)
       if (absent.has(hit)) return { ...hit, stale: "gone" }
       return typeof found === "object" && differs(hit.document.file!, found, now) ? { ...hit, stale: "changed" } : hit

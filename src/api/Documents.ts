@@ -3,12 +3,14 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { CollectionName } from "../model/Collection.ts"
 import { DocumentId, DocumentInput, Source } from "../model/Document.ts"
+import type { Outcome } from "../model/Draft.ts"
 import { int, list, text } from "../model/fields.ts"
 import { Filter } from "../model/Filter.ts"
 import { kindOf } from "../model/kinds.ts"
-import { Hint, place } from "../model/SearchResult.ts"
+import { freshness, Hint, place } from "../model/SearchResult.ts"
 import { about, ofBodies, strict, wholeNumber, Authorization, Writing } from "./endpoint.ts"
 import * as failures from "./failures.ts"
 
@@ -39,12 +41,15 @@ export type IndexRequest = typeof IndexRequest.Type
 export const IndexResponse = Schema.Struct({
   indexed: int("New or changed documents"),
   unchanged: int("Unchanged documents"),
+  skipped: Schema.optional(int("Documents without text, if any")),
   chunks: int("Passages of the new or changed documents"),
   documents: Schema.Array(
     Schema.Struct({
       doc_id: text("The document's id in its collection"),
       source: Schema.optional(text("The document's source, if it has one")),
-      status: Schema.Literal("created", "updated", "unchanged").annotations({ description: "What happened to it" }),
+      status: Schema.Literal("created", "updated", "unchanged", "skipped").annotations({
+        description: "What happened to it; skipped, and what it said before deleted, if it holds no text"
+      }),
       chunks: int("Its passages")
     }).annotations({ identifier: "IndexedDocument", description: "What happened to one document" })
   ).annotations({ description: "What happened to each document, in the request's order" }),
@@ -52,19 +57,14 @@ export const IndexResponse = Schema.Struct({
 }).annotations({ identifier: "IndexResponse", description: "What was indexed" })
 export type IndexResponse = typeof IndexResponse.Type
 
-interface Outcome {
-  readonly docId: string
-  readonly source: string | undefined
-  readonly status: "created" | "updated" | "unchanged"
-  readonly passages: number
-}
-
 /** The outcomes of a batch, in its order, in their JSON form. */
 export const toIndexResponse = (outcomes: ReadonlyArray<Outcome>, ms: number): IndexResponse => {
-  const changed = outcomes.filter(({ status }) => status !== "unchanged")
+  const changed = outcomes.filter(({ status }) => status === "created" || status === "updated")
+  const skipped = outcomes.filter(({ status }) => status === "skipped").length
   return {
     indexed: changed.length,
-    unchanged: outcomes.length - changed.length,
+    unchanged: outcomes.length - changed.length - skipped,
+    ...(skipped === 0 ? {} : { skipped }),
     chunks: changed.reduce((sum, { passages }) => sum + passages, 0),
     documents: outcomes.map(({ docId, passages, source, status }) => ({
       doc_id: docId,
@@ -156,7 +156,8 @@ export const DocumentResponse = Schema.Struct({
     description: "The document's metadata, source and title among them"
   }),
   passages: list(PassageSpan, "Its passages, in order"),
-  indexed_at: int("When it was indexed, in milliseconds since 1970")
+  indexed_at: int("When it was indexed, in milliseconds since 1970"),
+  ...Struct.pick(freshness, "changed", "gone")
 }).annotations({ identifier: "DocumentResponse", description: "A document with its passages' positions" })
 export type DocumentResponse = typeof DocumentResponse.Type
 

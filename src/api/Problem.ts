@@ -2,9 +2,9 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { int, list, text } from "../model/fields.ts"
 
-/** An invalid field; `path` such as `documents.0.content`, empty for the body itself. */
+/** An invalid field; `path` such as `documents[0].content`, empty for the body itself. */
 export const FieldError = Schema.Struct({
-  path: text("The path of the field, such as documents.0.content"),
+  path: text("The path of the field, such as documents[0].content"),
   message: text("What is wrong with it")
 }).annotations({ identifier: "FieldError", description: "An invalid field" })
 export type FieldError = typeof FieldError.Type

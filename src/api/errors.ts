@@ -2,6 +2,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import type { YieldableError } from "effect/Cause"
 import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
+import { pathText } from "../model/kinds.ts"
 import { FieldError } from "./Problem.ts"
 
 /** An error with its fields, of which it takes none if it has none. */
@@ -143,8 +144,7 @@ export const fromIssues = (issues: ReadonlyArray<Issue>): InvalidRequest => {
   const telling = issues.filter(({ message }) => !message.startsWith("Expected undefined, actual"))
   const errors = new Map<string, FieldError>()
   for (const { message, path } of telling.length > 0 ? telling : issues) {
-    // A key may be as long as the body.
-    const name = path.map((part) => cut(String(part), 60)).join(".")
+    const name = pathText(path)
     if (errors.size === limits.errors) break
     if (!errors.has(name)) errors.set(name, { path: name, message: cut(message, 300) })
   }

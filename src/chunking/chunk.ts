@@ -26,7 +26,7 @@ export interface ChunkOptions {
 /**
  * Cuts a document into passages, in order. Each is exactly the content at its span, and no content is lost except a
  * Markdown document's front matter. No passage has more than `size` tokens, nor more than eight times as many
- * characters.
+ * characters, but for what aligns a table's columns.
  */
 export const chunk = (content: string, options: ChunkOptions): ReadonlyArray<Passage> => {
   const m = measure(content, options)

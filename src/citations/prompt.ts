@@ -110,10 +110,10 @@ const titleOf = ({ document, passage }: Hit): string =>
  * A passage as a model gets it that may search again. First its number, score, relevance and chunk_index, and whether
  * its file has changed since it was indexed. Then, fenced because it comes from a document: the
  * source and lines, the title and headings, the column names if it begins within a table, the other places that say the
- * same, an empty line, and the text.
+ * same, an empty line, and the text without the padding of its tables.
  */
 export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([fullHeader(number, hit)], hit, hit.passage.text, whole, alike(hit))
+  quotedUnder([fullHeader(number, hit)], hit, unpadded(hit.passage.text), whole, alike(hit))
 
 /** Places of similar passages that are listed. */
 const toldPlaces = 3
@@ -128,7 +128,8 @@ export const alike = ({ similar = [] }: Hit, name: (place: Similar) => string = 
 const states = { changed: "file changed since it was indexed", gone: "file no longer exists" }
 
 /** What has become of a hit's file, after `before`; empty if it is as it was. */
-export const state = ({ stale }: Hit, before = ", "): string => (stale === undefined ? "" : `${before}${states[stale]}`)
+export const state = ({ stale }: Pick<Hit, "stale">, before = ", "): string =>
+  stale === undefined ? "" : `${before}${states[stale]}`
 
 const header = (number: number, hit: Hit): string => `[${number}] (score: ${hit.score.toFixed(4)}${state(hit)})`
 

@@ -41,7 +41,7 @@ export const backup = Cli.define(
         min: 1,
         max: 1000,
         whole: true,
-        summary: "Keep so many backups: FILE, and older ones as FILE.1, FILE.2 and so on; default 1"
+        summary: "How many backups to keep: FILE, and older ones as FILE.1, FILE.2 and so on (default: 1)"
       })
     },
     details: [

@@ -243,7 +243,7 @@ export const benchmark = Cli.define(
       }),
       baseline: Cli.file("baseline", {
         value: "FILE",
-        summary: "Compare with the figures saved there; exit with 1 if they got worse"
+        summary: "Compare with the figures saved in FILE; exit with 1 if they got worse"
       }),
       save: Cli.toggle("save", { summary: "Save the figures as --baseline" }),
       tolerance: Cli.number("tolerance", {

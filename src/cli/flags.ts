@@ -52,7 +52,7 @@ export const watch = Cli.repeated("watch", {
 export const filter = Cli.repeated("filter", {
   alias: "f",
   value: "KEY=VALUE",
-  summary: "Search only documents whose metadata match; also KEY=A,B for A or B, and >= <= > <"
+  summary: "Search only documents whose metadata match: lang=en, or lang=en,de for either; >=, <=, > and < compare"
 })
 
 export const include = Cli.repeated("include", { value: "GLOB", summary: "Index only matching files" })

@@ -172,7 +172,7 @@ const query = Cli.define(
       collection: options.collection,
       hops: Cli.number("hops", {
         value: "N",
-        summary: "Neighbours up to so many steps away (default 1)",
+        summary: "How many steps away neighbours may be (default: 1)",
         min: 1,
         max: 3,
         whole: true

@@ -116,7 +116,10 @@ export const showFailures = Effect.fnUntraced(function* (report: IndexReport, cw
 const skips = ({ skipped_by_reason }: IndexReport): string =>
   Object.entries(skipped_by_reason)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, times]) => `${numberText(times)} ${reason}`)
+    // A kind of file is counted; a reason in more words stands beside the number.
+    .map(([reason, times]) =>
+      /^(?:binary\b|\w+(?: \w+)?$)/.test(reason) ? `${numberText(times)} ${reason}` : `${numberText(times)} (${reason})`
+    )
     .slice(0, 8)
     .join(", ")
 

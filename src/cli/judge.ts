@@ -175,7 +175,7 @@ export const judge = Cli.define(
       filter: options.filter,
       grade: Cli.repeated("grade", {
         value: "SOURCE=GRADE",
-        summary: "Save a grade without asking; also SOURCE:FROM-TO=GRADE for lines"
+        summary: "Save the grade of a document, or of lines (SOURCE:FROM-TO=GRADE), without asking"
       }),
       from: Cli.text("from", {
         value: "DIR",

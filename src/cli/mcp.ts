@@ -127,7 +127,8 @@ const installFlags = {
         : Either.left("1 to 64 letters, digits, '_' or '-', starting with a letter or digit")
   }),
   scope: Cli.choice("scope", {
-    summary: "For you everywhere, for all in this folder, or for you in it (default: user; claude-code: project)",
+    summary:
+      "user: for you in every folder; project: for everyone in this folder; local: for you in this folder (default: user; claude-code: project)",
     choices: scopes
   }),
   uninstall: Cli.toggle("uninstall", { summary: "Remove the entry" }),

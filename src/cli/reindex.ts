@@ -24,7 +24,7 @@ export const ReindexReport = Schema.Struct({
 }).annotations({ identifier: "ReindexReport" })
 
 const force = Cli.toggle("force", {
-  summary: "Embed everything again, even with the same embedder, such as after its weights changed"
+  summary: "Embed everything again even if the embedder is the same, for example after its weights changed"
 })
 
 /** Shows the progress of a change of embedder, and gives its last state; undefined if there was none. */

@@ -1,9 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { spawn } from "node:child_process"
+import { Search } from "../Search.ts"
 import { Store } from "../Store.ts"
 import { type Lines, linesOf } from "../chunking/located.ts"
 import { fragment, locatorOf, passagesAt } from "../model/Locator.ts"
+import { freshness, toFreshness } from "../model/SearchResult.ts"
+import { state } from "../citations/prompt.ts"
 import type { StoredDocument } from "../model/Stored.ts"
 import * as Cli from "./command.ts"
 import { lookFor, theDocument } from "./document.ts"
@@ -41,6 +44,7 @@ export const ShowReport = Schema.Struct({
   title: Schema.optional(Schema.String),
   start_line: Schema.Int,
   end_line: Schema.Int,
+  ...freshness,
   text: Schema.String.annotations({ description: "The requested lines, exactly as they were indexed" }),
   passage: Schema.optional(
     Schema.Struct({ chunk_index: Schema.Int, start_line: Schema.Int, end_line: Schema.Int }).annotations({
@@ -170,6 +174,7 @@ export const show = Cli.define(
       const end = Math.min(lines.last, (passage?.endLine ?? lines.last) + (passage ? context : 0))
       const text = document.content.slice(lines.startOf(start), lines.startOf(end + 1))
       const source = document.source ?? document.docId
+      const dated = yield* (yield* Search).dated(found.collection, document)
       if (globals.json) {
         return yield* printJson(ShowReport, {
           source,
@@ -178,6 +183,7 @@ export const show = Cli.define(
           title: document.title,
           start_line: start,
           end_line: end,
+          ...toFreshness(dated),
           text,
           passage:
             passage?.ordinal === undefined
@@ -201,6 +207,8 @@ export const show = Cli.define(
         return [`${mark} ${dim(String(line ?? "").padStart(width))}  ${first}`, ...rest.map((part) => gutter + part)]
       })
       const head = `${cyan(shown(cwd, source))}${document.title === undefined ? "" : `  ${bold(harmless(document.title).replaceAll("\n", " "))}`}`
+      const stale = state(dated, "clew: the ")
+      if (stale !== "") yield* (yield* Terminal).note(`${stale}; what is shown is what was indexed`)
       yield* page([head, "", ...body].join("\n"))
     })
   }

@@ -41,14 +41,18 @@ const dateStyles = (styles: XmlElement | undefined): ReadonlyArray<boolean> => {
   })
 }
 
+/** A sheet's date as ISO 8601; a time of day is one of the day from which Excel counts. */
+export const isoText = (date: Date): string => {
+  const text = date.toISOString()
+  if (text.startsWith("1899-12-30")) return text.slice(11, 19)
+  return date.getTime() % day === 0 ? text.slice(0, 10) : text.slice(0, 19)
+}
+
 /** A serial day number as ISO 8601; days count from 1899-12-30, or from 1904-01-01. */
 const isoDate = (serial: number, from1904: boolean): string => {
   const epoch = from1904 ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 30)
   const date = new Date(epoch + Math.round(serial * 86_400) * 1000)
-  if (Number.isNaN(date.getTime())) return String(serial)
-  const text = date.toISOString()
-  if (serial < 1 && !from1904) return text.slice(11, 19)
-  return date.getTime() % day === 0 ? text.slice(0, 10) : text.slice(0, 19)
+  return Number.isNaN(date.getTime()) ? String(serial) : isoText(date)
 }
 
 /** A column's index, from 0, by its letters. */
@@ -67,7 +71,22 @@ const stringOf = (item: XmlElement | undefined): string =>
     return before + placed(textIn(child(part, "t")), place, before)
   }, "")
 
-/** An Excel workbook: each sheet under its name, each row with its header, formulas by their last value. */
+/** A sheet under its name, each row with its header, unless all are blank. */
+export const writeSheet = (
+  writer: MarkdownWriter,
+  name: string,
+  table: ReadonlyArray<{ readonly cells: ReadonlyArray<string>; readonly first: string }>
+): void => {
+  const filled = table
+    .filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
+    .map(({ cells, first }): Row => ({ cells, place: { locator: { _tag: "Sheet", sheet: name, cell: first } } }))
+  if (filled.length === 0) return
+  writer.at(filled[0]!.place)
+  writer.heading(2, name)
+  writeRows(writer, filled)
+}
+
+/** An Excel workbook: its sheets, formulas by their last value. */
 export const xlsx = (bytes: Uint8Array): Extracted => {
   const { part } = partsOf(bytes, wanted)
   const workbook = part("xl/workbook.xml")
@@ -100,23 +119,16 @@ export const xlsx = (bytes: Uint8Array): Extracted => {
     const target = targets.get(sheet.attributes["r:id"] ?? "")?.target
     const data =
       target === undefined || (sheet.attributes["state"] ?? "visible") !== "visible" ? undefined : part(target)
-    const table = all(child(data, "sheetData"), "row").map((row): Row => {
+    const table = all(child(data, "sheetData"), "row").map((row) => {
       const cells: Array<string> = []
       for (const cell of childrenOf(row)) {
         const at = columnOf(cell.attributes["r"] ?? "")
         if (at < 500) cells[cell.attributes["r"] === undefined ? cells.length : at] = valueOf(cell)
       }
       const first = childrenOf(row)[0]?.attributes["r"] ?? `A${row.attributes["r"] ?? ""}`
-      return {
-        cells: Array.from(cells, (cell) => cell ?? ""),
-        place: { locator: { _tag: "Sheet", sheet: name, cell: first } }
-      }
+      return { cells: Array.from(cells, (cell) => cell ?? ""), first }
     })
-    const filled = table.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""))
-    if (filled.length === 0) continue
-    writer.at(filled[0]!.place)
-    writer.heading(2, name)
-    writeRows(writer, filled)
+    writeSheet(writer, name, table)
   }
   return { text: writer.text, marks: writer.marks, ...coreOf(part("docProps/core.xml")) }
 }

@@ -255,7 +255,7 @@ const conversation = (messages: ReadonlyArray<ChatMessage>) => {
   const query = decodeQuery(textOf(messages[at]!))
   if (Either.isLeft(query)) {
     const [issue] = ParseResult.ArrayFormatter.formatErrorSync(query.left)
-    return badField(`messages.${at}.content`, issue?.message ?? "is not a question")
+    return badField(`messages[${at}].content`, issue?.message ?? "is not a question")
   }
   const history = messages.slice(0, at).map((message): Turn => ({
     role: message.role === "developer" ? "system" : message.role,

@@ -3,13 +3,13 @@ import type * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
 import { badField, InvalidRequest, MalformedBody, PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import type { FieldError } from "../api/Problem.ts"
-import { isObject, kindOf } from "../model/kinds.ts"
+import { isObject, kindOf, pathText } from "../model/kinds.ts"
 import { limits } from "../model/Limits.ts"
 import { JsonFault, readJson } from "../model/readJson.ts"
 import { nextTurn, turnMs } from "../runtime/EventLoop.ts"
 
 const toError = (what: string, { path, reason }: JsonFault): MalformedBody | InvalidRequest =>
-  path === undefined ? new MalformedBody({ reason: `${what} ${reason}` }) : badField(path.join("."), reason)
+  path === undefined ? new MalformedBody({ reason: `${what} ${reason}` }) : badField(pathText(path), reason)
 
 /** Parses a caller's JSON, yielding to others meanwhile; `what` names it in errors. */
 export const parseJson = (what: string, bytes: Buffer): Effect.Effect<unknown, MalformedBody | InvalidRequest> =>
@@ -59,7 +59,7 @@ export const batchFault = (body: unknown, maxBatch: number): InvalidRequest | un
   const errors: Array<FieldError> = []
   for (const [index, document] of documents.entries()) {
     for (const [name, message] of faultsOf(document)) {
-      errors.push({ path: `documents.${index}${name}`, message })
+      errors.push({ path: `documents[${index}]${name}`, message })
       if (errors.length === limits.errors) return new InvalidRequest({ errors })
     }
   }
@@ -75,7 +75,7 @@ export const chatFault = (body: unknown): InvalidRequest | undefined => {
     const { content, role } = message
     if (role === "tool" || role === "function") {
       return badField(
-        `messages.${index}.role`,
+        `messages[${index}].role`,
         `${role} messages are not supported, since Clew calls no tools: send system, developer, user and assistant messages`
       )
     }
@@ -84,7 +84,7 @@ export const chatFault = (body: unknown): InvalidRequest | undefined => {
       if (typeof type === "string" && type !== "text") {
         const name = JSON.stringify(type.slice(0, 60))
         return badField(
-          `messages.${index}.content.${at}.type`,
+          `messages[${index}].content[${at}].type`,
           `${name} parts are not supported: send text parts alone`
         )
       }

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { Collections, orEmpty, untilMade } from "../Collections.ts"
 import { LimitsConfig } from "../Config.ts"
 import { Indexer } from "../Indexer.ts"
+import { Search } from "../Search.ts"
 import { type CollectionNotFound, DocumentNotFound, Store } from "../Store.ts"
 import { Api } from "../api/Api.ts"
 import {
@@ -27,7 +28,7 @@ import {
 } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import { type Filter, isEmptyFilter } from "../model/Filter.ts"
-import { placeOf } from "../model/SearchResult.ts"
+import { type Dated, placeOf } from "../model/SearchResult.ts"
 import { toCollectionInfo } from "../model/Stats.ts"
 import type { Deleted, StoredDocument } from "../model/Stored.ts"
 import { sharingWrites } from "../runtime/EventLoop.ts"
@@ -39,7 +40,7 @@ const toDeleteResponse = ({ documents, passages }: Deleted): DeleteResponse => (
   deleted_chunks: passages
 })
 
-const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
+const toDocumentResponse = (document: StoredDocument, { stale }: Dated): DocumentResponse => ({
   doc_id: document.docId,
   content: document.content,
   metadata: {
@@ -48,7 +49,8 @@ const toDocumentResponse = (document: StoredDocument): DocumentResponse => ({
     ...(document.title === undefined ? {} : { title: document.title })
   },
   passages: document.passages.map(placeOf),
-  indexed_at: document.indexedAt
+  indexed_at: document.indexedAt,
+  ...(stale === undefined ? {} : { [stale]: true })
 })
 
 interface BySource {
@@ -117,6 +119,7 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
   Effect.gen(function* () {
     const store = yield* Store
     const indexer = yield* Indexer
+    const search = yield* Search
     const { maxBatch } = yield* LimitsConfig
 
     const index = Effect.fnUntraced(function* ({ collection, documents }: IndexRequest) {
@@ -205,9 +208,12 @@ export const layer = HttpApiBuilder.group(Api, "documents", (handlers) =>
         })
       )
       .handle("getDocument", ({ path: { doc_id: docId }, urlParams }) =>
-        Effect.map(
+        Effect.flatMap(
           orMissing(docId, urlParams.collection, (name) => store.get(name, docId)),
-          toDocumentResponse
+          (document) =>
+            Effect.map(search.dated(urlParams.collection ?? defaultCollection, document), (dated) =>
+              toDocumentResponse(document, dated)
+            )
         )
       )
       .handle("deleteDocument", ({ path: { doc_id: docId }, urlParams }) =>

@@ -50,7 +50,7 @@ const deletedDocuments = counter("clew_deleted_documents_total", "Documents dele
 export const indexed = ({ chunks, documents }: Pick<IndexResponse, "chunks" | "documents">) =>
   Effect.all(
     [
-      ...(["created", "updated", "unchanged"] as const).map((status) =>
+      ...(["created", "updated", "unchanged", "skipped"] as const).map((status) =>
         Metric.incrementBy(
           Metric.tagged(indexedDocuments, "status", status),
           documents.filter((document) => document.status === status).length

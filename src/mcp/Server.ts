@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import type { OpenIndex } from "../OpenIndex.ts"
+import { pathText } from "../model/kinds.ts"
 import { named } from "../runtime/Unhandled.ts"
 import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
 import type { methods } from "./methods.ts"
@@ -53,7 +54,7 @@ const checker =
     if (result.success) return undefined
     return invalidParams(
       result.error.issues.slice(0, 10).map((issue) => {
-        const path = issue.path.slice(1).map(String).join(".") || "params"
+        const path = pathText(issue.path.slice(1)) || "params"
         return { path, message: `${path} ${wanted(issue)}` }
       })
     )

@@ -2,6 +2,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
 import type { Readable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
+import { pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 
 /** The process's standard output, for JSON-RPC alone. */
@@ -180,7 +181,7 @@ const isBlank = (bytes: Buffer): boolean => bytes.length < 1024 && bytes.toStrin
 /** The error for refused JSON, with its own id if that is certain. */
 const refuse = (bytes: Buffer, { isSyntax, path, reason }: JsonFault): Invalid => {
   if (isSyntax) return unreadable(code.parse, `The line ${reason}`)
-  const where = path === undefined || path.length === 0 ? "The message" : `${path.join(".")}:`
+  const where = path === undefined || path.length === 0 ? "The message" : `${pathText(path)}:`
   return unreadable(code.invalidRequest, `${where} ${reason}`, idOf(bytes, bytes))
 }
 

@@ -4,6 +4,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { limits } from "../model/Limits.ts"
+import { pathText } from "../model/kinds.ts"
 import type { OpenIndex } from "../OpenIndex.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import type { Overview } from "./overview.ts"
@@ -142,12 +143,6 @@ const schemaAt = (
   }
   return { schema, path }
 }
-
-const pathText = (path: ReadonlyArray<PropertyKey>): string =>
-  path.reduce<string>(
-    (text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? String(key) : `${text}.${String(key)}`),
-    ""
-  )
 
 const valueAt = (value: unknown, path: ReadonlyArray<PropertyKey>): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)

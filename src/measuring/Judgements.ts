@@ -7,6 +7,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { Judgement } from "../model/Judgement.ts"
+import { pathText } from "../model/kinds.ts"
 import { StoreConfig } from "../Config.ts"
 import { readDataset } from "./Benchmark.ts"
 
@@ -33,7 +34,7 @@ export const parseJudged = (text: string): Either.Either<ReadonlyArray<Judgement
     const judgement = decode(line)
     if (Either.isLeft(judgement)) {
       const [issue] = ParseResult.ArrayFormatter.formatErrorSync(judgement.left)
-      const where = issue === undefined || issue.path.length === 0 ? "" : ` (${issue.path.join(".")})`
+      const where = issue === undefined || issue.path.length === 0 ? "" : ` (${pathText(issue.path)})`
       return Either.left(`line ${at + 1} is no judgement${where}: ${issue?.message ?? "it is not JSON"}`)
     }
     found.push(judgement.right)

@@ -30,3 +30,8 @@ export interface IndexedDocument {
   readonly status: "created" | "updated" | "unchanged"
   readonly passages: number
 }
+
+/** What became of a caller's document; skipped: it holds no text, and what was stored under its name is deleted. */
+export interface Outcome extends Omit<IndexedDocument, "status"> {
+  readonly status: IndexedDocument["status"] | "skipped"
+}

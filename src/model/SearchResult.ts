@@ -212,6 +212,13 @@ export interface Quote {
   readonly isVerbatim: boolean
 }
 
+/** A document, and what has become of its file since it was indexed; undefined if it is the same, or cannot be checked. */
+export interface Dated {
+  readonly collection: CollectionName
+  readonly document: { readonly indexedAt: number; readonly file?: ReadFile | undefined }
+  readonly stale?: "changed" | "gone" | undefined
+}
+
 /** A passage found, with its document and its rank in each leg. */
 export interface Hit extends Similar {
   readonly score: number
@@ -223,8 +230,7 @@ export interface Hit extends Similar {
   readonly keyword?: LegPlace | undefined
   /** The path by which the graph led here, if it did. */
   readonly via?: ReadonlyArray<ViaStep> | undefined
-  /** What has become of the document's file since it was indexed; undefined if it is the same, or cannot be checked. */
-  readonly stale?: "changed" | "gone" | undefined
+  readonly stale?: Dated["stale"]
   /** How the score was computed, on request. */
   readonly explain?: Explanation | undefined
   /** The passages that its own is made of, in their order, where neighbours that overlap are one hit. */
@@ -275,7 +281,7 @@ export const freshness = {
 }
 const Freshness = Schema.Struct(freshness)
 
-export const toFreshness = ({ document, stale }: Pick<Hit, "document" | "stale">): typeof Freshness.Type => ({
+export const toFreshness = ({ document, stale }: Dated): typeof Freshness.Type => ({
   indexed_at: `${new Date(document.indexedAt).toISOString().slice(0, 19)}Z`,
   ...(stale === undefined ? {} : { [stale]: true })
 })

@@ -5,7 +5,7 @@ import type { Filter } from "./Filter.ts"
 import type { Said } from "./Graph.ts"
 import type { Passage, Vector } from "./Passage.ts"
 import type { Fusion } from "./Query.ts"
-import type { RankReport, Demands, Hit } from "./SearchResult.ts"
+import type { RankReport, Demands, Hit, ReadFile } from "./SearchResult.ts"
 
 /** A document's identity: its doc_id, else its source, else the hash of its content. */
 export interface DocumentRef {
@@ -90,6 +90,8 @@ export interface StoredDocument {
   readonly content: string
   /** Milliseconds since the epoch. */
   readonly indexedAt: number
+  /** Undefined if it did not come from a file. */
+  readonly file?: ReadFile | undefined
   readonly passages: ReadonlyArray<Passage & { readonly ordinal: number }>
 }
 

@@ -18,6 +18,14 @@ export const shown = (value: unknown): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
+/** A place in a JSON value, such as `documents[57].content`; a key may be as long as the body, and is cut. */
+export const pathText = (path: ReadonlyArray<PropertyKey>): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === "number") return `${text}[${key}]`
+    const name = String(key)
+    return `${text}${text === "" ? "" : "."}${name.length > longest ? `${name.slice(0, longest)}…` : name}`
+  }, "")
+
 /** The message for a value that is not an object; faults inside an object are reported by field. */
 export const mustBeObject =
   (name: string): MessageAnnotation =>

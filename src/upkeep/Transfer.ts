@@ -351,11 +351,14 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       const share = sharingWrites()
       const taken = new Map<CollectionName, number>()
       let unchanged = 0
+      let skipped = 0
       const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
         Effect.gen(function* () {
-          taken.set(collection, (taken.get(collection) ?? 0) + documents.length)
-          const left = there.has(collection) ? yield* missing(collection, documents) : documents
-          unchanged += documents.length - left.length
+          const filled = documents.filter(({ content }) => /\S/.test(content))
+          skipped += documents.length - filled.length
+          taken.set(collection, (taken.get(collection) ?? 0) + filled.length)
+          const left = there.has(collection) ? yield* missing(collection, filled) : filled
+          unchanged += filled.length - left.length
           if (left.length > 0) yield* store.put(collection, left.map(inItsLanguage), { embedder })
           yield* share
         })
@@ -364,7 +367,8 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         const isWhole = (yield* store.collection(name)).documents === (taken.get(name) ?? 0)
         if (linkage !== undefined && isWhole) yield* graph.keepLinkage(name, linkage)
       }
-      return { documents, passages, unchanged } satisfies Taken
+      if (skipped > 0) yield* Effect.logInfo(`Skipped ${skipped} documents that hold no text`)
+      return { documents: documents - skipped, passages, unchanged } satisfies Taken
     })
 
     return { lines, take }

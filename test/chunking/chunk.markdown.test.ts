@@ -129,6 +129,20 @@ describe("chunk, Markdown: blocks", () => {
       assert.match(found.find(({ text }) => text.includes("|---"))?.text ?? "", /---\|\n\| a0/)
     }
   })
+  it("counts no padding of a table's columns, so that rows stay with their head", () => {
+    const row = (...cells: ReadonlyArray<string>) => `| ${cells.map((cell) => cell.padEnd(150)).join(" | ")} |`
+    const table = [
+      row("key", "does"),
+      `| ${"-".repeat(150)} | ${"-".repeat(150)} |`,
+      row("a", "north"),
+      row("b", "south")
+    ]
+    const found = passages(`# A\n\n${table.join("\n")}\n\n${words(40)}\n\n${words(40)}`, 48)
+    assert.deepStrictEqual(
+      found.filter(({ text }) => text.includes("key")).map(({ text }) => text.includes("south")),
+      [true]
+    )
+  })
   it("gives rows that are cut from a table's head its columns' names", () => {
     const rows = (name: string) => Array.from({ length: 30 }, (_, i) => `| ${name}${i} | b |`).join("\n")
     const tables = `| \`Flag\`  | What it does |\n|---|---|\n${rows("f")}\n\n${words(40)}\n\nKey|Default\n---|---\n${rows("k")}`

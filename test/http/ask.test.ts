@@ -506,13 +506,13 @@ it.scopedLive("fails as OpenAI does", () =>
       [yield* create({ collection: "nope" }), 404, "collection_not_found", null],
       [yield* create({ messages: [] }), 400, "invalid_request", "messages"],
       [yield* create({ messages: [{ role: "system", content: "x" }] }), 400, "invalid_request", "messages"],
-      [yield* create({ messages: [{ role: "user", content: " " }] }), 400, "invalid_request", "messages.0.content"],
+      [yield* create({ messages: [{ role: "user", content: " " }] }), 400, "invalid_request", "messages[0].content"],
       [yield* create({ n: 2 }), 400, "invalid_request", "n"],
       [
         yield* create({ messages: [question, { role: "tool", tool_call_id: "1", content: "x" }] }),
         400,
         "invalid_request",
-        "messages.1.role"
+        "messages[1].role"
       ],
       [
         yield* create({
@@ -528,7 +528,7 @@ it.scopedLive("fails as OpenAI does", () =>
         }),
         400,
         "invalid_request",
-        "messages.0.content.1.type"
+        "messages[0].content[1].type"
       ],
       [yield* failing(() => stranger.models.retrieve("clew")), 401, "invalid_api_key", null],
       [yield* failing(() => client.models.retrieve("gpt-9")), 404, "model_not_found", null],

@@ -55,58 +55,58 @@ const document = (document: object) => JSON.stringify({ documents: [{ content: "
 const refused: ReadonlyArray<readonly [name: string, path: string, body: string, field: string, says: string]> = [
   ["a choice of values", "/query", '{"query":"x","graph":"yes"}', "graph", 'must be true, false or "auto"'],
   ["half a surrogate in a query", "/query", '{"query":"\\ud800"}', "query", "half a surrogate pair"],
-  ["half a surrogate in a text", "/index", '{"documents":[{"content":"a\\udc00"}]}', "documents.0.content", "half"],
+  ["half a surrogate in a text", "/index", '{"documents":[{"content":"a\\udc00"}]}', "documents[0].content", "half"],
   [
     "half a surrogate in an id",
     "/index",
     '{"documents":[{"content":"a","doc_id":"\\ud800"}]}',
-    "documents.0.doc_id",
+    "documents[0].doc_id",
     "half"
   ],
   [
     "half a surrogate in metadata",
     "/index",
     document({ metadata: { a: ["\ud800"] } }),
-    "documents.1.metadata.a.0",
+    "documents[1].metadata.a[0]",
     "half"
   ],
   ["half a surrogate in a filter", "/query", '{"query":"x","filter":{"a":"\\ud800"}}', "filter.a", "half"],
   ["a number for a collection", "/query", '{"query":"x","collection":5}', "collection", "name is 1 to 64 letters"],
-  ["a dot for an id", "/index", document({ doc_id: "." }), "documents.1.doc_id", "which no URL can carry"],
-  ["two dots for an id", "/index", document({ doc_id: ".." }), "documents.1.doc_id", "which no URL can carry"],
+  ["a dot for an id", "/index", document({ doc_id: "." }), "documents[1].doc_id", "which no URL can carry"],
+  ["two dots for an id", "/index", document({ doc_id: ".." }), "documents[1].doc_id", "which no URL can carry"],
   [
     "a number beyond 2^53",
     "/index",
     '{"documents":[{"content":"x","metadata":{"n":9007199254740993}}]}',
-    "documents.0.metadata.n",
+    "documents[0].metadata.n",
     "send it as a string"
   ],
   [
     "a number beyond any",
     "/index",
     '{"documents":[{"content":"x","metadata":{"n":1e400}}]}',
-    "documents.0.metadata.n",
+    "documents[0].metadata.n",
     "too large"
   ],
   [
     "metadata of too many keys",
     "/index",
     document({ metadata: { a: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [i, 1])) } }),
-    "documents.1.metadata",
+    "documents[1].metadata",
     "at most 1000 keys"
   ],
   [
     "too much metadata",
     "/index",
     document({ metadata: { a: "x".repeat(65_536) } }),
-    "documents.1.metadata",
+    "documents[1].metadata",
     "at most 65536 bytes"
   ],
   [
     "metadata too much in UTF-8",
     "/index",
     document({ metadata: { a: "é".repeat(33_000) } }),
-    "documents.1.metadata",
+    "documents[1].metadata",
     "at most 65536 bytes"
   ]
 ]

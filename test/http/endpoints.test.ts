@@ -281,6 +281,20 @@ it.scopedLive("indexes a thousand documents in parts, in order", () =>
   })
 )
 
+it.scopedLive("skips documents that hold no text, as files are", () =>
+  Effect.gen(function* () {
+    const { port } = yield* start()
+    const index = (...documents: ReadonlyArray<object>) => ask(port, "POST", "/index", { body: { documents } })
+    yield* index({ content: "north", doc_id: "a" })
+    const { json, status } = yield* index({ content: " \n", doc_id: "a" }, { content: "south", doc_id: "b" })
+    assert.strictEqual(status, 200)
+    assert.deepInclude(json, { indexed: 1, unchanged: 0, skipped: 1, chunks: 1 })
+    assert.deepInclude(json.documents[0], { doc_id: "a", status: "skipped", chunks: 0 })
+    assert.strictEqual((yield* ask(port, "GET", "/documents/a")).status, 404)
+    assert.strictEqual((yield* ask(port, "GET", "/stats")).json.documents, 1)
+  })
+)
+
 it.scopedLive("stores nothing of a batch that contradicts itself", () =>
   Effect.gen(function* () {
     const { port } = yield* start()
@@ -291,7 +305,7 @@ it.scopedLive("stores nothing of a batch that contradicts itself", () =>
     assert.strictEqual(twice.status, 400)
     assert.strictEqual(twice.json._tag, "DocumentConflict")
     assert.deepStrictEqual(twice.json.errors, [
-      { path: "documents.100", message: "is the same document as documents.0" }
+      { path: "documents[100]", message: "is the same document as documents[0]" }
     ])
     assert.strictEqual((yield* ask(port, "GET", "/stats")).json.documents, 0)
   })

@@ -53,18 +53,18 @@ const wrong: ReadonlyArray<readonly [path: string, body: unknown, fields: Readon
   ["/ask", { query: "x", model: long(201) }, ["model"], "model must be 1 to 200 characters, got 201"],
   ["/index", { documents: [] }, ["documents"], `${oneToAll}, got none`],
   ["/index", { documents: "x" }, ["documents"], `${oneToAll}, not a string`],
-  ["/index", { documents: ["x"] }, ["documents.0"], "a document must be a JSON object, not a string"],
-  ["/index", { documents: [{ metadata: {} }] }, ["documents.0.content"]],
-  ["/index", withId(""), ["documents.0.doc_id"], `${lengthOfId} 0`],
-  ["/index", withId(long(1200)), ["documents.0.doc_id"], `${lengthOfId} 1200`],
-  ["/index", withId(" x"), ["documents.0.doc_id"], `${lengthOfId} " x"`],
+  ["/index", { documents: ["x"] }, ["documents[0]"], "a document must be a JSON object, not a string"],
+  ["/index", { documents: [{ metadata: {} }] }, ["documents[0].content"]],
+  ["/index", withId(""), ["documents[0].doc_id"], `${lengthOfId} 0`],
+  ["/index", withId(long(1200)), ["documents[0].doc_id"], `${lengthOfId} 1200`],
+  ["/index", withId(" x"), ["documents[0].doc_id"], `${lengthOfId} " x"`],
   [
     "/index",
     document({ source: long(4097) }),
-    ["documents.0.metadata.source"],
+    ["documents[0].metadata.source"],
     "source must be 1 to 4096 characters, got 4097"
   ],
-  ["/index", document([]), ["documents.0.metadata"], "metadata must be a JSON object, not a list"],
+  ["/index", document([]), ["documents[0].metadata"], "metadata must be a JSON object, not a list"],
   ["/collections", {}, ["name"]]
 ]
 

@@ -29,10 +29,10 @@ it.scopedLive("keeps judgements in a file that clew benchmark reads", () =>
     )
     for (const [body, path] of [
       [{ judgements: [] }, "judgements"],
-      [{ judgements: [{ ...judgement, grade: 101 }] }, "judgements.0.grade"],
-      [{ judgements: [{ ...judgement, end_line: undefined }] }, "judgements.0.end_line"],
-      [{ judgements: [{ ...judgement, query: " " }] }, "judgements.0.query"],
-      [{ judgements: [{ ...judgement, file: "/etc/passwd" }] }, "judgements.0.file"]
+      [{ judgements: [{ ...judgement, grade: 101 }] }, "judgements[0].grade"],
+      [{ judgements: [{ ...judgement, end_line: undefined }] }, "judgements[0].end_line"],
+      [{ judgements: [{ ...judgement, query: " " }] }, "judgements[0].query"],
+      [{ judgements: [{ ...judgement, file: "/etc/passwd" }] }, "judgements[0].file"]
     ] as const) {
       const { json, status } = yield* ask(port, "POST", "/judgements", { body })
       assert.strictEqual(status, 400, path)

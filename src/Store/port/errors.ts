@@ -73,8 +73,8 @@ export class DocumentConflict extends Schema.TaggedError<DocumentConflict>()(
   /** The positions as paths in a request's body. */
   get errors() {
     const [first, second] = this.places
-    const message = second === undefined ? this.reason : `is the same document as documents.${first}`
-    return first === undefined ? [] : [{ path: `documents.${second ?? first}`, message }]
+    const message = second === undefined ? this.reason : `is the same document as documents[${first}]`
+    return first === undefined ? [] : [{ path: `documents[${second ?? first}]`, message }]
   }
 }
 

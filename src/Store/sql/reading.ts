@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { DocumentNotFound } from "../../Store.ts"
 import * as collections from "./collections.ts"
 import { type CheckedRow, type DocumentRow, checkDocument, join, toPassage } from "./passage.ts"
+import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { list } from "./rows.ts"
 import { isPresent, leaving } from "./sweep.ts"
 import type { CollectionName } from "../../model/Collection.ts"
@@ -24,10 +25,10 @@ import { dialectOf, same } from "./dialect.ts"
 
 /** A complete document, with its content put together. */
 export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collection: number, docId: DocumentId) {
-  const [row] = yield* sql.unsafe<DocumentRow>("SELECT * FROM documents WHERE collection_id = ? AND doc_id = ?", [
-    collection,
-    docId
-  ])
+  const [row] = yield* sql.unsafe<DocumentRow & FileColumns>(
+    `SELECT d.*, ${fileColumns(sql)} FROM documents AS d ${fileJoin(sql)} WHERE d.collection_id = ? AND d.doc_id = ?`,
+    [collection, docId]
+  )
   if (row === undefined) return yield* new DocumentNotFound({ docId })
   const passages = yield* sql.unsafe<CheckedRow>("SELECT * FROM passages WHERE document_id = ? ORDER BY ordinal", [
     row.id
@@ -40,6 +41,7 @@ export const get = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, collec
     metadata: parsed<StoredDocument["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
     content: join(passages, row.tail),
     indexedAt: row.indexed_at,
+    file: fileOf(row),
     passages: passages.map((passage) => toPassage(passage, row.line))
   } satisfies StoredDocument
 })

@@ -7,7 +7,7 @@ import { parsed } from "../../model/Damaged.ts"
 import type { DocumentId } from "../../model/Document.ts"
 import type { Filter } from "../../model/Filter.ts"
 import type { Mask } from "../../model/Passage.ts"
-import type { Hit, ReadFile } from "../../model/SearchResult.ts"
+import type { Hit } from "../../model/SearchResult.ts"
 import type { Asked, FindRequest, RankRequest } from "../../model/Stored.ts"
 import { search, termScores } from "../../postings/Postings.ts"
 import { learned } from "../../postings/languages.ts"
@@ -22,11 +22,12 @@ import { expand } from "./graph/reading.ts"
 import { languageOf } from "./keyword.ts"
 import { type CheckedRow, checkHead, checkPassage, toPassage } from "./passage.ts"
 import { dialectOf } from "./dialect.ts"
+import { type FileColumns, fileColumns, fileJoin, fileOf } from "./readFile.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsInSnapshot } from "./segments.ts"
 import * as vectors from "./vectors.ts"
 
-interface HitRow extends CheckedRow {
+interface HitRow extends CheckedRow, FileColumns {
   readonly head_crc: number | null
   readonly collection_id: number
   readonly doc_id: DocumentId
@@ -35,21 +36,7 @@ interface HitRow extends CheckedRow {
   readonly metadata: string
   readonly line: number | null
   readonly language: string | null
-  readonly indexed_at: number
-  readonly origin: string | null
-  readonly file_size: number | null
-  readonly file_modified: string | null
-  readonly read_at: number | null
 }
-
-/** A file that is unchanged is read without its documents being stored again. */
-const fileOf = (row: HitRow, path: string): ReadFile => ({
-  path,
-  at: Math.max(row.indexed_at, row.read_at ?? 0),
-  ...(row.file_size === null || row.file_modified === null
-    ? {}
-    : { stamp: { size: row.file_size, modified: row.file_modified } })
-})
 
 const toShown = (row: HitRow): Shown => {
   checkPassage(row)
@@ -65,7 +52,7 @@ const toShown = (row: HitRow): Shown => {
         ...(row.title === null ? {} : { title: row.title }),
         metadata: parsed<Hit["document"]["metadata"]>(row.metadata, () => `the metadata of document ${row.doc_id}`),
         indexedAt: row.indexed_at,
-        ...(row.origin === null ? {} : { file: fileOf(row, row.origin) })
+        file: fileOf(row)
       }
     }
   }
@@ -181,13 +168,9 @@ const snapshotOn = (
   shown: (passages) =>
     Effect.flatMap(
       sql.unsafe<HitRow>(
-        // Times in nanoseconds are beyond 2^53. A file whose last reading failed may have changed before it.
         `SELECT p.*, d.head_crc, d.collection_id, d.doc_id, d.source, d.title, d.metadata, d.line, d.language,
-                d.indexed_at, ${dialectOf(sql).hasFiles ? "d.origin" : "NULL AS origin"}, f.size AS file_size,
-                CAST(f.modified_ns AS TEXT) AS file_modified, f.indexed_at AS read_at
-         FROM passages AS p JOIN documents AS d ON d.id = p.document_id
-         LEFT JOIN files AS f ON ${dialectOf(sql).hasFiles} AND f.collection_id = d.collection_id AND f.path = d.origin
-           AND f.outcome = 'indexed'
+                ${fileColumns(sql)}
+         FROM passages AS p JOIN documents AS d ON d.id = p.document_id ${fileJoin(sql)}
          WHERE p.id ${inList}`,
         [list(passages)]
       ),

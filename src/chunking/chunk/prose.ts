@@ -32,7 +32,7 @@ export const addSpan = (m: Measure, units: Array<Unit>, draft: Draft): void => {
   const start = skipSpace(m.text, draft.start, end)
   if (start === end) return
   // A token has at least one character, so a span that is much too long need not be counted.
-  if (end - start <= m.width) {
+  if (end - start <= m.longest) {
     const tokens = draft.tokens ?? m.count(start, end)
     if (fits(m, tokens, start, end)) {
       const { cut, flow, several = false } = draft
@@ -50,7 +50,7 @@ const addWords = (m: Measure, units: Array<Unit>, { cut: after, end, flow, start
     const found = at + 3 * least < end ? breakAfter(m.text, at + least, at + 3 * least, end) : undefined
     const stop = found === undefined ? end : trimEnd(m.text, at, found.at)
     const piece = { start: at, end: stop, cut: found === undefined ? after : found.cut, flow }
-    const tokens = stop - at <= m.width ? m.count(at, stop) : Infinity
+    const tokens = stop - at <= m.longest ? m.count(at, stop) : Infinity
     if (fits(m, tokens, at, stop)) append(m, units, { ...piece, tokens, extra: m.extra(at, stop), several: false })
     else addCharacters(m, units, piece)
     at = found === undefined ? end : skipSpace(m.text, found.at, end)

@@ -96,7 +96,7 @@ const blockWriter = (m: Measure, tables: TableHeaders) => {
   let pending = 0
 
   const whole = (units: Array<Unit>, { end, start }: Block): boolean => {
-    if (end - start > m.width) return false
+    if (end - start > m.longest) return false
     const tokens = m.count(start, end)
     if (!fits(m, tokens + pending, start, end)) return false
     addSpan(m, units, { start, end, cut: cut.block, flow: 0, tokens })

@@ -26,10 +26,18 @@ export interface Measure {
   readonly overlap: number
   /** Most width of a passage: its length plus `extra`. */
   readonly width: number
+  /** A longer span does not fit, whatever it holds: not to be measured. */
+  readonly longest: number
   readonly count: (start: number, end: number) => number
-  /** The width that the span's characters of dense scripts add to its length. */
+  /** What the span's width has beyond its length: characters of dense scripts count more, a table's padding does not. */
   readonly extra: (start: number, end: number) => number
 }
+
+/** What aligns a table's columns says nothing; but for it, a passage would hold few rows, or only the head. */
+export const padding = /(?<=\|[ :]{0,2})-{4,}(?=[ :]{0,2}\|)|(?<! ) {3,}(?=\|)/g
+
+/** Lines of a table are rarely wider. */
+const mostPadded = 8
 
 export const measure = (
   text: string,
@@ -38,14 +46,30 @@ export const measure = (
     readonly overlap: number
     readonly countTokens: (text: string) => number
   }
-): Measure => ({
-  text,
-  size: options.size,
-  overlap: options.overlap,
-  width: options.size * widthPerToken,
-  count: (start, end) => options.countTokens(text.slice(start, end)),
-  extra: dense.test(text) ? (start, end) => extraWidth(text, start, end) : () => 0
-})
+): Measure => {
+  const width = options.size * widthPerToken
+  const isPadded = text.search(padding) >= 0
+  const isDense = dense.test(text)
+  const spare = (start: number, end: number): number =>
+    text
+      .slice(start, end)
+      .match(padding)
+      ?.reduce((sum, { length }) => sum + length, 0) ?? 0
+  return {
+    text,
+    size: options.size,
+    overlap: options.overlap,
+    width,
+    longest: isPadded ? width * mostPadded : width,
+    count: isPadded
+      ? (start, end) => options.countTokens(text.slice(start, end).replace(padding, " "))
+      : (start, end) => options.countTokens(text.slice(start, end)),
+    extra:
+      isDense || isPadded
+        ? (start, end) => (isDense ? extraWidth(text, start, end) : 0) - (isPadded ? spare(start, end) : 0)
+        : () => 0
+  }
+}
 
 const extraWidth = (text: string, start: number, end: number): number => {
   let extra = 0
@@ -99,7 +123,7 @@ export interface Draft {
 
 /** Whether a passage can hold the span. */
 export const fits = (m: Measure, tokens: number, start: number, end: number): boolean =>
-  tokens <= m.size && end - start <= m.width && end - start + m.extra(start, end) <= m.width
+  tokens <= m.size && end - start <= m.longest && end - start + m.extra(start, end) <= m.width
 
 /**
  * Adds a unit that fits. A short one is joined with its neighbour if a passage would hardly be cut between them: this

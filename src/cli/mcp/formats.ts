@@ -372,9 +372,15 @@ const yaml: Format = {
       return pair === undefined ? put(last, last, ending(last) + added) : put(lineAt(text, pair.from), pair.end, added)
     }),
   drop: (text, section, name) =>
-    Effect.map(placesIn(text, section, name), ({ flow, pair, pairs }) => {
+    Effect.gen(function* () {
+      const { flow, pair, pairs } = yield* placesIn(text, section, name)
       if (pair === undefined) return text
-      if (!flow) return text.slice(0, lineAt(text, pair.from)) + text.slice(pair.end)
+      if (!flow) {
+        const whole = pairs.length > 1 || section.length !== 1 ? undefined : yield* placesIn(text, [], section[0]!)
+        const above = whole?.pair !== undefined && !text.slice(whole.pair.from, pair.from).includes("#")
+        // A section that has only this entry goes with it, unless it has comments.
+        return text.slice(0, lineAt(text, above ? whole.pair!.from : pair.from)) + text.slice(pair.end)
+      }
       const at = pairs.indexOf(pair)
       const [from, to] = at > 0 ? [pairs[at - 1]!.to, pair.to] : [pair.from, pairs[1]?.from ?? pair.to]
       return text.slice(0, from) + text.slice(to)

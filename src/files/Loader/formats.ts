@@ -158,6 +158,7 @@ const extractables: ReadonlyArray<Extractable> = [
   ],
   ["pptx", 3, mimes("pptx", openXml("presentationml.presentation")), bytes],
   ["xlsx", 3, mimes("xlsx", openXml("spreadsheetml.sheet")), bytes],
+  ["oldOffice", 1, mimes("", "application/x-cfb"), bytes],
   ["epub", 4, mimes("epub", "application/epub+zip"), bytes],
   ["fictionbook", 4, named("fb2"), content, "fictionBook"],
   ["table", 3, isTable, content, "csv"],

@@ -1,4 +1,5 @@
 import { type Metadata, metadataFault } from "../../model/Document.ts"
+import { pathText } from "../../model/kinds.ts"
 import { readJsonAtOnce } from "../../model/readJson.ts"
 import type { Loaded } from "../Loader.ts"
 
@@ -135,7 +136,7 @@ const parse = (text: string): unknown | Refused => {
   if ("value" in read) return read.value
   const { isSyntax, path, reason } = read.fault
   if (isSyntax) return new Refused(reason.replace("is not JSON", "not valid JSON"))
-  return new Refused(path === undefined || path.length === 0 ? reason : `${path.join(".")}: ${reason}`)
+  return new Refused(path === undefined || path.length === 0 ? reason : `${pathText(path)}: ${reason}`)
 }
 
 /**

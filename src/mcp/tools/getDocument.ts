@@ -4,10 +4,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
 import { Indexer } from "../../Indexer.ts"
+import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
-import { bounded, fence, sourceCharacters } from "../../citations/prompt.ts"
+import { bounded, fence, sourceCharacters, state } from "../../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../../model/Collection.ts"
 import { DocumentId, Source } from "../../model/Document.ts"
+import { freshness, toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
 import { int, text } from "../../model/fields.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
@@ -218,12 +220,12 @@ const natural = (from: number, description: string) =>
 const DocumentArguments = Schema.Struct({
   source: Schema.optional(described(Source, "As search shows it; :lines may follow")),
   docId: Schema.optional(described(DocumentId, "Instead of source")).pipe(Schema.fromKey("doc_id")),
-  startLine: Schema.optional(natural(1, "First line wanted, from 1")).pipe(Schema.fromKey("start_line")),
-  endLine: Schema.optional(natural(1, "Last line wanted; default: the end")).pipe(Schema.fromKey("end_line")),
+  startLine: Schema.optional(natural(1, "First line, from 1")).pipe(Schema.fromKey("start_line")),
+  endLine: Schema.optional(natural(1, "Last line; default: the end")).pipe(Schema.fromKey("end_line")),
   chunkIndex: Schema.optional(natural(0, "Passage to read around, from 0")).pipe(Schema.fromKey("chunk_index")),
   context: Schema.optional(natural(0, "Passages around chunk_index")),
   offset: Schema.optional(natural(0, "next_offset of the last answer")),
-  collection: Schema.optional(described(CollectionName, "Its collection, if several have it")),
+  collection: Schema.optional(described(CollectionName, "If several have it")),
   maxTokens
 })
 type DocumentArguments = typeof DocumentArguments.Type
@@ -244,6 +246,7 @@ const DocumentAnswer = Schema.Struct({
   end_line: Schema.Int,
   lines: int("Last line of the document"),
   chunks: int("Passages of the document"),
+  ...freshness,
   next_offset: Schema.optional(int("Continue here: the start of what was left out"))
 })
 
@@ -317,13 +320,14 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
     const lines = linesOf(document)
     const { end: wantedEnd, start } = yield* range(isPart(args) ? args : { ...args, ...cited }, document, lines)
     const { count } = yield* (yield* Tokenizer).load
+    const dated = yield* (yield* Search).dated(collection, document)
     const answerWith = (text: string) => {
       const end = start + text.length
       const startLine = lines.lineAt(start)
       const endLine = lines.lineAt(Math.max(start, end - 1))
       const next = end < wantedEnd ? end : undefined
       const where = startLine === endLine ? `Line ${startLine}` : `Lines ${startLine}-${endLine}`
-      const opening = `${where} of ${lines.last}. ${guard}`
+      const opening = `${where} of ${lines.last}${state(dated)}. ${guard}`
       const closing =
         next === undefined
           ? []
@@ -346,6 +350,7 @@ export const readDocument = (args: DocumentArguments, again = "Continue with") =
           end_line: endLine,
           lines: lines.last,
           chunks: passages.length,
+          ...toFreshness(dated),
           ...optional("next_offset", next)
         },
         text: [

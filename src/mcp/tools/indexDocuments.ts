@@ -58,7 +58,7 @@ export const indexDocuments = make({
   name: "index_documents",
   title: "Add documents to the index",
   description: () =>
-    "Add documents to the user's index for later searches; only when the user asks for it. " +
+    "Add documents to the user's index, only when the user asks for it. " +
     "content: Markdown is split at its headings; metadata: source (a unique path or label, to cite and replace it by), title, keys of your own, to filter by.",
   input: IndexArguments,
   output: Schema.Struct({
@@ -80,11 +80,12 @@ export const indexDocuments = make({
         )
       )
       const all = toIndexResponse(outcomes, Duration.toMillis(took))
-      const lines = all.documents.map(
-        ({ chunks, doc_id, source, status }) =>
-          `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
+      const lines = all.documents.map(({ chunks, doc_id, source, status }) =>
+        status === "skipped"
+          ? `- skipped, since it holds no text: ${bounded(source ?? doc_id)}`
+          : `- ${status}: ${bounded(source ?? doc_id)} (doc_id ${doc_id}, ${plural(chunks, "passage")})`
       )
-      const opening = `Indexed ${plural(all.indexed, "document")} in ${plural(all.chunks, "passage")}, ${all.unchanged} unchanged (${all.index_time_ms} ms). They can be searched now.`
+      const opening = `Indexed ${plural(all.indexed, "document")} in ${plural(all.chunks, "passage")}, ${all.unchanged} unchanged${all.skipped === undefined ? "" : `, ${all.skipped} skipped`} (${all.index_time_ms} ms).${all.indexed === 0 ? "" : " They can be searched now."}`
       return yield* fitting(
         all.documents.map((structured, at) => ({ structured, text: [lines[at]!] })),
         maxTokens,

@@ -1,6 +1,7 @@
 import { rmSync, utimesSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { QueryReport } from "../../../src/cli/query.ts"
+import { ShowReport } from "../../../src/cli/show.ts"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
 import { library } from "./files.ts"
 import { ended, Sandbox } from "./sandbox.ts"
@@ -77,6 +78,9 @@ describe("query", () => {
       const { stdout } = await own.ends(0, ["query", "tide"], says)
       assert.match(stdout, /new\.md:1 .*file changed since it was indexed\n/)
       assert.match(stdout, /old\.md:1 .*file no longer exists\n/)
+      await own.ends(0, ["show", "old.md"], "clew: the file no longer exists; what is shown is what was indexed")
+      const shown = await own.json(ShowReport, ["show", "new.md"])
+      assert.deepInclude(shown, { changed: true, text: "# Tide\n\nThe tide is high.\n" })
       const prompt = await own.ends(0, ["prompt", "tide"], says)
       assert.match(prompt.stdout, /\[\d\] \(score: [\d.]+, file changed since it was indexed\)\n```\nsource: new\.md/)
       const asked = await own.ends(0, ["ask", "how is the tide"], says)

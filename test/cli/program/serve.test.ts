@@ -77,6 +77,8 @@ describe("serve", () => {
     const fresh = { indexed_at: results[0].indexed_at, changed: true }
     assert.match(fresh.indexed_at, /^20\d\d-\d\d-\d\dT/)
     assert.deepInclude(results[0], fresh)
+    const document = (await (await fetch(`${url}/documents/${results[0].metadata.doc_id}`)).json()) as any
+    assert.strictEqual(document.changed, true)
     assert.include(await (await post(`${url}/ask`, search)).text(), JSON.stringify(fresh).slice(1, -1))
     const chat = { messages: [{ role: "user", content: query }], top_k: 1 }
     const { choices } = (await (await post(`${url}/v1/chat/completions`, chat)).json()) as any

@@ -321,6 +321,32 @@ describe("what stands around the text", () => {
     })
   )
 
+  it.effect("old Office files that are not read are named, with what to save them as; damaged ones end", () =>
+    Effect.gen(function* () {
+      const compound = (name: string) => {
+        const file = Buffer.alloc(1024)
+        Buffer.from("d0cf11e0a1b11ae1", "hex").copy(file)
+        file.write(name, 512, "utf16le")
+        file.writeUInt16LE((name.length + 1) * 2, 576)
+        return file
+      }
+      for (const [name, reason] of [
+        ["PowerPoint Document", "save it as PPTX"],
+        ["Book", "Excel 95 or older: save it as XLSX"],
+        ["EncryptedPackage", "it is encrypted: save it without a password"],
+        ["WordDocument", "damaged"],
+        ["Anything", "a compound file of an unknown kind"]
+      ] as const) {
+        assert.include((yield* Effect.flip(load("a.doc", compound(name)))).message, reason)
+      }
+      const circle = readFileSync(new URL("../../fixtures/documents/guide.doc", import.meta.url))
+      // The directory's last sector, 38, is followed by its first, 37.
+      circle.writeInt32LE(37, 512 + 38 * 4)
+      const error = yield* Effect.flip(load("b.doc", circle))
+      assert.include(error.message, "its sectors lead back to themselves")
+    })
+  )
+
   it.effect("a chart on a slide is the table of its data", () =>
     Effect.gen(function* () {
       const points = (...values: ReadonlyArray<string>) =>

@@ -29,6 +29,7 @@ it.layer(layer)("golden texts", (it) => {
     "guide-ar.pdf",
     "guide-ja.pdf",
     "guide.1",
+    "guide.doc",
     "guide.docx",
     "guide.epub",
     "guide.fb2",
@@ -45,6 +46,7 @@ it.layer(layer)("golden texts", (it) => {
     "slides.pptx",
     "staff.csv",
     "staff.ods",
+    "staff.xls",
     "staff.xlsx",
     "talk.srt",
     "twocolumn.pdf"
