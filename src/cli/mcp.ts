@@ -30,6 +30,7 @@ import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { following, watchedBy } from "./watch.ts"
 import { sparing } from "../runtime/Memory.ts"
+import { listen, listening } from "./serve.ts"
 import * as logging from "./logging.ts"
 
 const short = (most: number) => (text: string) =>
@@ -54,6 +55,8 @@ const serverFlags = {
   readOnly: Cli.toggle("read-only", { summary: "Open the index read-only, and offer no index_documents" }),
   watch: watched
 }
+
+const overHttp = Cli.toggle("http", { summary: "Serve over HTTP at /mcp in place of standard input and output" })
 
 /** What `mcp install --json` prints. */
 const InstallReport = Schema.Struct({
@@ -314,20 +317,31 @@ const install = Cli.define(
 const serve = Cli.define(
   {
     name: "mcp",
-    summary: "Serve MCP on standard input and output",
-    flags: serverFlags,
+    summary: "Serve MCP on standard input and output, or over HTTP",
+    flags: { ...serverFlags, http: overHttp, ...listening },
+    untilStopped: "http",
     examples: [
       "clew mcp --db notes.db",
       "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'",
       "clew mcp --db notes.db --filter search,get_document --read-only",
-      "clew mcp --db notes.db --watch ~/notes"
+      "clew mcp --db notes.db --watch ~/notes",
+      "clew mcp --db notes.db --http --port 8484"
     ],
     details: [
       `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
-      "Ends when standard input does."
+      "Ends when standard input does. With --http, it serves many clients at http://HOST:PORT/mcp until it is stopped, as clew serve does beside its own API, with the same key."
     ]
   },
-  function* ({ description, filter, name, readOnly, watch }) {
+  function* (given) {
+    const { description, filter, http, name, readOnly, watch } = given
+    if (http) {
+      yield* Either.mapLeft(selectTools(filter, readOnly), usage)
+      return yield* listen(given, { description, filter, name, alone: true })
+    }
+    const needless = (["host", "port"] as const).find((key) => given[key] !== undefined)
+    if (needless !== undefined || given.allowUnauthenticated) {
+      return yield* usage(`--${needless ?? "allow-unauthenticated"} is for --http, and without it nothing listens`)
+    }
     const engine = yield* Engine
     const glance = yield* engine.glance
     const tools = yield* Either.mapLeft(selectTools(filter, readOnly, glance?.joined), (detail) => usage(detail))
