@@ -201,6 +201,6 @@ export const main = ({ argv, cwd, env }: Start) => {
       stopped === true ||
       (typeof stopped === "string" &&
         invocation.request._tag === "Run" &&
-        HashMap.has(invocation.request.given, stopped))
+        HashMap.has(invocation.request.given, `--${stopped}`))
   }
 }
