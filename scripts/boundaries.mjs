@@ -105,8 +105,9 @@ const table = [
   // Doors.
   { places: ["api/"], may: [...ports, "model/"], not: vendors },
   { places: ["http/", "mcp/", "cli/"], may: doors },
+  { places: ["http/mcp.ts"], may: [...doors, "mcp/"] },
   { places: ["cli/serve.ts"], may: [...doors, "http/"] },
-  { places: ["cli/mcp.ts"], may: [...doors, "mcp/"] },
+  { places: ["cli/mcp.ts"], may: [...doors, "http/", "mcp/"] },
   { places: ["cli/index.ts"], may: [...doors, "App.ts"] }
 ]
 

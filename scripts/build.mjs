@@ -28,6 +28,16 @@ const within = {
   }
 }
 
+/** MCP's SDKs bring a validator of what users enter in forms, of which the program shows none (Server.ts, secondEra.ts). */
+const formless = {
+  name: "formless",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /ajv-?provider[-\w]*\.m?js$/i }, () => ({
+      contents: "export class AjvJsonSchemaValidator {}; export { AjvJsonSchemaValidator as n }"
+    }))
+  }
+}
+
 const addons = ["better-sqlite3", "sqlite-vec"]
 
 const common = {
@@ -62,6 +72,7 @@ const [{ metafile }] = await Promise.all([
     define: { "import.meta.url": "__url" },
     banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
     footer: { js: "})" },
+    plugins: [formless],
     metafile: true
   }),
   build({

@@ -145,8 +145,8 @@ export interface Command<out E, out R> {
   readonly positional?: Positional | undefined
   readonly flags: ReadonlyArray<Flag<unknown>>
   readonly examples?: ReadonlyArray<string>
-  /** It runs until it is stopped, so that a signal is its regular end. */
-  readonly untilStopped?: boolean
+  /** It runs until it is stopped, so that a signal is its regular end; or with this flag it does. */
+  readonly untilStopped?: boolean | string
   readonly subcommands: ReadonlyArray<Command<E, R>>
   /** Runs its handler with the flags decoded. */
   readonly run: (given: Given, positional: ReadonlyArray<string>) => Effect.Effect<void, E | UsageError, R>

@@ -1,6 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { version } from "../version.ts"
@@ -194,6 +195,7 @@ interface Start {
 export const main = ({ argv, cwd, env }: Start) => {
   const invocation = read(clew, argv)
   const { globals, path } = invocation
+  const stopped = path.at(-1)?.untilStopped
   return {
     program: Effect.gen(function* () {
       const { outputGone } = yield* Terminal
@@ -201,6 +203,10 @@ export const main = ({ argv, cwd, env }: Start) => {
       return yield* Effect.raceFirst(Effect.catchAllCause(answered, report), outputGone)
     }).pipe(Effect.provideService(Place, { cwd, env, globals, command: typed(path) })),
     /** A signal is the regular end of this command. */
-    untilStopped: path.at(-1)?.untilStopped === true
+    untilStopped:
+      stopped === true ||
+      (typeof stopped === "string" &&
+        invocation.request._tag === "Run" &&
+        HashMap.has(invocation.request.given, `--${stopped}`))
   }
 }

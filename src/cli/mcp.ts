@@ -24,12 +24,14 @@ import { printJson, printResult } from "./output.ts"
 import { Place, Engine } from "./engine.ts"
 import { Terminal } from "./terminal.ts"
 import { watch as watched } from "./flags.ts"
+import { isLoopbackName, nameOf } from "../http/loopback.ts"
 import { usage } from "./exit.ts"
 import { overviewOf } from "../mcp/overview.ts"
 import { selectTools, toolNames } from "../mcp/toolNames.ts"
 import { version } from "../version.ts"
 import { following, watchedBy } from "./watch.ts"
 import { sparing } from "../runtime/Memory.ts"
+import { listen, listening } from "./serve.ts"
 import * as logging from "./logging.ts"
 
 const short = (most: number) => (text: string) =>
@@ -54,6 +56,8 @@ const serverFlags = {
   readOnly: Cli.toggle("read-only", { summary: "Open the index read-only, and offer no index_documents" }),
   watch: watched
 }
+
+const overHttp = Cli.toggle("http", { summary: "Serve over HTTP at /mcp in place of standard input and output" })
 
 /** What `mcp install --json` prints. */
 const InstallReport = Schema.Struct({
@@ -114,6 +118,9 @@ const uninstall = Effect.fnUntraced(function* (
   yield* printResult(InstallReport, { ...report, written: true, backup }, lines.join("\n"))
 })
 
+/** Whether an entry is of a server at a URL. */
+const isRemote = (entry: Table): boolean => ["url", "serverUrl", "httpUrl", "uri"].some((key) => key in entry)
+
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 const installFlags = {
@@ -133,11 +140,27 @@ const installFlags = {
   }),
   uninstall: Cli.toggle("uninstall", { summary: "Remove the entry" }),
   print: Cli.toggle("print", { summary: "Print the entry and the file it goes into, and write nothing" }),
+  http: Cli.text("http", {
+    value: "URL",
+    summary: "Use the server that runs there, like http://127.0.0.1:8484/mcp, and start none",
+    decode: (text) =>
+      URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+        ? Either.right(text)
+        : Either.left("a URL with http:// or https://")
+  }),
   filter: serverFlags.filter,
   readOnly: serverFlags.readOnly,
   description: serverFlags.description,
   watch: serverFlags.watch
 }
+
+type Installing = {
+  readonly [K in keyof typeof installFlags]: (typeof installFlags)[K] extends Cli.Flag<infer A> ? A : never
+}
+
+const isGiven = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : (value ?? false) !== false)
+
+const flagOf = (key: string): string => `--${key === "readOnly" ? "read-only" : key}`
 
 /** Settings that apply now, but not when the client starts the server. */
 const leftBehind = (
@@ -175,6 +198,92 @@ const isOnPath = (env: Readonly<Record<string, string | undefined>>, command: st
 const defaultIndex = (env: Readonly<Record<string, string | undefined>>, home: string): string =>
   path.join(env["XDG_DATA_HOME"] || path.join(home, ".local", "share"), "clew", "index.db")
 
+/** How the client starts the server; says what of the settings here it will not have. */
+const startOf = Effect.fnUntraced(function* (client: Client, scope: Scope, given: Installing) {
+  const { cwd, env, globals } = yield* Place
+  const { note } = yield* Terminal
+  const home = env["HOME"] || os.homedir()
+  const engine = yield* Engine
+  const { store } = yield* engine.settings
+  const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
+  const unnamed = config === undefined
+  const found = unnamed ? yield* engine.configFile : Option.none()
+  for (const left of leftBehind({ cwd, env }, found, unnamed && isInPostgres(store))) yield* note(left)
+  const argv1 = process.argv[1]
+  const script = argv1 === undefined ? undefined : path.resolve(cwd, argv1)
+  const shared = scope === "project"
+  // As the client understands it on any machine: the project's folder is not this one everywhere.
+  const place = (flag: string, given: string) => {
+    const whole = path.resolve(cwd, given)
+    if (!shared) return Effect.succeed(whole)
+    const relative = path.relative(cwd, whole)
+    if (path.isAbsolute(relative) || relative.split(path.sep)[0] === "..") {
+      return usage(
+        `${flag} ${whole} is outside this folder, and --scope project writes for everyone who works in it: move it into the folder, or use --scope ${scopesOf(client).find((other) => other !== "project") ?? "user"}`
+      )
+    }
+    const parts = relative === "" ? [] : relative.split(path.sep)
+    return Effect.succeed([client.folder ?? ".", ...parts].join("/"))
+  }
+  const unasked = globals.db === undefined && store.path === defaultIndex(env, home)
+  const [command, ...first] = shared
+    ? portable(cwd, script)
+    : [process.execPath, ...(script === undefined ? [] : [script])]
+  const watched = yield* Effect.forEach(given.watch, (file) => place("--watch", file))
+  const start = {
+    name: given.name ?? "clew",
+    command: command!,
+    args: [
+      ...first,
+      "mcp",
+      // The address of a server has a password, so that the client's environment has to set it.
+      ...(isInPostgres(store) || (shared && unasked) ? [] : ["--db", yield* place("--db", store.path)]),
+      ...(config === undefined ? [] : ["--config", yield* place("--config", config)]),
+      ...(given.filter === undefined ? [] : ["--filter", given.filter]),
+      ...(given.readOnly ? ["--read-only"] : []),
+      ...(given.name === undefined ? [] : ["--name", given.name]),
+      ...(given.description === undefined ? [] : ["--description", given.description]),
+      ...watched.flatMap((file) => ["--watch", file])
+    ]
+  }
+  if (shared && command === "clew" && !isOnPath(env, "clew")) {
+    yield* note("The entry starts clew from the PATH, and here it is not there: install it with npm install --global")
+  }
+  if (shared && client.folder === undefined && start.args.some((arg) => arg.startsWith("./"))) {
+    yield* note(`Paths in the entry are relative: open ${client.title} in this folder, not in one below it`)
+  }
+  if (given.watch.length === 0 && !(yield* engine.exists)) {
+    yield* note(
+      isInPostgres(store)
+        ? `There is no index in ${indexName(store)} yet: clew index PATH creates it`
+        : `There is no index at ${store.path} yet: clew index PATH --db ${store.path} creates it`
+    )
+  }
+  return start
+})
+
+/** The entry for a server that runs by itself, at a URL. */
+const remoteOf = Effect.fnUntraced(function* (client: Client, given: Installing) {
+  const { globals } = yield* Place
+  const { note } = yield* Terminal
+  if (client.remote === undefined) return yield* usage(`${client.title} takes no server over HTTP: leave out --http`)
+  const needless =
+    (["filter", "readOnly", "description", "watch"] as const).find((key) => isGiven(given[key])) ??
+    (["db", "config"] as const).find((key) => globals[key] !== undefined)
+  if (needless !== undefined) {
+    return yield* usage(`${flagOf(needless)} is for a server that the client starts: give it to the server at --http`)
+  }
+  const url = new URL(given.http!)
+  if (url.pathname === "/") url.pathname = "/mcp"
+  if (url.protocol === "http:" && !isLoopbackName(nameOf(url.host))) {
+    yield* note(`${url.host} gets questions and the key unencrypted: put TLS before it, and give an https URL`)
+  }
+  yield* note(
+    "If the server has a key, add to the entry the header Authorization: Bearer KEY, as the client writes headers"
+  )
+  return client.remote({ name: given.name ?? "clew", url: url.href })
+})
+
 const install = Cli.define(
   {
     name: "install",
@@ -183,6 +292,7 @@ const install = Cli.define(
     examples: [
       "clew mcp install --client claude-desktop --print",
       "clew mcp install --client cursor --scope project --db notes.db --read-only",
+      "clew mcp install --client cursor --http http://127.0.0.1:8484/mcp --print",
       "clew mcp install --client cursor --scope project --uninstall"
     ],
     details: [
@@ -210,79 +320,22 @@ const install = Cli.define(
     const section = sectionOf(client, scope, cwd)
     const name = given.name ?? "clew"
     if (given.uninstall) {
-      const needless = (["filter", "readOnly", "description", "watch"] as const).find((key) => {
-        const value = given[key]
-        return Array.isArray(value) ? value.length > 0 : (value ?? false) !== false
-      })
-      if (needless !== undefined)
-        return yield* usage(
-          `--${needless === "readOnly" ? "read-only" : needless} is for setting up a server, and --uninstall removes one`
-        )
+      const needless = (["filter", "readOnly", "description", "watch", "http"] as const).find((key) =>
+        isGiven(given[key])
+      )
+      if (needless !== undefined) {
+        return yield* usage(`${flagOf(needless)} is for setting up a server, and --uninstall removes one`)
+      }
       return yield* uninstall(given.client, scope, file, name, given.print)
     }
-    const engine = yield* Engine
-    const { store } = yield* engine.settings
-    const config = globals.config ?? (env["CLEW_CONFIG"] || undefined)
-    const unnamed = config === undefined
-    const found = unnamed ? yield* engine.configFile : Option.none()
-    for (const left of leftBehind({ cwd, env }, found, unnamed && isInPostgres(store))) yield* note(left)
-
     const before = yield* read(file)
     const root = yield* Effect.orElseSucceed(client.format.read(before ?? ""), () => ({}))
-    const argv1 = process.argv[1]
-    const script = argv1 === undefined ? undefined : path.resolve(cwd, argv1)
-    const shared = scope === "project"
-    // As the client understands it on any machine: the project's folder is not this one everywhere.
-    const place = (flag: string, given: string) => {
-      const whole = path.resolve(cwd, given)
-      if (!shared) return Effect.succeed(whole)
-      const relative = path.relative(cwd, whole)
-      if (path.isAbsolute(relative) || relative.split(path.sep)[0] === "..") {
-        return usage(
-          `${flag} ${whole} is outside this folder, and --scope project writes for everyone who works in it: move it into the folder, or use --scope ${scopesOf(client).find((other) => other !== "project") ?? "user"}`
-        )
-      }
-      const parts = relative === "" ? [] : relative.split(path.sep)
-      return Effect.succeed([client.folder ?? ".", ...parts].join("/"))
-    }
-    const unasked = globals.db === undefined && store.path === defaultIndex(env, home)
-    const [command, ...first] = shared
-      ? portable(cwd, script)
-      : [process.execPath, ...(script === undefined ? [] : [script])]
-    const watched = yield* Effect.forEach(given.watch, (file) => place("--watch", file))
-    const start = {
-      name,
-      command: command!,
-      args: [
-        ...first,
-        "mcp",
-        // The address of a server has a password, so that the client's environment has to set it.
-        ...(isInPostgres(store) || (shared && unasked) ? [] : ["--db", yield* place("--db", store.path)]),
-        ...(config === undefined ? [] : ["--config", yield* place("--config", config)]),
-        ...(given.filter === undefined ? [] : ["--filter", given.filter]),
-        ...(given.readOnly ? ["--read-only"] : []),
-        ...(given.name === undefined ? [] : ["--name", given.name]),
-        ...(given.description === undefined ? [] : ["--description", given.description]),
-        ...watched.flatMap((file) => ["--watch", file])
-      ]
-    }
-    if (shared && command === "clew" && !isOnPath(env, "clew")) {
-      yield* note("The entry starts clew from the PATH, and here it is not there: install it with npm install --global")
-    }
-    if (shared && client.folder === undefined && start.args.some((arg) => arg.startsWith("./"))) {
-      yield* note(`Paths in the entry are relative: open ${client.title} in this folder, not in one below it`)
-    }
-    if (given.watch.length === 0 && !(yield* engine.exists)) {
-      yield* note(
-        isInPostgres(store)
-          ? `There is no index in ${indexName(store)} yet: clew index PATH creates it`
-          : `There is no index at ${store.path} yet: clew index PATH --db ${store.path} creates it`
-      )
-    }
+    const made =
+      given.http === undefined ? client.entry(yield* startOf(client, scope, given)) : yield* remoteOf(client, given)
     const report = { client: given.client, scope, file }
     const old = entryIn(root, section, name)
     // If the user switched it off, it stays off.
-    const entry = { ...client.entry(start), ...(old["enabled"] === false ? { enabled: false } : {}) }
+    const entry = { ...made, ...(old["enabled"] === false ? { enabled: false } : {}) }
     const shown = yield* client.format.alone(section, name, entry)
     const disabled = switchedOff(client, root, old, name)
     const off = { ...report, entry: shown, written: false, ...(disabled === undefined ? {} : { disabled: true }) }
@@ -298,8 +351,13 @@ const install = Cli.define(
       return yield* print(shown)
     }
 
-    const after = yield* Effect.mapError(setEntry(client.format, before ?? "", section, name, entry), (why) =>
-      unreadable(file, why, `add this by hand:\n\n${shown}`)
+    // A server that the client starts has other keys than one at a URL, and none of them may stay.
+    const other = hasEntry(root, section, name) && isRemote(old) !== isRemote(made)
+    const text = before ?? ""
+    const bare = other ? dropEntry(client.format, text, section, name) : Effect.succeed(text)
+    const after = yield* Effect.mapError(
+      Effect.flatMap(bare, (text) => setEntry(client.format, text, section, name, entry)),
+      (why) => unreadable(file, why, `add this by hand:\n\n${shown}`)
     )
     if (after === before) {
       yield* sayOff
@@ -315,20 +373,31 @@ const install = Cli.define(
 const serve = Cli.define(
   {
     name: "mcp",
-    summary: "Serve MCP on standard input and output",
-    flags: serverFlags,
+    summary: "Serve MCP on standard input and output, or over HTTP",
+    flags: { ...serverFlags, http: overHttp, ...listening },
+    untilStopped: "http",
     examples: [
       "clew mcp --db notes.db",
       "clew mcp --db notes.db --name Notes --description 'Lab notes since 2019'",
       "clew mcp --db notes.db --filter search,get_document --read-only",
-      "clew mcp --db notes.db --watch ~/notes"
+      "clew mcp --db notes.db --watch ~/notes",
+      "clew mcp --db notes.db --http --port 8484"
     ],
     details: [
       `An MCP client starts this by itself; clew mcp install sets one up. Tools: ${toolNames.join(", ")}.`,
-      "Ends when standard input does."
+      "Ends when standard input does. With --http, it serves many clients at http://HOST:PORT/mcp until it is stopped, as clew serve does beside its own API, with the same key."
     ]
   },
-  function* ({ description, filter, name, readOnly, watch }) {
+  function* (given) {
+    const { description, filter, http, name, readOnly, watch } = given
+    if (http) {
+      yield* Either.mapLeft(selectTools(filter, readOnly), usage)
+      return yield* listen(given, { description, filter, name, alone: true })
+    }
+    const needless = (["host", "port"] as const).find((key) => given[key] !== undefined)
+    if (needless !== undefined || given.allowUnauthenticated) {
+      return yield* usage(`--${needless ?? "allow-unauthenticated"} is for --http, and without it nothing listens`)
+    }
     const engine = yield* Engine
     const glance = yield* engine.glance
     const tools = yield* Either.mapLeft(selectTools(filter, readOnly, glance?.joined), (detail) => usage(detail))

@@ -48,9 +48,13 @@ const pathOf = (url: string): string => {
 }
 
 /** Finds a router's route for a URL's path, for any method. */
-const makeRouteOf = (mounted: Iterable<{ readonly path: string; readonly method: string }>) => {
+const makeRouteOf = (
+  mounted: Iterable<{ readonly path: string; readonly method: string }>,
+  served: ReadonlySet<string> | undefined
+) => {
   const methods = new Map<string, Set<string>>()
-  for (const { method, path } of mounted) methods.set(path, (methods.get(path) ?? new Set()).add(method))
+  for (const { method, path } of mounted)
+    if (served?.has(path) !== false) methods.set(path, (methods.get(path) ?? new Set()).add(method))
   const routes = [...methods].map(([template, methods]): Route & { readonly pattern: RegExp } => ({
     template,
     methods: withImplied(methods),
@@ -78,7 +82,7 @@ const malformedParameter = (url: string, { template }: Route): string | undefine
 }
 
 const exposed =
-  "x-request-id, retry-after, www-authenticate, allow, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
+  "x-request-id, retry-after, www-authenticate, allow, mcp-session-id, x-clew-llm, x-clew-mode, x-clew-fusion, x-clew-degraded, x-clew-omitted"
 
 /** Whether pages of any origin may call. */
 export const isPermissive = (origins: ReadonlyArray<string>): boolean => origins.includes("*")
@@ -91,14 +95,14 @@ const corsHeaders = (origins: ReadonlyArray<string>, request: Headers.Headers): 
   return { vary: "Origin", "access-control-allow-origin": origin, "access-control-expose-headers": exposed }
 }
 
-/** The headers that OpenAI's clients add to tell their version; a preflight request lists them. */
-const stainless = (request: Headers.Headers): ReadonlyArray<string> =>
+/** The headers that clients of OpenAI and MCP add; a preflight request lists them. */
+const added = (request: Headers.Headers): ReadonlyArray<string> =>
   (request["access-control-request-headers"] ?? "")
     .slice(0, 2000)
     .toLowerCase()
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => /^x-stainless-[a-z-]{1,40}$/.test(name))
+    .filter((name) => /^(?:x-stainless-[a-z-]{1,40}|mcp-[a-z-]{1,40}|last-event-id)$/.test(name))
 
 /** The headers of the response to a preflight request. */
 const preflightHeaders = (
@@ -111,7 +115,7 @@ const preflightHeaders = (
   return {
     ...granted,
     "access-control-allow-methods": methods.join(", "),
-    "access-control-allow-headers": ["authorization, content-type, x-request-id", ...stainless(request)].join(", "),
+    "access-control-allow-headers": ["authorization, content-type, x-request-id", ...added(request)].join(", "),
     "access-control-max-age": "600"
   }
 }
@@ -160,149 +164,153 @@ const shuttingDown = new StoreUnavailable({
 })
 
 /** What every request passes: guards before the routes; rendering of errors, log and metrics after them. */
-const make = Effect.gen(function* () {
-  const access = yield* Access
-  const limiter = yield* RateLimiter
-  const { unfinished } = yield* Listener
-  const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
-  const { maxBatch } = yield* LimitsConfig
-  const account = yield* makeAccount
-  const reclaim = yield* reclaiming
-  const router = yield* HttpApiBuilder.Router
-  let routeOf: ReturnType<typeof makeRouteOf> | undefined
-  /** Built at the first request, when everything is mounted. */
-  const findRoute = (url: string) => Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes))(url))
-  const plain = { limit: maxBodyBytes, typed: access.isKeyless }
-  const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
-  const chat = { ...plain, check: chatFault }
-  const rulesOf = ({ template }: Route): BodyRules =>
-    template === "/index" ? batch : template === "/v1/chat/completions" ? chat : plain
-  yield* metrics.begin
+const make = (served: ReadonlySet<string> | undefined) =>
+  Effect.gen(function* () {
+    const access = yield* Access
+    const limiter = yield* RateLimiter
+    const { unfinished } = yield* Listener
+    const { corsOrigins, maxBodyBytes, trustProxy } = yield* ServerConfig
+    const { maxBatch } = yield* LimitsConfig
+    const account = yield* makeAccount
+    const reclaim = yield* reclaiming
+    const router = yield* HttpApiBuilder.Router
+    let routeOf: ReturnType<typeof makeRouteOf> | undefined
+    /** Built at the first request, when everything is mounted. */
+    const findRoute = (url: string) =>
+      Effect.map(router.router, ({ routes }) => (routeOf ??= makeRouteOf(routes, served))(url))
+    const plain = { limit: maxBodyBytes, typed: access.isKeyless }
+    const batch = { ...plain, check: (body: unknown) => batchFault(body, maxBatch) }
+    const chat = { ...plain, check: chatFault }
+    const rulesOf = ({ template }: Route): BodyRules =>
+      template === "/index" ? batch : template === "/v1/chat/completions" ? chat : plain
+    yield* metrics.begin
 
-  const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
-    Effect.zipRight(
-      route?.template === "/health"
-        ? Effect.void
-        : Effect.zipRight(
-            access.checkHost(request),
-            request.method === "POST" ? access.checkOrigin(request) : Effect.void
-          ),
-      route !== undefined && unlimited.has(route.template)
-        ? Effect.void
-        : Effect.tapError(limiter.take(clientOf(request, trustProxy)), () => metrics.rateLimited)
-    )
+    const admit = (request: HttpServerRequest.HttpServerRequest, route: Route | undefined) =>
+      Effect.zipRight(
+        route?.template === "/health"
+          ? Effect.void
+          : Effect.zipRight(
+              access.checkHost(request),
+              request.method === "POST" ? access.checkOrigin(request) : Effect.void
+            ),
+        route !== undefined && unlimited.has(route.template)
+          ? Effect.void
+          : Effect.tapError(limiter.take(clientOf(request, trustProxy)), () => metrics.rateLimited)
+      )
 
-  const direct = (
-    app: HttpApp.Default<unknown>,
-    request: HttpServerRequest.HttpServerRequest,
-    route: Route | undefined,
-    taken: (bytes: number) => void
-  ): HttpApp.Default<unknown> => {
-    if (route === undefined) return new RouteNotFound()
-    if (request.method === "OPTIONS") {
-      const headers =
-        request.headers["access-control-request-method"] === undefined
-          ? { allow: route.methods.join(", ") }
-          : preflightHeaders(corsOrigins, request.headers, route.methods)
-      return Effect.succeed(HttpServerResponse.empty({ headers }))
+    const direct = (
+      app: HttpApp.Default<unknown>,
+      request: HttpServerRequest.HttpServerRequest,
+      route: Route | undefined,
+      taken: (bytes: number) => void
+    ): HttpApp.Default<unknown> => {
+      if (route === undefined) return new RouteNotFound()
+      if (request.method === "OPTIONS") {
+        const headers =
+          request.headers["access-control-request-method"] === undefined
+            ? { allow: route.methods.join(", ") }
+            : preflightHeaders(corsOrigins, request.headers, route.methods)
+        return Effect.succeed(HttpServerResponse.empty({ headers }))
+      }
+      if (!route.methods.includes(request.method)) return new MethodNotAllowed({ allowed: route.methods })
+      const malformed = malformedParameter(request.url, route)
+      if (malformed !== undefined) {
+        return badField(malformed, "must be UTF-8, percent-encoded")
+      }
+      return bodied.has(request.method)
+        ? Effect.provideService(
+            app,
+            HttpServerRequest.HttpServerRequest,
+            withJsonBody(request, { ...rulesOf(route), taken })
+          )
+        : app
     }
-    if (!route.methods.includes(request.method)) return new MethodNotAllowed({ allowed: route.methods })
-    const malformed = malformedParameter(request.url, route)
-    if (malformed !== undefined) {
-      return badField(malformed, "must be UTF-8, percent-encoded")
-    }
-    return bodied.has(request.method)
-      ? Effect.provideService(
-          app,
-          HttpServerRequest.HttpServerRequest,
-          withJsonBody(request, { ...rulesOf(route), taken })
-        )
-      : app
-  }
 
-  return (app: HttpApp.Default<unknown>): HttpApp.Default =>
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const started = performance.now()
-      const id = requestId(request)
-      // Later log lines use this id.
-      NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
-      const route = yield* findRoute(request.url)
-      const cors = corsHeaders(corsOrigins, request.headers)
+    return (app: HttpApp.Default<unknown>): HttpApp.Default =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const started = performance.now()
+        const id = requestId(request)
+        // Later log lines use this id.
+        NodeHttpServerRequest.toIncomingMessage(request).headers["x-request-id"] = id
+        const route = yield* findRoute(request.url)
+        const cors = corsHeaders(corsOrigins, request.headers)
 
-      let isLarge = false
-      const taken = (bytes: number) => {
-        isLarge = bytes > large
-      }
-      const finished = (status: number) => {
-        const took = performance.now() - started
-        const counted = account({ id, method: request.method, route: route?.template, status, took })
-        return isLarge ? Effect.zipRight(counted, reclaim) : counted
-      }
-
-      const finish = (response: HttpServerResponse.HttpServerResponse) => {
-        const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
-        const complete = HttpServerResponse.setHeaders(response, headers)
-        const { body } = complete
-        if (body._tag !== "Stream") {
-          // Bytes to this machine cost less than compressing them.
-          const accepted = isLoopback(clientAddress(...addressed(request, trustProxy)))
-            ? undefined
-            : request.headers["accept-encoding"]
-          return Effect.zipRight(finished(response.status), encode(complete, accepted))
+        let isLarge = false
+        const taken = (bytes: number) => {
+          isLarge = bytes > large
         }
-        // A stream counts as answered when it ends or its reader goes away.
-        const stream = Stream.ensuringWith(body.stream, (exit) =>
-          finished(Exit.isInterrupted(exit) ? 499 : response.status)
-        )
-        return Effect.succeed(HttpServerResponse.setBody(complete, HttpBody.stream(stream, body.contentType)))
-      }
-
-      const failed = (cause: Cause.Cause<unknown>) => {
-        const error = errorOf(cause)
-        // The client has gone (nginx's 499): nobody is left to answer.
-        if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
-          return Effect.zipRight(finished(499), Effect.failCause(cause) as Effect.Effect<never>)
+        const finished = (status: number) => {
+          const took = performance.now() - started
+          const counted = account({ id, method: request.method, route: route?.template, status, took })
+          return isLarge ? Effect.zipRight(counted, reclaim) : counted
         }
-        const rendered = render(
-          // If something else than this request was interrupted: a defect.
-          Option.getOrElse(error, () => (isLate ? shuttingDown : cause)),
-          id
-        )
-        const answered = isOpenAi(request.url) ? respondOpenAi : respond
-        const { defect, inside } = rendered
-        const logged =
-          defect !== undefined
-            ? Effect.logError("defect", cause)
-            : inside !== undefined && inside !== rendered.body.detail
-              ? Effect.logWarning(inside)
-              : Effect.void
-        return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(answered(rendered)))
-      }
 
-      let isLate = false
-      const answer: HttpApp.Default<unknown> =
-        checkForm(request) ??
-        Effect.zipRight(admit(request, route), direct(app, request, route, taken)).pipe(
-          Client.working(clientOf(request, trustProxy))
-        )
-      const answered = Effect.withFiberRuntime<
-        HttpServerResponse.HttpServerResponse,
-        unknown,
-        HttpServerRequest.HttpServerRequest
-      >((fiber) => {
-        const end = () => {
-          isLate = true
-          fiber.unsafeInterruptAsFork(FiberId.none)
+        const finish = (response: HttpServerResponse.HttpServerResponse) => {
+          const headers = { ...cors, "x-request-id": id, "x-content-type-options": "nosniff" }
+          const complete = HttpServerResponse.setHeaders(response, headers)
+          const { body } = complete
+          if (body._tag !== "Stream") {
+            // Bytes to this machine cost less than compressing them.
+            const accepted = isLoopback(clientAddress(...addressed(request, trustProxy)))
+              ? undefined
+              : request.headers["accept-encoding"]
+            return Effect.zipRight(finished(response.status), encode(complete, accepted))
+          }
+          // A stream counts as answered when it ends or its reader goes away.
+          const stream = Stream.ensuringWith(body.stream, (exit) =>
+            finished(Exit.isInterrupted(exit) ? 499 : response.status)
+          )
+          return Effect.succeed(HttpServerResponse.setBody(complete, HttpBody.stream(stream, body.contentType)))
         }
-        unfinished.add(end)
-        return Effect.ensuring(
-          named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer),
-          Effect.sync(() => unfinished.delete(end))
-        )
+
+        const failed = (cause: Cause.Cause<unknown>) => {
+          const error = errorOf(cause)
+          // The client has gone (nginx's 499): nobody is left to answer.
+          if (Option.isNone(error) && NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) {
+            return Effect.zipRight(finished(499), Effect.failCause(cause) as Effect.Effect<never>)
+          }
+          const rendered = render(
+            // If something else than this request was interrupted: a defect.
+            Option.getOrElse(error, () => (isLate ? shuttingDown : cause)),
+            id
+          )
+          const answered = isOpenAi(request.url) ? respondOpenAi : respond
+          const { defect, inside } = rendered
+          const logged =
+            defect !== undefined
+              ? Effect.logError("defect", cause)
+              : inside !== undefined && inside !== rendered.body.detail
+                ? Effect.logWarning(inside)
+                : Effect.void
+          return Effect.zipRight(Effect.annotateLogs(logged, "request_id", id), finish(answered(rendered)))
+        }
+
+        let isLate = false
+        const answer: HttpApp.Default<unknown> =
+          checkForm(request) ??
+          Effect.zipRight(admit(request, route), direct(app, request, route, taken)).pipe(
+            Client.working(clientOf(request, trustProxy))
+          )
+        const answered = Effect.withFiberRuntime<
+          HttpServerResponse.HttpServerResponse,
+          unknown,
+          HttpServerRequest.HttpServerRequest
+        >((fiber) => {
+          const end = () => {
+            isLate = true
+            fiber.unsafeInterruptAsFork(FiberId.none)
+          }
+          unfinished.add(end)
+          return Effect.ensuring(
+            named(`${request.method} ${route?.template ?? "unmatched"} ${id}`, answer),
+            Effect.sync(() => unfinished.delete(end))
+          )
+        })
+        return yield* Effect.matchCauseEffect(answered, { onSuccess: finish, onFailure: failed })
       })
-      return yield* Effect.matchCauseEffect(answered, { onSuccess: finish, onFailure: failed })
-    })
-})
+  })
 
-export const layer = Layer.provide(HttpApiBuilder.middleware(make), HttpApiBuilder.Router.Live)
+/** For these routes alone, or all that are mounted. */
+export const layer = (served?: ReadonlySet<string>) =>
+  Layer.provide(HttpApiBuilder.middleware(make(served)), HttpApiBuilder.Router.Live)

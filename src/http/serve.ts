@@ -24,6 +24,7 @@ import * as documents from "./documents.ts"
 import * as edge from "./edge.ts"
 import * as Listener from "./Listener.ts"
 import { isLoopback } from "./loopback.ts"
+import * as mcp from "./mcp.ts"
 import { measured } from "./metrics.ts"
 import * as search from "./search.ts"
 import * as socket from "./socket.ts"
@@ -113,14 +114,24 @@ const config = HttpRouter.setRouterConfig({ maxParamLength: 10_000, caseSensitiv
 /** The current tracer, extended to measure the stages of queries. */
 const stages = Layer.unwrapEffect(Effect.map(Effect.tracer, (tracer) => Layer.setTracer(measured(tracer))))
 
+/** What MCP's clients are told of the index. */
+type Mcp = Parameters<typeof mcp.layer>[0] & {
+  /** No other API is served. */
+  readonly alone?: boolean
+}
+
+/** Routes of a server for MCP alone: its own, and those of monitors. */
+const besideMcp: ReadonlySet<string> = new Set(["/mcp", "/health", "/ready", "/metrics"])
+
 /**
  * The production routes and middleware, on the provided server. `traced` makes a span for each request, which is worth
  * its cost only if traces are collected.
  */
-export const layer = (options: { readonly traced: boolean }) => {
+export const layer = (options: { readonly traced: boolean; readonly mcp?: Mcp | undefined }) => {
   const served = HttpApiBuilder.serve().pipe(
-    Layer.provide(edge.layer),
+    Layer.provide(edge.layer(options.mcp?.alone === true ? besideMcp : undefined)),
     Layer.provide(docs),
+    Layer.provide(mcp.layer(options.mcp ?? {})),
     Layer.provide(HttpApiBuilder.api(Api)),
     Layer.provide(groups),
     Layer.provide(layerMiddleware),
@@ -137,6 +148,7 @@ export interface Options<E, E2> {
   /** The engine; closed after the last request. */
   readonly engine: Layer.Layer<OpenIndex, E>
   readonly serving: Layer.Layer<ServerConfig | RateLimiter, E2>
+  readonly mcp?: Mcp | undefined
 }
 
 /** A warning at the start of a server without a key. */
@@ -163,16 +175,17 @@ const announce = Layer.effectDiscard(
   })
 )
 
-const traced = Layer.unwrapEffect(
-  Effect.map(TelemetryConfig, ({ otlpEndpoint }) =>
-    Layer.provide(layer({ traced: otlpEndpoint !== undefined }), telemetry(otlpEndpoint))
+const traced = (mcp: Mcp | undefined) =>
+  Layer.unwrapEffect(
+    Effect.map(TelemetryConfig, ({ otlpEndpoint }) =>
+      Layer.provide(layer({ traced: otlpEndpoint !== undefined, mcp }), telemetry(otlpEndpoint))
+    )
   )
-)
 
 /** Serves until interrupted; then running requests finish before the engine closes. */
-export const serve = <E, E2>({ allowUnauthenticated, engine, serving }: Options<E, E2>) => {
+export const serve = <E, E2>({ allowUnauthenticated, engine, mcp, serving }: Options<E, E2>) => {
   const app = Layer.merge(announce, Layer.scopedDiscard(logUnhandled())).pipe(
-    Layer.provideMerge(traced),
+    Layer.provideMerge(traced(mcp)),
     Layer.provideMerge(Listener.layer),
     Layer.provide(engine)
   )

@@ -1,6 +1,8 @@
 import type { LoggingLevel } from "@modelcontextprotocol/sdk/types.js"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -33,13 +35,10 @@ export type Format = LogConfig["Type"]["format"]
 
 type Send = (entry: { readonly level: LoggingLevel; readonly logger: string; readonly data: unknown }) => void
 
-/** The log for the client: warnings and errors, until it sets another level. */
-export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>) => {
-  let ownLogger = loggerOf("pretty")
-  const delegate = Logger.make<unknown, void>((entry) => ownLogger.log(entry))
+/** The log for one client: warnings and errors of its requests, until it sets another level. */
+export const make = () => {
   let threshold: LogLevel.LogLevel = LogLevel.Warning
   let send: Send = () => {}
-  let own: LogLevel.LogLevel = LogLevel.Info
   const logger = Logger.make<unknown, void>(({ cause, logLevel, message }) => {
     if (!LogLevel.greaterThanEqual(logLevel, threshold)) return
     const parts = (Array.isArray(message) ? message : [message]).map(textOf)
@@ -48,21 +47,39 @@ export const make = (loggerOf: (format: Format) => Logger.Logger<unknown, void>)
     send({ level: nameOf(logLevel), logger: "clew", data: [...parts, ...why].join(" ") })
   })
   return {
-    layer: Layer.merge(Logger.replace(Logger.defaultLogger, delegate), Logger.add(logger)),
+    logger,
+    threshold: () => threshold,
     setLevel: (level: LoggingLevel) => {
       threshold = levels[level]
     },
+    connect: (to: Send) => {
+      send = to
+    },
+    /** Shows the client what an effect logs. */
+    within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.locallyWith(effect, FiberRef.currentLoggers, HashSet.add(logger))
+  }
+}
+export type ClientLog = ReturnType<typeof make>
+
+/** The log of a process with one client, which sees all of it, together with the program's own log. */
+export const makeOwn = (loggerOf: (format: Format) => Logger.Logger<unknown, void>) => {
+  const client = make()
+  let ownLogger = loggerOf("pretty")
+  const delegate = Logger.make<unknown, void>((entry) => ownLogger.log(entry))
+  let own: LogLevel.LogLevel = LogLevel.Info
+  return {
+    ...client,
+    layer: Layer.merge(Logger.replace(Logger.defaultLogger, delegate), Logger.add(client.logger)),
     /** Sets the level and format of the program's own log. */
     setOwn: (level: OwnLevel, format: Format) => {
       ownLogger = loggerOf(format)
       own = LogLevel.fromLiteral(`${level.charAt(0).toUpperCase()}${level.slice(1)}` as Capitalize<OwnLevel>)
     },
-    connect: (to: Send) => {
-      send = to
-    },
     /** Lets through everything that the client wants to see, even if the program's own log wants less. */
     within: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-      Effect.suspend(() => Logger.withMinimumLogLevel(effect, LogLevel.lessThan(threshold, own) ? threshold : own))
+      Effect.suspend(() =>
+        Logger.withMinimumLogLevel(effect, LogLevel.lessThan(client.threshold(), own) ? client.threshold() : own)
+      )
   }
 }
-export type ClientLog = ReturnType<typeof make>

@@ -10,6 +10,7 @@ export const code = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  sessionNotFound: -32001,
   resourceNotFound: -32002
 } as const
 export type Code = (typeof code)[keyof typeof code]

@@ -1,25 +1,20 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
-import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js"
 import * as Mcp from "@modelcontextprotocol/sdk/types.js"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import type { OpenIndex } from "../OpenIndex.ts"
 import { pathText } from "../model/kinds.ts"
+import { working } from "../runtime/Turn.ts"
 import { named } from "../runtime/Unhandled.ts"
-import type { ClientLog, Format, OwnLevel } from "./ClientLog.ts"
-import type { methods } from "./methods.ts"
+import type { ClientLog } from "./ClientLog.ts"
+import type { Id, Request } from "./Message.ts"
 import type { Overview } from "./overview.ts"
 import { code, invalidParams, RpcError, toRpcError } from "./RpcError.ts"
-import type { Request } from "./Stdio.ts"
-import type { Call, Settings } from "./Tool.ts"
+import type { Call, Needs, Settings } from "./Tool.ts"
 import { writingTools } from "./toolNames.ts"
 
-type Extra = RequestHandlerExtra<Mcp.ServerRequest, Mcp.ServerNotification>
-type Methods = ReturnType<typeof methods>
-type Params<S> = S extends { readonly _output: { params?: infer P } } ? P : never
 /** The SDK's schema of a method's request. */
 type Requested = typeof Mcp.PingRequestSchema
 
@@ -39,33 +34,56 @@ const wanted = (issue: Issue): string => {
   }
 }
 
+const unknownMethod = (method: string) =>
+  new RpcError({
+    code: code.methodNotFound,
+    message: `There is no method ${JSON.stringify(method.slice(0, 100))}`
+  })
+
 /** Reports what the SDK would answer with -32603 or not at all: an unknown method, parameters of the wrong shape. */
-const checker =
-  (schemas: ReadonlyMap<string, Requested>) =>
-  ({ method, params }: Request): RpcError | undefined => {
-    const schema = schemas.get(method)
-    if (schema === undefined) {
-      return new RpcError({
-        code: code.methodNotFound,
-        message: `There is no method ${JSON.stringify(method.slice(0, 100))}`
-      })
-    }
-    const result = schema.safeParse({ method, ...(params === undefined ? {} : { params }) })
-    if (result.success) return undefined
-    return invalidParams(
-      result.error.issues.slice(0, 10).map((issue) => {
-        const path = pathText(issue.path.slice(1)) || "params"
-        return { path, message: `${path} ${wanted(issue)}` }
-      })
-    )
-  }
+const check = ({
+  method,
+  params
+}: {
+  readonly method: string
+  readonly params?: Request["params"] | undefined
+}): RpcError | undefined => {
+  const schema = schemas.get(method)
+  if (schema === undefined) return unknownMethod(method)
+  const result = schema.safeParse({ method, ...(params === undefined ? {} : { params }) })
+  if (result.success) return undefined
+  return invalidParams(
+    result.error.issues.slice(0, 10).map((issue) => {
+      const path = pathText(issue.path.slice(1)) || "params"
+      return { path, message: `${path} ${wanted(issue)}` }
+    })
+  )
+}
+
+/** The fault of an `initialize`, which the SDK answers itself. */
+export const checkOpening = (request: Request) => (request.method === "initialize" ? check(request) : undefined)
+
+/** The requests that we answer, by their methods. */
+const schemas: ReadonlyMap<string, Requested> = new Map(
+  [
+    Mcp.InitializeRequestSchema,
+    Mcp.PingRequestSchema,
+    Mcp.ListToolsRequestSchema,
+    Mcp.CallToolRequestSchema,
+    Mcp.ListResourcesRequestSchema,
+    Mcp.ListResourceTemplatesRequestSchema,
+    Mcp.ReadResourceRequestSchema,
+    Mcp.ListPromptsRequestSchema,
+    Mcp.GetPromptRequestSchema,
+    Mcp.CompleteRequestSchema,
+    Mcp.SetLevelRequestSchema
+  ].map((schema) => [schema.shape.method.value, schema as unknown as Requested])
+)
 
 /** Settings of the configuration, read at first use. */
 export interface Configured {
   readonly topK: number
   readonly readOnly: boolean
-  readonly logLevel: OwnLevel
-  readonly logFormat: Format
 }
 
 const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview): string =>
@@ -80,31 +98,50 @@ const instructions = (tools: ReadonlyArray<string>, { details, what }: Overview)
   ].join(" ")
 
 /** Provides the engine to an effect; if the effect writes nothing, opening the index writes nothing either. */
-export type Use = <A, E>(effect: Effect.Effect<A, E, OpenIndex>, writes?: boolean) => Effect.Effect<A, unknown>
+export type Use = <A, E>(effect: Effect.Effect<A, E, Needs>, writes?: boolean) => Effect.Effect<A, unknown>
 
-/** The SDK's server with our methods, and the check of a request before the server gets it. `use` provides the engine, opening it at first use. */
+/** Who asks, and what an answer needs of the connection. */
+export interface Caller {
+  readonly id: Id
+  readonly signal: AbortSignal
+  /** Whose turn it is, where several clients take turns. */
+  readonly client?: string | undefined
+  readonly log?: ClientLog | undefined
+  readonly progressToken: string | number | undefined
+  readonly notify: (progress: Mcp.ProgressNotification) => Promise<void>
+}
+
+/** What we answer, to clients of both eras. */
+export interface Service {
+  readonly info: Mcp.Implementation
+  readonly instructions: string
+  /** The result of a request, or an RpcError. */
+  readonly answer: (request: { readonly method: string }, caller: Caller) => Promise<Mcp.Result>
+  /** Loads what the first call needs. */
+  readonly prepare: () => void
+}
+
+/** Answers with our methods. `use` provides the engine, opening it at first use. */
 export const make = (options: {
   readonly version: string
   /** Names of the enabled tools. */
   readonly tools: ReadonlyArray<string>
   readonly config: Effect.Effect<Configured, unknown>
-  readonly log: ClientLog
   readonly overview: Overview
   /** The index's name given by the user. */
   readonly name?: string | undefined
   readonly use: Use
   /** Completes once a client is initialized and the configuration is read. */
-  readonly greeted: Effect.Effect<void>
+  readonly greeted?: Effect.Effect<void>
 }) =>
   Effect.gen(function* () {
-    const { config, greeted, log, name, overview, tools, use, version } = options
+    const { config, greeted = Effect.void, name, overview, tools, use, version } = options
     const run = Runtime.runPromiseExit(yield* Effect.runtime())
     // Uninterruptible, since one cancelled request would leave its interruption as the result for all.
     const loaded = yield* Effect.cached(
       Effect.uninterruptible(
         Effect.gen(function* () {
-          const { logFormat, logLevel, readOnly, topK } = yield* config
-          log.setOwn(logLevel, logFormat)
+          const { readOnly, topK } = yield* config
           const served = readOnly ? tools.filter((name) => !writingTools.includes(name)) : tools
           const module = yield* Effect.promise(() => import("./methods.ts"))
           return module.methods({ version, readOnly, topK, tools: served, overview } satisfies Settings)
@@ -112,94 +149,99 @@ export const make = (options: {
       )
     )
 
-    const server = new Server(
-      { name: "clew", title: name === undefined ? "Clew" : `Clew: ${name}`, version },
-      {
-        capabilities: { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} },
-        instructions: instructions(tools, overview)
-      }
-    )
-    log.connect((params) => void server.notification({ method: "notifications/message", params }).catch(() => {}))
+    const work = (request: Mcp.ClientRequest, call: Call, log: ClientLog | undefined) =>
+      Effect.flatMap(loaded, (methods): Effect.Effect<unknown, unknown> => {
+        switch (request.method) {
+          case "tools/list":
+            return methods.listTools
+          case "tools/call": {
+            const { name } = request.params
+            return Effect.zipRight(
+              Effect.logDebug(`tools/call ${name}`),
+              Effect.flatMap(methods.callTool(request.params, call), (work) => use(work, writingTools.includes(name)))
+            )
+          }
+          case "resources/list":
+            return use(methods.listResources(request.params?.cursor))
+          case "resources/templates/list":
+            return methods.listTemplates
+          case "resources/read":
+            return use(methods.readResource(request.params.uri))
+          case "prompts/list":
+            return methods.listPrompts
+          case "prompts/get":
+            return Effect.flatMap(methods.getPrompt(request.params.name, request.params.arguments), (work) => use(work))
+          case "completion/complete":
+            return use(methods.complete(request.params))
+          case "logging/setLevel":
+            log?.setLevel(request.params.level)
+            return Effect.succeed({})
+          default:
+            return Effect.fail(unknownMethod(request.method))
+        }
+      })
 
-    /** Runs an effect to its result or an RpcError; a cancelled request interrupts it. */
-    const answer = async <A>(extra: Extra, effect: Effect.Effect<A, unknown>): Promise<A> => {
-      const exit = await run(
-        named(
-          `MCP request ${extra.requestId}`,
-          log.within(Effect.catchAllCause(effect, (cause) => Effect.flatMap(toRpcError(cause), Effect.fail)))
-        ),
-        { signal: extra.signal }
-      )
-      if (Exit.isSuccess(exit)) return exit.value
-      throw Option.getOrElse(
-        Cause.failureOption(exit.cause),
-        () => new RpcError({ code: code.internal, message: "Cancelled" })
-      )
-    }
-    const schemas = new Map<string, Requested>()
-    const known = (schema: unknown) => {
-      const requested = schema as Requested
-      schemas.set(requested.shape.method.value, requested)
-    }
-    known(Mcp.InitializeRequestSchema)
-    known(Mcp.PingRequestSchema)
-
-    /** Answers a method; a request is checked by `check` before it gets here. */
-    const on = <S extends Parameters<typeof server.setRequestHandler>[0]>(
-      schema: S,
-      work: (params: Params<S>, methods: Methods, extra: Extra) => Effect.Effect<unknown, unknown>
-    ) => {
-      known(schema)
-      server.setRequestHandler(schema, ((request: { readonly params: Params<S> }, extra: Extra) =>
-        answer(
-          extra,
-          Effect.flatMap(loaded, (methods) => work(request.params, methods, extra))
-        )) as never)
-    }
-
-    const callFor = (extra: Extra): Call => {
-      const progressToken = extra._meta?.progressToken
-      return {
-        progress: (progress, total, message) =>
-          progressToken === undefined
-            ? Effect.void
-            : Effect.promise(() =>
-                extra.sendNotification({
-                  method: "notifications/progress",
-                  params: { progressToken, progress, total, message }
-                })
-              )
-      }
-    }
-
-    // Loads what the first call needs, while the client is still starting.
-    server.oninitialized = () =>
-      void run(
-        Effect.ensuring(
-          Effect.catchAllCause(loaded, (cause) => toRpcError(cause)),
-          greeted
+    return {
+      info: { name: "clew", title: name === undefined ? "Clew" : `Clew: ${name}`, version },
+      instructions: instructions(tools, overview),
+      answer: async (request, { client, id, log, notify, progressToken, signal }) => {
+        const call: Call = {
+          progress: (progress, total, message) =>
+            progressToken === undefined
+              ? Effect.void
+              : Effect.promise(() =>
+                  notify({ method: "notifications/progress", params: { progressToken, progress, total, message } })
+                )
+        }
+        const wrong = check(request)
+        if (wrong !== undefined) throw wrong
+        const worked = Effect.catchAllCause(work(request as Mcp.ClientRequest, call, log), (cause) =>
+          Effect.flatMap(toRpcError(cause), Effect.fail)
         )
-      )
-
-    on(Mcp.ListToolsRequestSchema, (_, { listTools }) => listTools)
-    on(Mcp.CallToolRequestSchema, (params, { callTool }, extra) =>
-      Effect.zipRight(
-        Effect.logDebug(`tools/call ${params.name}`),
-        Effect.flatMap(callTool(params, callFor(extra)), (work) => use(work, writingTools.includes(params.name)))
-      )
-    )
-    on(Mcp.ListResourcesRequestSchema, (params, { listResources }) => use(listResources(params?.cursor)))
-    on(Mcp.ListResourceTemplatesRequestSchema, (_, { listTemplates }) => listTemplates)
-    on(Mcp.ReadResourceRequestSchema, ({ uri }, { readResource }) => use(readResource(uri)))
-    on(Mcp.ListPromptsRequestSchema, (_, { listPrompts }) => listPrompts)
-    on(Mcp.GetPromptRequestSchema, ({ arguments: args, name }, { getPrompt }) =>
-      Effect.flatMap(getPrompt(name, args), (work) => use(work))
-    )
-    on(Mcp.CompleteRequestSchema, (params, { complete }) => use(complete(params)))
-    known(Mcp.SetLevelRequestSchema)
-    server.setRequestHandler(Mcp.SetLevelRequestSchema, ({ params }) => {
-      log.setLevel(params.level)
-      return {}
-    })
-    return { server, check: checker(schemas) }
+        const logged = log === undefined ? worked : log.within(worked)
+        const exit = await run(named(`MCP request ${id}`, client === undefined ? logged : working(client)(logged)), {
+          signal
+        })
+        if (Exit.isSuccess(exit)) return exit.value as Mcp.Result
+        throw Option.getOrElse(
+          Cause.failureOption(exit.cause),
+          () => new RpcError({ code: code.internal, message: "Cancelled" })
+        )
+      },
+      prepare: () =>
+        void run(
+          Effect.ensuring(
+            Effect.catchAllCause(loaded, (cause) => toRpcError(cause)),
+            greeted
+          )
+        )
+    } satisfies Service as Service
   })
+
+/** Checks no forms: no user is asked to fill one in. The SDKs' own validators take 200 KB for each server. */
+export const formless = {
+  getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: "There are no forms" })
+}
+
+/** The SDK's server for one client of the first era, which begins with `initialize`. */
+export const firstEra = ({ answer, info, instructions, prepare }: Service, log: ClientLog): Server => {
+  const server = new Server(info, {
+    capabilities: { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} },
+    instructions,
+    jsonSchemaValidator: formless
+  })
+  log.connect((params) => void server.notification({ method: "notifications/message", params }).catch(() => {}))
+  // While the client is still starting.
+  server.oninitialized = prepare
+  server.removeRequestHandler("logging/setLevel")
+  server.fallbackRequestHandler = (request, { _meta, authInfo, requestId, sendNotification, signal }) =>
+    answer(request, {
+      id: requestId,
+      signal,
+      client: authInfo?.clientId,
+      log,
+      progressToken: _meta?.progressToken,
+      notify: sendNotification
+    })
+  return server
+}

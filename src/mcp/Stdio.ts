@@ -2,6 +2,17 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js"
 import type { Readable } from "node:stream"
 import { type JsonFault, readJsonAtOnce } from "../model/readJson.ts"
+import {
+  type Id,
+  type Invalid,
+  isId,
+  type Message,
+  readValue,
+  refusal,
+  type Request,
+  wantsAnswer,
+  withoutTag
+} from "./Message.ts"
 import { pathText } from "../model/kinds.ts"
 import { type Code, code, type RpcError } from "./RpcError.ts"
 
@@ -84,70 +95,9 @@ export const makeSplitter = (maxBytes: number): Splitter => {
   }
 }
 
-export type Id = string | number
-
-export interface Request {
-  readonly _tag: "Request"
-  readonly id: Id
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>>
-}
-
-export interface Notification {
-  readonly _tag: "Notification"
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>>
-}
-
-/** An invalid message; the id is null if it is unknown. */
-export interface Invalid {
-  readonly _tag: "Invalid"
-  readonly id: Id | null
-  readonly code: Code
-  readonly message: string
-}
-
-/** A response to a request of ours; we send none. */
-export interface Response {
-  readonly _tag: "Response"
-}
-
-export type Message = Request | Notification | Response | Invalid
-export type Incoming = Message | { readonly _tag: "Batch"; readonly messages: ReadonlyArray<Message> }
+type Incoming = Message | { readonly _tag: "Batch"; readonly messages: ReadonlyArray<Message> }
 
 const maxBatch = 1000
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const isId = (value: unknown): value is Id =>
-  typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value))
-
-/** Some clients send null for absent fields. */
-const withoutNulls = (params: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
-
-/** One JSON value as a JSON-RPC 2.0 message. Unknown members are dropped. */
-const readValue = (value: unknown): Message => {
-  const id = isObject(value) && isId(value["id"]) ? value["id"] : null
-  const invalid = (message: string, of: Code = code.invalidRequest): Invalid => ({
-    _tag: "Invalid",
-    id,
-    code: of,
-    message
-  })
-  if (!isObject(value)) return invalid("A message must be a JSON object")
-  if (value["jsonrpc"] !== "2.0") return invalid('jsonrpc must be "2.0"')
-  if (!("method" in value) && ("result" in value || "error" in value)) return { _tag: "Response" }
-  const { method, params } = value
-  if (typeof method !== "string") return invalid("method must be a string")
-  if ("id" in value && id === null) return invalid("id must be a string or an integer")
-  if (params !== undefined && params !== null && !isObject(params)) {
-    return invalid("params must be an object", code.invalidParams)
-  }
-  const call = { method, ...(isObject(params) ? { params: withoutNulls(params) } : {}) }
-  return id === null ? { _tag: "Notification", ...call } : { _tag: "Request", id, ...call }
-}
 
 const unreadable = (of: Code, message: string, id: Id | null = null): Invalid => ({
   _tag: "Invalid",
@@ -218,7 +168,9 @@ interface Output {
 export interface StdioOptions {
   readonly input: Readable
   readonly output: Output
-  /** Faults of a request before it is handled: an unknown method, parameters of the wrong shape. */
+  /** Serves messages of the second era, which say that they are; called for the first of them. */
+  readonly serveSecond: (side: Transport) => void
+  /** The fault of a request, before it is handled. */
   readonly check: (request: Request) => RpcError | undefined
 }
 
@@ -230,7 +182,17 @@ interface Batch {
 interface Pending {
   readonly id: Id
   readonly batch: Batch | undefined
+  readonly isSecond: boolean
+  /** A subscription, which ends with the connection. */
+  readonly isEndless: boolean
 }
+
+/** Where a message of the second era tells its version. */
+const versionKey = "io.modelcontextprotocol/protocolVersion"
+const subscriptionKey = "io.modelcontextprotocol/subscriptionId"
+
+const metaOf = (params: Readonly<Record<string, unknown>> | undefined) =>
+  (params?.["_meta"] ?? {}) as Readonly<Record<string, unknown>>
 
 /** Unwritten output above which no more input is read. */
 const highWater = 8 * 1024 * 1024
@@ -248,6 +210,9 @@ export class StdioTransport implements Transport {
   private readonly splitter = makeSplitter(maxMessageBytes)
   private readonly pending = new Map<number, Pending>()
   private readonly idle: Array<() => void> = []
+  private second: Transport | undefined
+  /** Messages for the second era's server while it is loaded. */
+  private readonly early: Array<JSONRPCMessage> = []
   private lastId = 0
   private closed = false
 
@@ -260,7 +225,7 @@ export class StdioTransport implements Transport {
 
   /** Resolves once every request read so far is answered. */
   settled(): Promise<void> {
-    return this.pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve))
+    return this.isIdle() ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve))
   }
 
   /** Answers all open requests with an error: nobody will process them any more. */
@@ -316,7 +281,7 @@ export class StdioTransport implements Transport {
         return void this.answer(refusal(message), batch)
       case "Notification":
         if (message.method === "notifications/cancelled") return this.cancel(message.params)
-        return this.onmessage?.(withoutTag(message))
+        return this.deliver(withoutTag(message), versionKey in metaOf(message.params))
       case "Request": {
         const wrong = this.options.check(message)
         if (wrong !== undefined) {
@@ -325,25 +290,57 @@ export class StdioTransport implements Transport {
           return void this.answer({ jsonrpc: "2.0", id: message.id, error }, batch)
         }
         const key = ++this.lastId
-        this.pending.set(key, { id: message.id, batch })
-        return this.onmessage?.({ ...withoutTag(message), id: key })
+        const isSecond = versionKey in metaOf(message.params)
+        const isEndless = isSecond && message.method === "subscriptions/listen"
+        this.pending.set(key, { id: message.id, batch, isSecond, isEndless })
+        return this.deliver({ ...withoutTag(message), id: key }, isSecond)
       }
     }
   }
 
+  private deliver(message: JSONRPCMessage, isSecond: boolean) {
+    if (!isSecond) return this.onmessage?.(message)
+    if (this.second === undefined) {
+      this.second = {
+        start: async () => {
+          for (const message of this.early.splice(0)) this.second?.onmessage?.(message)
+        },
+        send: (message) => this.send(this.withOwnId(message)),
+        close: () => Promise.resolve()
+      }
+      this.options.serveSecond(this.second)
+    }
+    if (this.second.onmessage === undefined) return this.early.push(message)
+    return this.second.onmessage(message)
+  }
+
+  /** A subscription's messages name its request, by the client's id. */
+  private withOwnId(message: JSONRPCMessage): JSONRPCMessage {
+    if (!("method" in message)) return message
+    const found = this.pending.get(metaOf(message.params)[subscriptionKey] as number)
+    if (found === undefined) return message
+    const params = { ...message.params, _meta: { ...message.params?._meta, [subscriptionKey]: found.id } }
+    return { ...message, params }
+  }
+
   /** The protocol forbids an answer to a cancelled request. */
   private cancel(params: Readonly<Record<string, unknown>> | undefined) {
-    for (const [key, { batch, id }] of this.pending) {
+    for (const [key, { batch, id, isSecond }] of this.pending) {
       if (id !== params?.["requestId"]) continue
       this.pending.delete(key)
-      this.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { ...params, requestId: key } })
+      const forwarded = { method: "notifications/cancelled", params: { ...params, requestId: key } }
+      this.deliver({ jsonrpc: "2.0", ...forwarded }, isSecond)
       if (batch !== undefined) this.settle(batch)
     }
     this.rest()
   }
 
+  private isIdle(): boolean {
+    return [...this.pending.values()].every(({ isEndless }) => isEndless)
+  }
+
   private rest() {
-    if (this.pending.size === 0) for (const resolve of this.idle.splice(0)) resolve()
+    if (this.isIdle()) for (const resolve of this.idle.splice(0)) resolve()
   }
 
   private answer(message: object, batch: Batch | undefined): Promise<void> {
@@ -369,9 +366,3 @@ export class StdioTransport implements Transport {
     })
   }
 }
-
-const wantsAnswer = ({ _tag }: Message) => _tag === "Request" || _tag === "Invalid"
-
-const withoutTag = <A extends { readonly _tag: string }>({ _tag, ...rest }: A) => ({ jsonrpc: "2.0" as const, ...rest })
-
-const refusal = ({ code, id, message }: Invalid) => ({ jsonrpc: "2.0", id, error: { code, message } })

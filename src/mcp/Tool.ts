@@ -3,9 +3,15 @@ import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import type { Embedders } from "../Embedders.ts"
+import type { Graph } from "../Graph.ts"
+import type { Indexer } from "../Indexer.ts"
 import { limits } from "../model/Limits.ts"
 import { pathText } from "../model/kinds.ts"
-import type { OpenIndex } from "../OpenIndex.ts"
+import type { Tokenizer } from "../packaged/Tokenizer.ts"
+import type { Prompt } from "../Prompt.ts"
+import type { Search } from "../Search.ts"
+import type { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import type { Overview } from "./overview.ts"
 import { invalidParams, type Problem, type RpcError } from "./RpcError.ts"
@@ -226,6 +232,9 @@ export interface Call {
   readonly progress: (done: number, total: number, message: string) => Effect.Effect<void>
 }
 
+/** What the tools use of an open index. */
+export type Needs = Embedders | Graph | Indexer | Prompt | Search | Store | Tokenizer
+
 /** Settings fixed at the server's start. */
 export interface Settings {
   readonly version: string
@@ -247,7 +256,7 @@ export interface Tool {
     args: unknown,
     settings: Settings,
     call: Call
-  ) => Effect.Effect<Effect.Effect<CallToolResult, unknown, OpenIndex>, RpcError>
+  ) => Effect.Effect<Effect.Effect<CallToolResult, unknown, Needs>, RpcError>
 }
 
 export interface Answer<O> {
@@ -264,7 +273,7 @@ interface Definition<A, I, O, OI, E> {
   readonly output: Schema.Schema<O, OI>
   readonly defaults?: (settings: Settings) => Readonly<Record<string, unknown>>
   readonly writes?: boolean
-  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, OpenIndex>
+  readonly run: (args: A, settings: Settings, call: Call) => Effect.Effect<Answer<O>, E | RpcError, Needs>
 }
 
 /** A tool whose JSON Schemas and checks come from the same two Schemas. */

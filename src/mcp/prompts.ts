@@ -7,12 +7,11 @@ import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { limits } from "../model/Limits.ts"
 import { QueryText, TopK } from "../model/Query.ts"
 import type { CollectionInfo } from "../model/Stats.ts"
-import type { OpenIndex } from "../OpenIndex.ts"
 import { Prompt } from "../Prompt.ts"
 import { Store } from "../Store.ts"
 import { didYouMean } from "../terms/nearest.ts"
 import { refuse, type RpcError } from "./RpcError.ts"
-import { decoder, toJsonSchema, type Settings } from "./Tool.ts"
+import { decoder, type Needs, type Settings, toJsonSchema } from "./Tool.ts"
 import {
   countFitting,
   defaultMaxTokens,
@@ -84,7 +83,7 @@ const quotedSamples = 12
 const sampleCharacters = 600
 
 /** Evenly spread numbers from 0 to 1. */
-const places = (count: number): ReadonlyArray<number> =>
+export const places = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => (count === 1 ? 0 : index / (count - 1)))
 
 /** Passages spread over the index, each collection with its share, at least one. */
@@ -160,7 +159,7 @@ export const get = (
   name: string,
   args: unknown,
   settings: Settings
-): Effect.Effect<Effect.Effect<GetPromptResult, unknown, OpenIndex>, RpcError> => {
+): Effect.Effect<Effect.Effect<GetPromptResult, unknown, Needs>, RpcError> => {
   const names = listed.map((prompt) => prompt.name)
   switch (name) {
     case "rag_answer":

@@ -6,10 +6,9 @@ import { bounded, sourceCharacters } from "../citations/prompt.ts"
 import { CollectionName, defaultCollection } from "../model/Collection.ts"
 import { DocumentId } from "../model/Document.ts"
 import type { RecentDocument } from "../model/Stored.ts"
-import type { OpenIndex } from "../OpenIndex.ts"
 import { Store } from "../Store.ts"
 import { code, refuse, RpcError } from "./RpcError.ts"
-import type { Settings } from "./Tool.ts"
+import type { Needs, Settings } from "./Tool.ts"
 import { plural } from "./tools/answers.ts"
 import { indexInfo } from "./tools/collectionInfo.ts"
 import { readDocument } from "./tools/getDocument.ts"
@@ -85,7 +84,7 @@ const decodeName = (text: string): string | undefined => {
 }
 
 /** Fails with -32002 for a missing resource. */
-export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, OpenIndex> =>
+export const read = (settings: Settings, uri: string): Effect.Effect<ReadResourceResult, unknown, Needs> =>
   Effect.gen(function* () {
     if (uri === statsUri) {
       const { describe: _, ...info } = yield* indexInfo(settings)

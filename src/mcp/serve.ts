@@ -14,7 +14,7 @@ import type { OpenIndex } from "../OpenIndex.ts"
 import { logUnhandled } from "../runtime/Unhandled.ts"
 import * as ClientLog from "./ClientLog.ts"
 import type { Overview } from "./overview.ts"
-import { type Configured, make, type Use } from "./Server.ts"
+import { checkOpening, type Configured, firstEra, make, type Use } from "./Server.ts"
 import { StdioTransport, takeStdout } from "./Stdio.ts"
 
 /**
@@ -98,7 +98,10 @@ const farewell = Effect.gen(function* () {
 export const serve = <E>(options: {
   readonly version: string
   readonly tools: ReadonlyArray<string>
-  readonly config: Effect.Effect<Configured, unknown>
+  readonly config: Effect.Effect<
+    Configured & { readonly logLevel: ClientLog.OwnLevel; readonly logFormat: ClientLog.Format },
+    unknown
+  >
   readonly overview: Overview
   readonly name?: string | undefined
   /** Opened at first use, and created if a call writes. */
@@ -109,9 +112,9 @@ export const serve = <E>(options: {
   readonly empty: Layer.Layer<OpenIndex, E>
   readonly exists: Effect.Effect<boolean, E>
   /** The program's own logger. */
-  readonly loggerOf: Parameters<typeof ClientLog.make>[0]
+  readonly loggerOf: Parameters<typeof ClientLog.makeOwn>[0]
 }): Effect.Effect<void> => {
-  const log = ClientLog.make(options.loggerOf)
+  const log = ClientLog.makeOwn(options.loggerOf)
   return Effect.gen(function* () {
     const stdout = takeStdout()
     yield* logUnhandled()
@@ -123,8 +126,25 @@ export const serve = <E>(options: {
         opens ? engine.use(effect) : Effect.provide(effect, options.empty)
       )
     const greeting = yield* Deferred.make<void>()
-    const { check, server } = yield* make({ ...options, log, use, greeted: Deferred.succeed(greeting, undefined) })
-    const transport = new StdioTransport({ input: process.stdin, output: stdout, check })
+    const service = yield* make({
+      ...options,
+      use,
+      config: Effect.tap(options.config, ({ logFormat, logLevel }) =>
+        Effect.sync(() => log.setOwn(logLevel, logFormat))
+      ),
+      greeted: Deferred.succeed(greeting, undefined)
+    })
+    const server = firstEra(service, log)
+    const transport = new StdioTransport({
+      input: process.stdin,
+      output: stdout,
+      check: checkOpening,
+      // Most clients are of the first era, and do not wait for the other's code.
+      serveSecond: (side) => {
+        service.prepare()
+        void import("./secondEra.ts").then(({ overStdio }) => overStdio(service, side))
+      }
+    })
     yield* Effect.acquireRelease(
       Effect.promise(() => server.connect(transport)),
       () => Effect.promise(() => server.close())

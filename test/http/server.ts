@@ -74,6 +74,8 @@ export interface Given {
   readonly stubborn?: boolean
   /** Done once a search has come to the gate, or a put waits. */
   readonly reached?: Deferred.Deferred<void>
+  /** Done once what waited was interrupted. */
+  readonly left?: Deferred.Deferred<void>
   /** What storing waits for. */
   readonly writing?: Deferred.Deferred<void>
   readonly grace?: Duration.Duration
@@ -87,6 +89,8 @@ export interface Given {
   readonly llm?: Llm["Type"]
   /** Where the index would be if it were not in memory; what stands beside it is there. */
   readonly index?: string
+  /** How MCP is served. */
+  readonly mcp?: Parameters<typeof server.layer>[0]["mcp"]
   /** How a watcher beside the server is doing. */
   readonly watch?: WatchStatus
 }
@@ -112,7 +116,7 @@ const watcher = ({ watch }: Given) =>
 type Method = (...args: ReadonlyArray<unknown>) => Effect.Effect<unknown, unknown>
 
 /** The real store, with whatever is wrong with it at the moment before each of its methods. */
-const store = ({ faults = {}, gate, reached, stubborn = false, writing }: Given) => {
+const store = ({ faults = {}, gate, left, reached, stubborn = false, writing }: Given) => {
   const guarded = (use: Effect.Effect<unknown, unknown>): Effect.Effect<unknown, unknown> =>
     Effect.suspend(() => {
       if (faults.defect !== undefined) return Effect.die(faults.defect)
@@ -123,7 +127,10 @@ const store = ({ faults = {}, gate, reached, stubborn = false, writing }: Given)
     const until = waits[name]
     if (until === undefined) return Effect.void
     const here = reached === undefined ? Effect.void : Deferred.succeed(reached, undefined)
-    return Effect.zipRight(here, stubborn ? Effect.uninterruptible(Deferred.await(until)) : Deferred.await(until))
+    const waiting = stubborn ? Effect.uninterruptible(Deferred.await(until)) : Deferred.await(until)
+    return Effect.onInterrupt(Effect.zipRight(here, waiting), () =>
+      left === undefined ? Effect.void : Deferred.succeed(left, undefined)
+    )
   }
   const wrap = (name: string, member: unknown) =>
     Effect.isEffect(member)
@@ -173,7 +180,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
     Layer.merge(Layer.provide(Judgements.Default, Layer.merge(NodeFileSystem.layer, NodePath.layer)))
   )
   const all = server
-    .layer({ traced: false })
+    .layer({ traced: false, mcp: given.mcp })
     .pipe(
       Layer.provideMerge(Listener.layerTest(given)),
       Layer.provide(engine),

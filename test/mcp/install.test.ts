@@ -96,6 +96,48 @@ describe("clew mcp install", () => {
     assert.isFalse(existsSync(db))
   })
 
+  it("writes a server at a URL in each client's own form, in place of one that the client started", async () => {
+    const home = temporaryFolder()
+    const url = "http://127.0.0.1:8484/mcp"
+    const cases: ReadonlyArray<readonly [string, string, (text: string) => Json, string, Json]> = [
+      ["claude-code", ".mcp.json", JSON.parse, "mcpServers", { type: "http", url }],
+      ["cursor", ".cursor/mcp.json", JSON.parse, "mcpServers", { url }],
+      ["windsurf", ".codeium/windsurf/mcp_config.json", JSON.parse, "mcpServers", { serverUrl: url }],
+      ["codex", ".codex/config.toml", parseToml, "mcp_servers", { url }],
+      ["gemini", ".gemini/settings.json", JSON.parse, "mcpServers", { httpUrl: url }],
+      ["copilot", ".copilot/mcp-config.json", JSON.parse, "mcpServers", { type: "http", url, tools: ["*"] }],
+      ["opencode", ".config/opencode/opencode.json", JSON.parse, "mcp", { type: "remote", url, enabled: true }],
+      [
+        "goose",
+        ".config/goose/config.yaml",
+        parseYaml,
+        "extensions",
+        { name: "clew", type: "streamable_http", uri: url, enabled: true, timeout: 300 }
+      ]
+    ]
+    for (const [client, path, read, section, wanted] of cases) {
+      if (client === "cursor" || client === "codex") await install(home, "--client", client, "--db", "x.db")
+      const done = await install(home, "--client", client, "--http", "http://127.0.0.1:8484")
+      assert.strictEqual(done.status, 0, done.stderr)
+      const written = read(readFileSync(join(home, path), "utf8"))
+      assert.deepStrictEqual(JSON.parse(JSON.stringify(written[section].clew)), wanted, client)
+    }
+    for (const [client, ...given] of [
+      ["claude-desktop", "--http", url],
+      ["cursor", "--http", "localhost:8484"],
+      ["cursor", "--http", "file:///etc"],
+      ["cursor", "--http", url, "--db", "x.db"],
+      ["cursor", "--http", url, "--read-only"],
+      ["cursor", "--http", url, "--uninstall"]
+    ]) {
+      const refused = await install(home, "--client", client!, ...given)
+      assert.strictEqual(refused.status, 2, given.join(" "))
+      assert.include(refused.stderr, "--http")
+    }
+    const open = await install(home, "--client", "cursor", "--http", "http://team.example:8484/mcp", "--print")
+    assert.include(open.stderr, "unencrypted")
+  })
+
   it("with --print writes nothing, and says it is done where it is", async () => {
     const home = temporaryFolder()
     const printed = await install(home, "--client", "codex", "--db", "x.db", "--print")

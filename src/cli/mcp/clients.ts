@@ -21,6 +21,12 @@ interface Start {
   readonly args: ReadonlyArray<string>
 }
 
+/** A server that runs elsewhere, or by itself. */
+interface Remote {
+  readonly name: string
+  readonly url: string
+}
+
 /** Where an entry applies: for the user everywhere, for everyone in this folder, or for the user in this folder. */
 export const scopes = ["user", "project", "local"] as const
 export type Scope = (typeof scopes)[number]
@@ -36,6 +42,8 @@ export interface Client {
   /** How its file of a project writes the project's folder; without it, paths are relative to where it starts servers. */
   readonly folder?: string
   readonly entry: (start: Start) => Readonly<Record<string, unknown>>
+  /** The form of an entry for a server over HTTP, if it takes one. */
+  readonly remote?: (server: Remote) => Readonly<Record<string, unknown>>
   /** Where else its configuration can switch a server off, and how. */
   readonly offElsewhere?: (root: Table, name: string) => string | undefined
   /** What to do so that the client notices. */
@@ -44,6 +52,9 @@ export interface Client {
 
 const plain = ({ args, command }: Start) => ({ command, args })
 const typed = (type: string) => (start: Start) => ({ type, ...plain(start) })
+
+const at = ({ url }: Remote) => ({ url })
+const typedAt = (type: string) => (server: Remote) => ({ type, ...at(server) })
 
 const inHome =
   (...parts: ReadonlyArray<string>) =>
@@ -82,6 +93,7 @@ export const clients = {
     section: "mcpServers",
     folder: "${CLAUDE_PROJECT_DIR:-.}",
     entry: typed("stdio"),
+    remote: typedAt("http"),
     next: "Restart claude; it asks once whether to trust a server of this folder."
   },
   cursor: {
@@ -91,6 +103,7 @@ export const clients = {
     section: "mcpServers",
     folder: "${workspaceFolder}",
     entry: plain,
+    remote: at,
     next: "Switch the server on under Settings, MCP."
   },
   vscode: {
@@ -103,6 +116,7 @@ export const clients = {
     section: "servers",
     folder: "${workspaceFolder}",
     entry: typed("stdio"),
+    remote: typedAt("http"),
     next: "Run `MCP: List Servers` to start it."
   },
   windsurf: {
@@ -111,6 +125,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: plain,
+    remote: ({ url }) => ({ serverUrl: url }),
     next: "Press refresh in Cascade's MCP panel."
   },
   zed: {
@@ -125,6 +140,7 @@ export const clients = {
     format: formats.jsonc,
     section: "context_servers",
     entry: (start) => ({ source: "custom", ...plain(start), env: {} }),
+    remote: at,
     next: "Zed notices by itself; the agent panel's settings show the server."
   },
   codex: {
@@ -136,6 +152,7 @@ export const clients = {
     format: formats.toml,
     section: "mcp_servers",
     entry: plain,
+    remote: at,
     next: "Restart codex; /mcp lists the server."
   },
   gemini: {
@@ -144,6 +161,7 @@ export const clients = {
     format: formats.jsonc,
     section: "mcpServers",
     entry: plain,
+    remote: ({ url }) => ({ httpUrl: url }),
     offElsewhere: ({ mcp }, name) =>
       isTable(mcp) && Array.isArray(mcp["excluded"]) && mcp["excluded"].includes(name) ? "mcp.excluded" : undefined,
     next: "Restart gemini; /mcp lists the server."
@@ -156,6 +174,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: (start) => ({ ...typed("local")(start), tools: ["*"] }),
+    remote: (server) => ({ ...typedAt("http")(server), tools: ["*"] }),
     next: "Restart copilot; /mcp show lists the server."
   },
   opencode: {
@@ -167,6 +186,7 @@ export const clients = {
     format: formats.jsonc,
     section: "mcp",
     entry: ({ args, command }) => ({ type: "local", command: [command, ...args], enabled: true }),
+    remote: (server) => ({ ...typedAt("remote")(server), enabled: true }),
     next: "Restart opencode."
   },
   goose: {
@@ -188,6 +208,7 @@ export const clients = {
       timeout: 300,
       envs: {}
     }),
+    remote: ({ name, url }) => ({ name, type: "streamable_http", uri: url, enabled: true, timeout: 300 }),
     next: "Restart goose."
   },
   "lm-studio": {
@@ -196,6 +217,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: plain,
+    remote: at,
     next: "LM Studio notices by itself; switch the server on in the chat's integrations."
   },
   kiro: {
@@ -207,6 +229,7 @@ export const clients = {
     format: formats.json,
     section: "mcpServers",
     entry: plain,
+    remote: at,
     next: "Kiro notices by itself."
   }
 } as const satisfies Record<string, Client>

@@ -1,0 +1,80 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Stream from "effect/Stream"
+import { ServerConfig } from "../Config.ts"
+import * as Mcp from "../mcp/Http.ts"
+import { code } from "../mcp/RpcError.ts"
+import { RateLimiter } from "../RateLimiter.ts"
+import { Access } from "./Access.ts"
+import { clientOf } from "./edge.ts"
+import { Listener } from "./Listener.ts"
+import { idOf, render } from "./respond.ts"
+
+/** Streams on which a client waits for whatever may come. */
+const isEndless = (method: string, body: unknown): boolean =>
+  method === "GET" || (body as { readonly method?: unknown } | undefined)?.method === "subscriptions/listen"
+
+/** MCP at /mcp, for clients that have the key. */
+export const layer = (options: Omit<Mcp.Options, "readOnly">) =>
+  HttpApiBuilder.Router.use((router) =>
+    Effect.gen(function* () {
+      const access = yield* Access
+      const limiter = yield* RateLimiter
+      const { closing, grace } = yield* Listener
+      const { trustProxy } = yield* ServerConfig
+      const answer = yield* Mcp.make({ ...options, readOnly: access.readOnly })
+      const shutdown = Deferred.await(closing)
+      const late = Effect.zipRight(shutdown, Effect.sleep(Duration.times(grace, 0.8)))
+
+      /** Sends an answer; a client that goes away aborts what it has asked. */
+      const send = (response: Response, abort: Effect.Effect<void>, isEndless: boolean) => {
+        const { body, headers, status } = response
+        const { "content-type": contentType, ...rest } = Object.fromEntries(headers)
+        if (body === null || contentType?.startsWith("text/event-stream") !== true) {
+          return Effect.map(
+            Effect.promise(() => response.text()),
+            (text) => HttpServerResponse.text(text, { status, headers: rest, ...(contentType && { contentType }) })
+          )
+        }
+        const events = Stream.fromReadableStream(
+          () => body,
+          (error) => error
+        ).pipe(
+          Stream.orDie,
+          Stream.interruptWhen(isEndless ? shutdown : Effect.zipRight(late, abort)),
+          Stream.ensuringWith((exit) => (Exit.isInterrupted(exit) ? abort : Effect.void))
+        )
+        return Effect.succeed(HttpServerResponse.stream(events, { status, headers: rest, contentType }))
+      }
+
+      const handle = Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        yield* access.authorize
+        yield* access.checkOrigin(request)
+        const { headers, method } = request
+        const client = clientOf(request, trustProxy)
+        const controller = new AbortController()
+        const abort = Effect.sync(() => controller.abort())
+        const read = method === "POST" ? yield* Effect.either(request.json) : Either.right(undefined)
+        if (Either.isLeft(read)) {
+          const { status, detail } = render(read.left, idOf(request)).body
+          return yield* send(Mcp.refuse(status, { code: code.parse, message: detail }), abort, false)
+        }
+        const body = read.right
+        // The request itself has taken one of its client.
+        if (Array.isArray(body)) yield* Effect.forEach(body.slice(1), () => limiter.take(client), { discard: true })
+        const asked = new Request("http://localhost/mcp", { method, headers, signal: controller.signal })
+        const response = yield* Effect.onInterrupt(answer(asked, body, client), () => abort)
+        return yield* send(response, abort, isEndless(method, body))
+      })
+      yield* router.get("/mcp", handle)
+      yield* router.post("/mcp", handle)
+      yield* router.del("/mcp", handle)
+    })
+  )

@@ -1,0 +1,210 @@
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"
+import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { randomUUID } from "node:crypto"
+import { Graph } from "../Graph.ts"
+import { SearchConfig } from "../Config.ts"
+import { CollectionName } from "../model/Collection.ts"
+import { Store } from "../Store.ts"
+import { version } from "../version.ts"
+import * as ClientLog from "./ClientLog.ts"
+import { type Id, type Message, readValue, withoutTag } from "./Message.ts"
+import { overviewOf } from "./overview.ts"
+import { places } from "./prompts.ts"
+import { type Code, code } from "./RpcError.ts"
+import { checkOpening, firstEra, make as makeService, type Service } from "./Server.ts"
+import type { Needs } from "./Tool.ts"
+import { selectTools } from "./toolNames.ts"
+
+/** What the user says of the index and its tools. */
+export interface Options {
+  readonly readOnly: boolean
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  /** Names of the tools to offer, as `--filter` takes them. */
+  readonly filter?: string | undefined
+  /** Sessions kept at most, those used last. */
+  readonly mostSessions?: number
+}
+
+/** A client of the first era. */
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly end: () => void
+  lastUsed: number
+}
+
+/** How long a session is kept without a request. */
+const idle = Duration.toMillis("24 hours")
+
+/** The SDK's bound of a batch. */
+const mostMessages = 100
+
+/** How long what clients are told of the index may be out of date. */
+const fresh = Duration.minutes(1)
+
+/** An error in place of the SDK's answer. */
+export const refuse = (
+  status: number,
+  { code, data, message }: { readonly code: Code; readonly message: string; readonly data?: unknown },
+  id: Id | null = null
+): Response => Response.json({ jsonrpc: "2.0", id, error: { code, message, data } }, { status })
+
+const sessionless = {
+  code: code.invalidRequest,
+  message: "The header Mcp-Session-Id is missing: send initialize first, and then the id that it returns"
+}
+
+const sessionGone = { code: code.sessionNotFound, message: "The session is gone: begin another with initialize" }
+
+/** How many sources are looked at, of how many collections, to name the index's folders. */
+const looked = { sources: 60, collections: 10 }
+
+/** The index in words for a model, and its tools. */
+const look = Effect.fnUntraced(function* (options: Options) {
+  const store = yield* Store
+  const graph = yield* Graph
+  const collections = yield* store.collections
+  const first = collections.filter(({ documents }) => documents > 0).slice(0, looked.collections)
+  const spread = places(Math.ceil(looked.sources / Math.max(1, first.length)))
+  const each = yield* Effect.forEach(first, ({ name }) => {
+    const collection = CollectionName.make(name)
+    return Effect.all([Effect.orElseSucceed(store.sample(collection, spread), () => []), graph.linkageIn(collection)])
+  })
+  const sources = each.flatMap(([passages]) => passages.flatMap(({ source }) => source ?? []))
+  return {
+    overview: overviewOf({ collections, sources: [...new Set(sources)] }, options),
+    joined: each.some(([, { linkage = 0 }]) => linkage > 0)
+  }
+})
+
+/**
+ * MCP's Streamable HTTP for clients of both eras: takes a request with its parsed body and the client whose turn it is.
+ * Aborting the request cancels its work. A client of the first era has a session; it begins another when that is gone.
+ */
+export const make = (options: Options) =>
+  Effect.gen(function* () {
+    const { topK } = yield* SearchConfig
+    const engine = yield* Effect.context<Needs>()
+    const seen = Effect.orElseSucceed(look(options), () => ({
+      overview: overviewOf(undefined, options),
+      joined: false
+    }))
+    const service = yield* Effect.cachedWithTTL(
+      Effect.gen(function* () {
+        const { joined, overview } = yield* seen
+        // What it runs can be interrupted, as making it cannot.
+        return yield* Effect.interruptible(
+          makeService({
+            version,
+            name: options.name,
+            overview,
+            tools: Either.getOrElse(selectTools(options.filter, options.readOnly, joined), () => []),
+            config: Effect.succeed({ topK, readOnly: options.readOnly }),
+            use: (effect) => Effect.provide(effect, engine)
+          })
+        )
+        // One caller that goes away would leave its interruption to all.
+      }).pipe(Effect.uninterruptible),
+      fresh
+    )
+    let latest: Service
+    // Most servers have no such client, and would start more slowly with the second SDK.
+    const second = yield* Effect.cached(
+      Effect.map(
+        Effect.promise(() => import("./secondEra.ts")),
+        ({ overHttp }) => overHttp(() => latest)
+      )
+    )
+    /** By their ids, the one used last at the end. */
+    const sessions = new Map<string, Session>()
+    const forget = (id: string) => {
+      sessions.get(id)?.end()
+      sessions.delete(id)
+    }
+    yield* Effect.addFinalizer(() => Effect.sync(() => [...sessions.keys()].forEach(forget)))
+
+    const begin = (now: number): Promise<Session> => {
+      const log = ClientLog.make()
+      const server = firstEra(latest, log)
+      const session: Session = {
+        lastUsed: now,
+        end: () => void server.close().catch(() => {}),
+        transport: new WebStandardStreamableHTTPServerTransport({
+          sessionIdGenerator: randomUUID,
+          onsessioninitialized: (id) => {
+            sessions.set(id, session)
+            for (const oldest of sessions.keys()) {
+              if (sessions.size <= (options.mostSessions ?? 1000)) break
+              forget(oldest)
+            }
+          },
+          onsessionclosed: (id) => void sessions.delete(id)
+        })
+      }
+      return server.connect(session.transport).then(() => session)
+    }
+
+    /** One of the first era's requests. */
+    const inSession = async (
+      request: Request,
+      messages: ReadonlyArray<Message>,
+      isBatch: boolean,
+      now: number,
+      authInfo: AuthInfo
+    ): Promise<Response> => {
+      for (const [id, { lastUsed }] of sessions) {
+        if (now - lastUsed < idle) break
+        forget(id)
+      }
+      const requests = messages.filter((message) => message._tag === "Request")
+      const opening = requests.find(({ method }) => method === "initialize")
+      const fault = opening && checkOpening(opening)
+      if (fault !== undefined) return refuse(400, fault, opening!.id)
+      const id = request.headers.get("mcp-session-id")
+      if (id === null && opening === undefined) return refuse(400, sessionless)
+      const session = id === null ? await begin(now) : sessions.get(id)
+      if (session === undefined) return refuse(404, sessionGone)
+      if (id !== null) {
+        session.lastUsed = now
+        sessions.delete(id)
+        sessions.set(id, session)
+      }
+      const { transport } = session
+      request.signal.addEventListener("abort", () => {
+        for (const { id } of requests) {
+          transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })
+        }
+      })
+      const said = messages.filter((message) => message._tag !== "Response").map(withoutTag)
+      if (request.method === "POST" && said.length === 0) return new Response(null, { status: 202 })
+      return transport.handleRequest(request, { parsedBody: isBatch ? said : said[0], authInfo })
+    }
+
+    return (request: Request, body: unknown, client: string): Effect.Effect<Response> =>
+      Effect.gen(function* () {
+        const isBatch = Array.isArray(body)
+        const values: ReadonlyArray<unknown> = isBatch ? body : request.method === "POST" ? [body] : []
+        if (isBatch && (values.length === 0 || values.length > mostMessages)) {
+          return refuse(400, {
+            code: code.invalidRequest,
+            message: `A batch holds 1 to ${mostMessages} messages, got ${values.length}`
+          })
+        }
+        const messages = values.map(readValue)
+        const invalid = messages.find((message) => message._tag === "Invalid")
+        if (invalid !== undefined) return refuse(400, invalid, invalid.id)
+        latest = yield* service
+        const { handler, isFirstEra } = yield* second
+        const now = yield* Clock.currentTimeMillis
+        const authInfo = { token: "", clientId: client, scopes: [] }
+        return yield* Effect.promise(async () =>
+          (await isFirstEra(request, body))
+            ? inSession(request, messages, isBatch, now, authInfo)
+            : handler.fetch(request, { parsedBody: body, authInfo })
+        )
+      })
+  })

@@ -1,0 +1,35 @@
+import { createMcpHandler, isLegacyRequest, Server, type Transport } from "@modelcontextprotocol/server"
+import { serveStdio } from "@modelcontextprotocol/server/stdio"
+import type { Transport as FirstTransport } from "@modelcontextprotocol/sdk/shared/transport.js"
+import { formless, type Service } from "./Server.ts"
+
+/** How long a client may keep a list. */
+const kept = { ttlMs: 300_000, cacheScope: "private" } as const
+
+/** What changes with the configuration alone, but for counts in descriptions. */
+const lists: ReadonlySet<string> = new Set(["tools/list", "prompts/list", "resources/templates/list"])
+
+/** The SDK's server for the second era (2026-07-28): without `initialize`, each request says who asks. */
+export const secondEra = ({ answer, info, instructions }: Service, client?: string): Server => {
+  const server = new Server(info, {
+    capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+    instructions,
+    jsonSchemaValidator: formless,
+    cacheHints: { "server/discover": kept }
+  })
+  server.fallbackRequestHandler = async (request, { mcpReq: { _meta, id, notify, signal } }) => {
+    const result = await answer(request, { id, signal, client, progressToken: _meta?.progressToken, notify })
+    return lists.has(request.method) ? { ...result, ...kept } : result
+  }
+  return server
+}
+
+/** Answers a client on standard input, which speaks as in the second era. */
+export const overStdio = (service: Service, side: FirstTransport): void =>
+  void serveStdio(() => secondEra(service), { legacy: "reject", transport: side as Transport })
+
+/** Answers HTTP requests of the second era; `authInfo.clientId` is whose turn it is. */
+export const overHttp = (service: () => Service) => ({
+  isFirstEra: isLegacyRequest,
+  handler: createMcpHandler(({ authInfo }) => secondEra(service(), authInfo?.clientId), { legacy: "reject" })
+})

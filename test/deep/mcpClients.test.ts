@@ -1,0 +1,68 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { existsSync, readFileSync } from "node:fs"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { ended, Sandbox } from "../cli/program/sandbox.ts"
+
+let box: Sandbox
+beforeEach(() => {
+  box = new Sandbox({ "notes/a.md": "# Rivers\n\nThe Rhine flows north.", "notes/b.md": "# Bees\n\nBees make honey." })
+})
+afterEach(() => box.remove())
+
+const atOnce = 300
+
+describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", () => {
+  it("are all answered, and come and go without taking more memory", async () => {
+    assert.strictEqual((await box.run(["index", "notes"])).code, 0)
+    const child = box.start(["mcp", "--http", "--port", "0"], {
+      env: { CLEW_RATE_LIMIT_PER_SECOND: "1000000", CLEW_LOG_LEVEL: "info" }
+    })
+    const end = ended(child)
+    try {
+      const url = await new Promise<string>((resolve) => {
+        let log = ""
+        child.stderr!.on("data", (part) => {
+          log += String(part)
+          const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
+          if (found !== null) resolve(found[1]!)
+        })
+      })
+      const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))![1]) / 1024
+      /** Half of them say goodbye, the other half just go. */
+      const round = async () => {
+        const clients = await Promise.all(
+          Array.from({ length: atOnce }, async () => {
+            const client = new Client({ name: "test", version: "1" })
+            const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
+            await client.connect(transport as never)
+            return { client, transport }
+          })
+        )
+        for (const query of ["Where does the Rhine flow?", "Who makes honey?"]) {
+          await Promise.all(
+            clients.map(async ({ client }) => {
+              const { content } = await client.callTool({ name: "search", arguments: { query, top_k: 1 } })
+              assert.include(JSON.stringify(content), query.includes("Rhine") ? "flows north" : "make honey")
+            })
+          )
+        }
+        await Promise.all(
+          clients.map(async ({ client, transport }, at) => {
+            if (at % 2 === 0) await transport.terminateSession()
+            await client.close()
+          })
+        )
+        return memory()
+      }
+      const taken: Array<number> = []
+      for (let rounds = 0; rounds < 10; rounds++) taken.push(await round())
+      // All that may stay of a client is its session, of which there are a thousand at most: after seven rounds.
+      const settled = Math.max(...taken.slice(4, 7))
+      assert.isBelow(Math.min(...taken.slice(7)), settled * 1.15, taken.map(Math.round).join(", "))
+    } finally {
+      child.kill("SIGTERM")
+      await end
+    }
+  }, 600_000)
+})

@@ -1,0 +1,138 @@
+import { assert, describe, it } from "@effect/vitest"
+import { execFile, spawn } from "node:child_process"
+import { createRequire } from "node:module"
+import { afterEach } from "vitest"
+import { bin, cleanEnv, temporaryFolder } from "./client.ts"
+
+const children: Array<ReturnType<typeof spawn>> = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL")
+})
+
+/** `clew mcp --http`, listening. */
+const serve = async (...args: ReadonlyArray<string>) => {
+  const folder = temporaryFolder()
+  const child = spawn(process.execPath, [bin, "mcp", "--http", "--port", "0", ...args], {
+    cwd: folder,
+    env: cleanEnv(folder, { CLEW_EMBEDDING_BACKEND: "builtin", CLEW_STORE_PATH: "index.db" }),
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  children.push(child)
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+  const url = await new Promise<string>((resolve, reject) => {
+    let log = ""
+    child.stderr.on("data", (part) => {
+      log += String(part)
+      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
+      if (found !== null) resolve(found[1]!)
+    })
+    void ended.then(() => reject(new Error(log)))
+  })
+  return { child, ended, url }
+}
+
+const meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
+
+const listed = async (url: string) => {
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/list"
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: meta } })
+  })
+  const { result } = (await response.json()) as any
+  return result.tools.map(({ name }: { readonly name: string }) => name).join()
+}
+
+describe("clew mcp --http", () => {
+  it("serves MCP alone, with its flags, until it is stopped", async () => {
+    const { child, ended, url } = await serve("--filter", "search,get_document", "--name", "Notes")
+    assert.strictEqual(await listed(url), "search,get_document")
+    assert.strictEqual((await fetch(`${url}/health`)).status, 200)
+    for (const path of ["/stats", "/openapi.json", "/query", "/ws"]) {
+      assert.strictEqual((await fetch(url + path)).status, 404, path)
+    }
+    child.kill("SIGTERM")
+    assert.strictEqual(await ended, 0)
+  })
+
+  it("has flags that standard input has not, and refuses a wrong one", async () => {
+    for (const [args, words] of [
+      [["--port", "0"], "--http"],
+      [["--allow-unauthenticated"], "--http"],
+      [["--http", "--filter", "serch"], "search"]
+    ] as const) {
+      const folder = temporaryFolder()
+      const { code, stderr } = await new Promise<any>((resolve) =>
+        execFile(process.execPath, [bin, "mcp", ...args], { cwd: folder, env: cleanEnv(folder) }, (error, _, stderr) =>
+          resolve({ code: error?.code, stderr })
+        )
+      )
+      assert.strictEqual(code, 2, args.join(" "))
+      assert.include(stderr, words)
+    }
+  })
+})
+
+/** The scenarios of the official package that need a server made for them, and why Clew is none. */
+const others: Readonly<Record<string, string>> = {
+  "completion-complete": "asks for a prompt test_prompt_with_arguments",
+  "tools-call-simple-text": "calls a tool test_simple_text",
+  "tools-call-image": "calls a tool test_image_content; no tool of Clew shows images",
+  "tools-call-audio": "calls a tool test_audio_content; no tool of Clew plays audio",
+  "tools-call-embedded-resource": "calls a tool test_embedded_resource",
+  "tools-call-mixed-content": "calls a tool test_multiple_content_types",
+  "tools-call-with-logging": "calls a tool test_tool_with_logging",
+  "tools-call-error": "calls a tool test_error_handling",
+  "tools-call-with-progress": "calls a tool test_tool_with_progress",
+  "tools-call-sampling": "calls a tool test_sampling; Clew asks clients for no samples",
+  "tools-call-elicitation": "calls a tool test_elicitation; Clew asks users nothing",
+  "elicitation-sep1034-defaults": "calls a tool test_elicitation_sep1034_defaults; Clew asks users nothing",
+  "elicitation-sep1330-enums": "calls a tool test_elicitation_sep1330_enums; Clew asks users nothing",
+  "resources-read-text": "reads test://static-text",
+  "resources-read-binary": "reads test://static-binary; documents are text",
+  "resources-templates-read": "reads test://template/123/data",
+  "resources-subscribe": "subscribes to test://watched-resource; Clew offers no subscriptions",
+  "resources-unsubscribe": "ends a subscription; Clew offers none",
+  "prompts-get-simple": "gets a prompt test_simple_prompt",
+  "prompts-get-with-args": "gets a prompt test_prompt_with_arguments",
+  "prompts-get-embedded-resource": "gets a prompt test_prompt_with_embedded_resource",
+  "prompts-get-with-image": "gets a prompt test_prompt_with_image"
+}
+
+const passing = [
+  "dns-rebinding-protection",
+  "logging-set-level",
+  "ping",
+  "prompts-list",
+  "resources-list",
+  "server-initialize",
+  "server-sse-multiple-streams",
+  "tools-list"
+]
+
+describe("the official conformance tests", () => {
+  it("pass, but for those that need a server made for them", async () => {
+    const { url } = await serve()
+    const hook = new URL("./conformance.mjs", import.meta.url).href
+    const program = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/dist/index.js")
+    const args = ["--import", hook, program, "server", "--url", `${url}/mcp`]
+    const { stdout } = await new Promise<{ readonly stdout: string }>((resolve) =>
+      execFile(process.execPath, args, { cwd: temporaryFolder() }, (_, stdout) => resolve({ stdout }))
+    )
+    // oxlint-disable-next-line no-control-regex
+    const lines = stdout.replace(/\u001b\[[0-9;]*m/g, "").matchAll(/^([✓✗]) ([\w-]+): \d+ passed, \d+ failed/gm)
+    const found = [...lines].map(([, mark, name]) => [mark, name] as const)
+    const named = (mark: string) => found.flatMap(([its, name]) => (its === mark ? [name!] : [])).sort()
+    assert.deepStrictEqual(named("✓"), passing, stdout)
+    assert.deepStrictEqual(named("✗"), Object.keys(others).sort())
+  })
+})
