@@ -44,6 +44,14 @@ export class Embedder extends Context.Tag("clew/Embedder")<
       texts: ReadonlyArray<string>,
       told?: (at: number, what: string) => Effect.Effect<void>
     ) => Effect.Effect<ReadonlyArray<Option.Option<Vector>>, EmbedderUnavailable>
+    /**
+     * How nearly each text has a question's words, 0 to 1: for each word the greatest cosine with any of the text's,
+     * weighted by its `rarity`. Only models with a vector for each word, whatever is beside it, have this method.
+     */
+    readonly likeness?: (
+      words: ReadonlyArray<{ readonly word: string; readonly rarity: number }>,
+      texts: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<number>, EmbedderUnavailable>
     /** For a model that reads only so many tokens at once: what share of them each text takes, above 1 if it is too long. */
     readonly fill?: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>, EmbedderUnavailable>
     /** For callers that cannot wait: fails at once if the embedder is known to be down. Absent if it cannot be down. */

@@ -8,9 +8,10 @@ import { SearchConfig } from "./Config.ts"
 import { Embedders } from "./Embedders.ts"
 import { Reranker } from "./Reranker.ts"
 import { type Reading, read, relaxed, unmet, withFilters } from "./Search/reading.ts"
+import { refined, refinedPlaces } from "./Search/refined.ts"
 import { reranked } from "./Search/reranked.ts"
 import { makeStaleness } from "./Search/staleness.ts"
-import { embedded, shortcomings } from "./Search/vectors.ts"
+import { embedded, likenessOf, shortcomings } from "./Search/vectors.ts"
 import { RankingStore, type Store, StoreUnavailable } from "./Store.ts"
 import { filterHint } from "./filterHint.ts"
 import { type Collection, type CollectionName, type CollectionSummary, hasBackground } from "./model/Collection.ts"
@@ -108,6 +109,10 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const use = reranker === undefined ? (request.graph ?? config.graph) : false
       const isLed = use !== false && limit > limits.graph.first
       const { collection, embedder, vector } = asked[0]!
+      const likeness =
+        mode === "hybrid" && fusion === "score" && reranker === undefined && config.recency === undefined
+          ? likenessOf(vectors)
+          : undefined
       const ranking: FindRequest = {
         collection,
         vector,
@@ -130,18 +135,27 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         passages: collections.reduce((sum, { passages }) => sum + passages, 0),
         list: {
           // A list with the graph is the head of a longer one only if all its places are decided.
-          places: Math.max(limit + beyond, reranker?.top ?? 0, isLed ? limits.graph.end : 0),
+          places: Math.max(
+            limit + beyond,
+            reranker?.top ?? 0,
+            isLed ? limits.graph.end : 0,
+            likeness ? refinedPlaces : 0
+          ),
           fold: config.fold,
           perDocument: request.perDocument ?? config.perDocument,
           minRelevance,
-          question: words
+          question: words,
+          apart: likeness !== undefined
         }
       }
       const found = yield* store.find(ranking)
       const [reranking, { hits: all, missing }] = yield* Effect.timed(
-        reranker === undefined
-          ? Effect.succeed({ hits: found.hits, missing: undefined })
-          : reranked(reranker, words, found.hits)
+        reranker !== undefined
+          ? reranked(reranker, words, found.hits)
+          : Effect.map(
+              likeness === undefined ? Effect.succeed(found.hits) : refined(likeness, ranking, found),
+              (hits) => ({ hits, missing: undefined })
+            )
       )
       const hits = all.slice(0, limit)
       const names = collections.map(({ name }) => name)

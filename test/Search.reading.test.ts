@@ -75,10 +75,10 @@ it.scoped("quotes, -word and fields restrict every leg alike", () =>
 it.scoped("what nothing meets is read as plain words and said so; quotes alone find nothing and say why", () =>
   Effect.gen(function* () {
     const { run, sources } = yield* setUp
-    const pasted = yield* run('error: no such file "east of eden" in north')
+    const pasted = yield* run('error: missing file "east of eden" in north')
     assert.isAbove(pasted.hits.length, 2)
     assert.deepStrictEqual(pasted.readAs, {
-      words: 'error: no such file "east of eden" in north',
+      words: 'error: missing file "east of eden" in north',
       as_words: "nothing meets all its quotes, dashes and fields"
     })
     const alone = yield* run('"east of eden"')
@@ -89,6 +89,22 @@ it.scoped("what nothing meets is read as plain words and said so; quotes alone f
     assert.deepStrictEqual(beyond.hits, [])
     assert.isUndefined(beyond.readAs?.as_words)
     assert.lengthOf(yield* sources("north path:nowhere"), 4)
+  })
+)
+
+it.scoped("quotes in a sentence name something, which the answer need not have; other conditions hold there too", () =>
+  Effect.gen(function* () {
+    const { run, sources } = yield* setUp
+    const plain = yield* run('Where does the "north wind" of the gale come from?')
+    assert.isAbove(plain.hits.length, 2)
+    assert.deepStrictEqual(plain.readAs, {
+      words: 'Where does the "north wind" of the gale come from?',
+      as_words: "its quotes are part of a sentence"
+    })
+    assert.deepStrictEqual(yield* sources('Where does the "north wind" of a gale come from? year:2020'), [
+      "docs/gale.md"
+    ])
+    assert.deepStrictEqual((yield* run('"north wind" in gale')).readAs?.phrases, ["north wind"])
   })
 )
 

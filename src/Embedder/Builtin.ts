@@ -92,6 +92,7 @@ export const make = (options: BuiltinOptions = {}): Effect.Effect<typeof Embedde
       ...(options.folder === undefined && { languages: Effect.succeed(["en"]) }),
       embedQuery: (text) => Effect.map(loading, ({ model }) => Option.fromNullable(model.embed(queryPrefix + text))),
       knownShare: (text) => Effect.map(loading, ({ model }) => model.knownShare(text)),
+      likeness: (words, texts) => Effect.map(loading, ({ model }) => model.likeness(words, texts)),
       embedPassages: (texts) => Effect.flatMap(loading, ({ model }) => embedAll(model, passagePrefix, texts))
     }
   })

@@ -5,7 +5,7 @@ import type { Demands, ReadAs } from "../model/SearchResult.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import { RankingStore, Store } from "../Store.ts"
 import { demandsOf } from "../citations/remarks.ts"
-import { hasOperators, positiveWords, type QueryPart, queryParts, wordOf } from "../terms/operators.ts"
+import { hasOperators, inSentence, positiveWords, type QueryPart, queryParts, wordOf } from "../terms/operators.ts"
 
 /** A query as it is searched. */
 export interface Reading {
@@ -24,6 +24,11 @@ type Field = QueryPart & { readonly kind: "field" }
 
 /** All of a query as words. */
 const plainly = (query: string): Reading => ({ words: query, filters: [], hasWords: true })
+
+const asWords = (query: string, why: string): Reading => ({
+  ...plainly(query),
+  readAs: { words: query, as_words: why }
+})
 
 /** Fields that every document has. */
 const ownFields: ReadonlySet<string> = new Set(["title", "path", "source", "doc_id"])
@@ -97,17 +102,20 @@ const assembled = (query: string, parts: ReadonlyArray<QueryPart>): Reading => {
  * contain with its dash, like a flag, count as words.
  */
 export const read = spannedGen("Search.read")(function* (query: string, collections: ReadonlyArray<CollectionName>) {
-  const parts = queryParts(query)
-  if (!hasOperators(parts)) return plainly(query)
+  const written = queryParts(query)
+  const parts = inSentence(written)
+  if (!hasOperators(parts)) {
+    return hasOperators(written) ? asWords(query, "its quotes are part of a sentence") : plainly(query)
+  }
   const store = yield* Store
   const asked = parts.flatMap((part) => (part.kind === "field" && !ownFields.has(nameOf(part)) ? [part.field] : []))
   const dashed = parts.flatMap((part) => (part.kind === "without" ? [`-${part.value}`] : []))
-  const [{ unknown }, written] = yield* Effect.all([
+  const [{ unknown }, dashes] = yield* Effect.all([
     asked.length === 0 ? Effect.succeed({ unknown: [] }) : store.metadataKeys([...new Set(asked)]),
     dashed.length === 0 ? Effect.succeed([]) : (yield* RankingStore).written(collections, dashed)
   ])
   const words = new Set<string>(unknown)
-  const flags = new Set(written)
+  const flags = new Set(dashes)
   return assembled(
     query,
     parts.map((part) =>
@@ -119,10 +127,7 @@ export const read = spannedGen("Search.read")(function* (query: string, collecti
 })
 
 /** All of a query as words, since nothing meets its operators. */
-export const relaxed = (query: string): Reading => ({
-  ...plainly(query),
-  readAs: { words: query, as_words: "nothing meets all its quotes, dashes and fields" }
-})
+export const relaxed = (query: string): Reading => asWords(query, "nothing meets all its quotes, dashes and fields")
 
 /** Why a query of only conditions finds nothing. */
 export const unmet = (readAs: ReadAs): string =>

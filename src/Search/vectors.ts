@@ -1,16 +1,23 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import type { EmbedderUnavailable } from "../Embedder.ts"
+import type { Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { Embedders } from "../Embedders.ts"
 import { type Collection, identicalEmbedder } from "../model/Collection.ts"
 import type { Vector } from "../model/Passage.ts"
 import { spannedGen } from "../runtime/tracing.ts"
 import type { EmbedderMismatch } from "../Store.ts"
 
+type Service = (typeof Embedder)["Service"]
+
 /** The query vector and the share of the query it represents, 0 to 1, or why there is none. */
 type QueryVector =
-  | { readonly vector: Vector; readonly share: number; readonly isMultilingual: boolean }
+  | {
+      readonly vector: Vector
+      readonly share: number
+      readonly isMultilingual: boolean
+      readonly likeness: Service["likeness"]
+    }
   | { readonly missing: string }
 
 /** A collection, and what its embedder makes of a query. */
@@ -32,7 +39,7 @@ const embed = spannedGen("Search.embed")(function* (
   const share = embedder.knownShare === undefined ? 1 : yield* embedder.knownShare(query)
   const languages = embedder.languages === undefined ? undefined : yield* embedder.languages
   const isMultilingual = languages === undefined ? multilingual.test(collection.embedder.model) : languages.length > 1
-  return { vector: vector.value, share, isMultilingual } satisfies QueryVector
+  return { vector: vector.value, share, isMultilingual, likeness: embedder.likeness } satisfies QueryVector
 })
 
 /** Models that serve many languages, by their names, since no server tells. */
@@ -86,3 +93,11 @@ const partly = (share: number, vectorAlone: boolean): string | undefined =>
     ? undefined
     : `${knowsOnly} ${Math.round(100 * share)} % of the query's letters` +
       (vectorAlone ? "" : ", so meaning counts proportionally less")
+
+/** The likeness of words by the embedder of all collections, if they share one that has it. */
+export const likenessOf = (embedded: ReadonlyArray<Embedded>): Service["likeness"] => {
+  const all = embedded.map(({ answer }) =>
+    Either.isRight(answer) && "likeness" in answer.right ? answer.right.likeness : undefined
+  )
+  return all.every((each) => each === all[0]) ? all[0] : undefined
+}

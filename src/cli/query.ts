@@ -143,14 +143,18 @@ const legOf = (
     : `${leg.contribution.toFixed(3)} ${name}: ${leg.rank === undefined ? "not ranked" : `#${leg.rank}`}, score ${leg.score.toFixed(3)}${leg.beside === undefined ? "" : `, its neighbours ${leg.beside.toFixed(3)}`}`
 
 /** How a result's score was computed, on one line. */
-const explanationOf = ({ keyword, recency, rerank, vector }: Explanation): string => {
+const explanationOf = ({ keyword, likeness, recency, rerank, vector }: Explanation): string => {
   const before = rerank === undefined ? "" : `reranked from #${rerank.rank} ${rerank.score.toFixed(3)}: `
   const terms = keyword === undefined ? "" : termsOf(keyword)
+  const alike =
+    likeness === undefined
+      ? ""
+      : `; ${likeness.contribution.toFixed(3)} for words like the question's: likeness ${likeness.score.toFixed(3)}`
   const age =
     recency === undefined
       ? ""
       : `; ${recency.contribution.toFixed(3)} for its age of ${Math.round(recency.age_days)} days`
-  return harmless(`${before}${legOf("by meaning", vector)}; ${legOf("by words", keyword)}${terms}${age}`)
+  return harmless(`${before}${legOf("by meaning", vector)}; ${legOf("by words", keyword)}${terms}${alike}${age}`)
 }
 
 /** How the search went, for people. */

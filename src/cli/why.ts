@@ -193,6 +193,7 @@ export const why = define(
         const parts = [
           ["by meaning", explain?.vector?.contribution],
           ["by words", explain?.keyword?.contribution],
+          ["by words alike", explain?.likeness?.contribution],
           ["for its age", explain?.recency?.contribution]
         ].flatMap(([name, part]) => (typeof part === "number" ? [`${part.toFixed(3)} ${name}`] : []))
         return [

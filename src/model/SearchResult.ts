@@ -76,6 +76,12 @@ export const Explanation = Schema.Struct({
       )
     }).annotations({ description: "By words" })
   ),
+  likeness: Schema.optional(
+    Schema.Struct({
+      score: number("How nearly it has each word of the query, 0 to 1"),
+      contribution: number("What that adds to the result's score")
+    }).annotations({ description: "Where scores were fused and the model has a vector for each word" })
+  ),
   recency: Schema.optional(
     Schema.Struct({
       age_days: number("Age of the document, in days"),

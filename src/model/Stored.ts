@@ -245,6 +245,8 @@ export interface Listing {
   readonly minRelevance: number
   /** The question by which relevance is judged. */
   readonly question: string
+  /** Whether the hits to which the graph leads stay apart, for a caller that orders the others first. */
+  readonly apart?: boolean
 }
 
 export interface FindRequest extends Omit<RankRequest, "limit"> {
@@ -257,10 +259,14 @@ export interface FindRequest extends Omit<RankRequest, "limit"> {
 export interface Found {
   /** The list, each with its relevance. */
   readonly hits: ReadonlyArray<Hit>
+  /** Where the graph leads, best first, if that stays apart. */
+  readonly led?: ReadonlyArray<Hit>
   /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */
   readonly best?: number | undefined
   /** What was looked up for words that match nothing. */
   readonly near: ReadonlyArray<NearTerm>
+  /** The inverse document frequency of each of the query's terms, if words were searched. */
+  readonly rarity: ReadonlyMap<string, number>
   /** Passages that may meet the query's demands but were too many to check. */
   readonly unchecked: number
   /** Collections whose similarities have no known scale, so that nothing they found is called weak. */

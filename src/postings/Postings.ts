@@ -168,6 +168,6 @@ export const search = Effect.fnUntraced(function* <E>(
 ) {
   const segments = yield* segmentsIn(store, collections)
   const wanted = wantedTerms(query, yield* queryLanguageIn(segments, query), options.near)
-  if (wanted.length === 0) return { found: [], known: 1 } satisfies Matching as Matching
+  if (wanted.length === 0) return { found: [], known: 1, rarity: new Map() } satisfies Matching as Matching
   return yield* best(store, segments, wanted, options)
 })

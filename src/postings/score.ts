@@ -106,10 +106,13 @@ const living = (arena: Arena, { dead, version }: Segment, loaded: Loaded, needle
 const total = (segments: ReadonlyArray<Segment>, of: (segment: Segment, index: number) => number): number =>
   segments.reduce((sum, segment, index) => sum + of(segment, index), 0)
 
-/** The best passages, and which share of the weight of the query's terms those have that occur at all, 0 to 1. */
+/** The best passages, and what is known of the query's terms. */
 export interface Matching {
   readonly found: ReadonlyArray<Scored>
+  /** Which share of their weight those have that occur at all, 0 to 1. */
   readonly known: number
+  /** The inverse document frequency of each. */
+  readonly rarity: ReadonlyMap<string, number>
 }
 
 /**
@@ -129,12 +132,15 @@ export const score = (
     passages,
     total(segments, ({ dead_terms, terms }) => terms - dead_terms)
   )
-  if (passages === 0 || depth === 0) return { found: [], known: 1 }
+  if (passages === 0 || depth === 0) return { found: [], known: 1, rarity: new Map() }
   const sum = { all: 0, known: 0 }
+  const rarity = new Map<string, number>()
   const weights = wanted.map((want) => {
     const matching = total(segments, (segment, index) => living(arena, segment, loaded[index]!, want))
-    const weight = want.count * gain * idf(passages, matching)
+    const rare = idf(passages, matching)
+    const weight = want.count * gain * rare
     if (want.isNear !== true) {
+      rarity.set(want.term, rare)
       sum.all += weight
       if (matching > 0) sum.known += weight
     }
@@ -220,6 +226,7 @@ export const score = (
   const known = new Set(ranked.map(({ id }) => id))
   return {
     found: [...ranked, ...others.filter(({ id }) => !known.has(id))],
-    known: sum.all === 0 ? 1 : sum.known / sum.all
+    known: sum.all === 0 ? 1 : sum.known / sum.all,
+    rarity
   }
 }

@@ -59,7 +59,8 @@ export interface Snapshot<E> {
 
   /**
    * The best by BM25 over all the collections together, best first, with all that tie with the last; then those of
-   * `also` that match at all. `known` is the share of the query's terms that occur there, weighted by rarity, 0 to 1.
+   * `also` that match at all. `known` is the share of the query's terms that occur there, weighted by rarity, 0 to 1;
+   * `rarity` is the inverse document frequency of each of them.
    */
   readonly matching: (
     asked: ReadonlyArray<Searched>,
@@ -69,7 +70,14 @@ export interface Snapshot<E> {
       readonly near: ReadonlyArray<NearTerm> | undefined
       readonly also: ReadonlyArray<number>
     }
-  ) => Effect.Effect<{ readonly found: ReadonlyArray<Scored>; readonly known: number }, E>
+  ) => Effect.Effect<
+    {
+      readonly found: ReadonlyArray<Scored>
+      readonly known: number
+      readonly rarity: ReadonlyMap<string, number>
+    },
+    E
+  >
 
   /** For words of a query that match nothing in the collections, the most similarly spelled terms there. */
   readonly near: (asked: ReadonlyArray<Searched>, query: string) => Effect.Effect<ReadonlyArray<NearTerm>, E>

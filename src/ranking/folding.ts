@@ -15,66 +15,65 @@ const { end, first } = limits.graph
 export const wantedFor = ({ fold, minRelevance, perDocument, places }: Listing): number =>
   (minRelevance > 0 ? Math.max(places, limits.topK.max) : places) + (fold || perDocument > 0 ? spare : 0)
 
-interface Ranking {
-  readonly ranked: ReadonlyArray<Hit>
-  /** Where the graph leads, best first. */
-  readonly led: ReadonlyArray<Hit>
-  readonly relevanceOf: (hit: Hit) => number
-}
-
 /**
- * The places of a list, filled by hits that say different things; where the graph leads follows after the fifth.
- * Undefined if more than `wanted` hits have to be ranked to fill them.
+ * The places of a list, filled by hits that say different things: each hit, and what it shows with what was folded into
+ * it. Undefined if more than `wanted` hits have to be ranked to fill them.
  */
-export const listed = (listing: Listing, { led, ranked, relevanceOf }: Ranking, wanted: number) => {
-  const { minRelevance: least } = listing
-  const fit = (hits: ReadonlyArray<Hit>) => (least > 0 ? hits.filter((hit) => relevanceOf(hit) >= least) : hits)
-  const options = { ...listing, limit: listing.places }
-  const plain = folded(fit(ranked), options)
+export const listed = (
+  listing: Listing,
+  ranked: ReadonlyArray<Hit>,
+  relevanceOf: (hit: Hit) => number,
+  wanted: number
+): ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }> | undefined => {
+  const fit = ranked.filter(relevantTo(listing, relevanceOf))
+  const { folds, isComplete } = folded(fit, { ...listing, limit: listing.places })
   const isPlain = !listing.fold && listing.perDocument === 0
-  if (!isPlain && !plain.isComplete && ranked.length === wanted && wanted < most) return undefined
-  const along = fit(led)
-  const folds = along.length === 0 ? plain.folds : withLed(along, relevanceOf, plain.folds, options)
+  if (!isPlain && !isComplete && ranked.length === wanted && wanted < most) return undefined
   return folds.map((fold) => ({ hit: fold.hit, shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) } }))
 }
+
+/** Whether a hit is as relevant as the list demands. */
+export const relevantTo =
+  ({ minRelevance: least }: Listing, relevanceOf: (hit: Hit) => number) =>
+  (hit: Hit): boolean =>
+    least <= 0 || relevanceOf(hit) >= least
 
 const idOf = ({ collection, document, passage }: Hit): string =>
   JSON.stringify([collection, document.docId, passage.ordinal])
 
 /**
- * The list with those of `led` from the sixth to the tenth place that repeat nothing there. Each keeps the place that it
- * has, or takes, best first, an empty one, else of what is at most as relevant the place of the most relevant, which goes
- * behind the tenth.
+ * A list with those of `led`, where the graph leads, best first, from the sixth to the tenth place that repeat nothing
+ * there. Each keeps the place that it has, or takes, best first, an empty one, else of what is at most as relevant the
+ * place of the most relevant, which goes behind the tenth. All hits have their relevance.
  */
-const withLed = (
+export const withLed = (
   led: ReadonlyArray<Hit>,
-  relevanceOf: (hit: Hit) => number,
-  plain: ReadonlyArray<Fold>,
-  { limit, ...options }: FoldOptions
-): ReadonlyArray<Fold> => {
-  const listed = plain.slice(0, end).map(({ hit }) => hit)
-  if (listed.length < first) return plain
+  plain: ReadonlyArray<Hit>,
+  listing: Pick<Listing, "fold" | "perDocument" | "places">
+): ReadonlyArray<Hit> => {
+  const listed = plain.slice(0, end)
+  if (led.length === 0 || listed.length < first) return plain
   const placeOf = new Map(listed.map((hit, at) => [idOf(hit), at - first]))
   const others = new Set(led.filter((hit) => !placeOf.has(idOf(hit))))
-  const { folds, open } = folded([...listed, ...others], { ...options, limit: listed.length + others.size })
+  const { folds, open } = folded([...listed, ...others], { ...listing, limit: listed.length + others.size })
   const saying = new Set(folds.slice(0, open).map(({ hit }) => hit))
-  const places: Array<Fold | undefined> = Array.from({ length: end - first }, (_, place) => plain[first + place])
-  const relevances = listed.slice(first).map(relevanceOf)
+  const places: Array<Hit | undefined> = Array.from({ length: end - first }, (_, place) => plain[first + place])
+  const relevances = listed.slice(first).map(({ relevance }) => relevance)
   const free = new Set(places.keys())
-  const fitting = (relevance: number) =>
+  const fitting = (relevance = 0) =>
     [...free]
       .filter((place) => (relevances[place] ?? 0) <= relevance)
       .sort((a, b) => (relevances[b] ?? 1) - (relevances[a] ?? 1))[0]
   for (const hit of led) {
     const own = placeOf.get(idOf(hit))
-    const place = own ?? (saying.has(hit) ? fitting(relevanceOf(hit)) : undefined)
+    const place = own ?? (saying.has(hit) ? fitting(hit.relevance) : undefined)
     if (place === undefined || !free.delete(place)) continue
-    places[place] = own === undefined ? { hit, overlapping: [], similar: [] } : { ...places[place]!, hit }
+    places[place] = own === undefined ? hit : { ...places[place]!, relevance: hit.relevance, via: hit.via }
   }
-  const tail = places.filter((fold) => fold !== undefined)
-  const taken = new Set(tail.map(({ hit }) => idOf(hit)))
-  const rest = plain.slice(first).filter(({ hit }) => !taken.has(idOf(hit)))
-  return [...plain.slice(0, first), ...tail, ...rest].slice(0, limit)
+  const tail = places.filter((hit) => hit !== undefined)
+  const taken = new Set(tail.map(idOf))
+  const rest = plain.slice(first).filter((hit) => !taken.has(idOf(hit)))
+  return [...plain.slice(0, first), ...tail, ...rest].slice(0, listing.places)
 }
 
 /** A hit, with lower-ranked hits that are folded into it. */

@@ -14,7 +14,7 @@ import { namesGain, namesIn } from "../terms/codeNames.ts"
 import type { Compared, Searched, Snapshot, Ways } from "./Snapshot.ts"
 import { inContext } from "./context.ts"
 import { type ScoreIn, Stages, explain } from "./explain.ts"
-import { listed, wantedFor } from "./folding.ts"
+import { listed, relevantTo, wantedFor, withLed } from "./folding.ts"
 import { type Fused, type Leg, type Ranked, byRank, fuse } from "./fusion.ts"
 import { byRecency } from "./recency.ts"
 import { judging, unscaled } from "./relevance.ts"
@@ -116,17 +116,17 @@ const order = Effect.fnUntraced(function* <E>(
       )
     : []
   const { keyword } = request
-  const { matching, near, share } = keyword
+  const { matching, near, rarity, share } = keyword
     ? yield* stages.during(
         "keyword",
         Effect.gen(function* () {
           const near = request.spelling === true ? yield* snapshot.near(asked, keyword) : []
           const also = crosswise ? idsOf(nearest.flat()) : []
-          const { found, known } = yield* snapshot.matching(asked, keyword, { depth, near, also })
-          return { near, matching: found, share: known }
+          const { found, known, rarity } = yield* snapshot.matching(asked, keyword, { depth, near, also })
+          return { near, matching: found, share: known, rarity }
         })
       )
-    : { matching: [], near: [], share: 1 }
+    : { matching: [], near: [], share: 1, rarity: new Map<string, number>() }
   const unseen = crosswise ? without(matching, nearest.flat()) : []
   const nearToo = unseen.length === 0 ? [] : yield* stages.during("vector", scoresOf(snapshot, asked, unseen))
 
@@ -179,6 +179,7 @@ const order = Effect.fnUntraced(function* <E>(
     led,
     ways,
     near,
+    rarity,
     similarity: (key: number) => scoreIn("vector", key) ?? others.get(key),
     details: { scoreIn, gains, ages, beside, near },
     report: {
@@ -233,34 +234,43 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
   const { list } = request
   const stages = new Stages()
   const asked = yield* stages.during("mask", snapshot.searched(request))
-  if (asked.length === 0) return { hits: [], near: [], unscaled: [], unchecked: 0 } satisfies Found as Found
+  if (asked.length === 0)
+    return { hits: [], near: [], rarity: new Map(), unscaled: [], unchecked: 0 } satisfies Found as Found
   for (let wanted = wantedFor(list); ; wanted *= 4) {
     const ordered = yield* order(snapshot, asked, request, wanted, stages)
-    const { best, led, near, report } = ordered
+    const { best, led, near, rarity, report } = ordered
     const { hits, languageOf } = yield* read(snapshot, asked, ordered, stages)
     const relevanceOf = judging(asked, list.question, near)
     const ranked = hits.slice(0, best.length)
-    const places = listed(list, { ranked, led: hits.slice(best.length), relevanceOf }, wanted)
+    const places = listed(list, ranked, relevanceOf, wanted)
     if (places === undefined) continue
+    const along = hits.slice(best.length).filter(relevantTo(list, relevanceOf))
+    const all = [...places, ...along.map((hit) => ({ hit, shown: { ...hit, relevance: relevanceOf(hit) } }))]
     const found = {
-      hits: places.map(({ shown }) => shown),
       near,
+      rarity,
       unscaled: unscaled(asked),
       unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
       ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
     }
-    if (request.explain !== true) return found satisfies Found as Found
+    const listing = (shown: ReadonlyArray<Hit>): Pick<Found, "hits" | "led"> => {
+      const [plain, led] = [shown.slice(0, places.length), shown.slice(places.length)]
+      return list.apart === true ? { hits: plain, led } : { hits: withLed(led, plain, list) }
+    }
+    if (request.explain !== true) {
+      return { ...found, ...listing(all.map(({ shown }) => shown)) } satisfies Found as Found
+    }
     const keys = new Map(hits.map((hit, at) => [hit, [...best, ...led][at]!]))
-    const own = places.map(({ hit }) => hit)
-    const shown = own.map((hit) => keys.get(hit)!)
-    const explained = yield* explain(snapshot, asked, request, shown, own, {
+    const own = all.map(({ hit }) => hit)
+    const keyed = own.map((hit) => keys.get(hit)!)
+    const explained = yield* explain(snapshot, asked, request, keyed, own, {
       ...ordered.details,
-      languages: shown.map(({ key }) => languageOf(key))
+      languages: keyed.map(({ key }) => languageOf(key))
     })
     const left = asked.reduce((sum, { mask, passages }) => sum + (mask?.count ?? passages), 0)
     return {
       ...found,
-      hits: found.hits.map((hit, at) => ({ ...hit, explain: explained[at]! })),
+      ...listing(all.map(({ shown }, at) => ({ ...shown, explain: explained[at]! }))),
       report: {
         passages: asked.reduce((sum, { passages }) => sum + passages, 0),
         ...(asked.some(({ mask }) => mask !== undefined) ? { filtered: left } : {}),

@@ -1,3 +1,6 @@
+import { fold } from "./fold.ts"
+import { languagesByWord } from "./languages.ts"
+
 /** A part of a query: a word, or a possible operator. `written` is the part as it is in the query. */
 export type QueryPart = { readonly written: string } & (
   | { readonly kind: "word" }
@@ -81,6 +84,21 @@ export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
 
 /** Turns a part into a word. */
 export const wordOf = ({ written }: QueryPart): QueryPart => ({ kind: "word", written })
+
+/** Words of grammar that a sentence has beside its quotes. */
+const leastGrammar = 2
+
+/**
+ * The parts with quotes as words if they stand in a sentence: who asks "who wrote the song “Thinking Out Loud”" quotes a
+ * name, and the answer need not have it.
+ */
+export const inSentence = (parts: ReadonlyArray<QueryPart>): ReadonlyArray<QueryPart> => {
+  const isPhrase = (part: QueryPart) => part.kind === "phrase" && !part.negated
+  if (!parts.some(isPhrase)) return parts
+  const words = parts.flatMap(({ kind, written }) => (kind === "word" ? [fold(withoutEnd(written).toLowerCase())] : []))
+  const grammar = words.filter((word) => languagesByWord().has(word))
+  return grammar.length < leastGrammar ? parts : parts.map((part) => (isPhrase(part) ? wordOf(part) : part))
+}
 
 /** Whether a query contains anything but words. */
 export const hasOperators = (parts: ReadonlyArray<QueryPart>): boolean => parts.some(({ kind }) => kind !== "word")

@@ -287,7 +287,11 @@ describe("every tool", () => {
     const client = await connectWith([sea])
     const { content, structuredContent } = await client.call("search", { query: "tides", explain: true })
     const [{ explain, score }] = structuredContent.results
-    assert.closeTo(explain.vector.contribution + explain.keyword.contribution, score, 1e-3)
+    assert.closeTo(
+      explain.vector.contribution + explain.keyword.contribution + explain.likeness.contribution,
+      score,
+      1e-3
+    )
     assert.strictEqual(structuredContent.explain.passages, 1)
     assert.include(content[0].text, '"contribution"')
     assert.notProperty((await client.call("search", { query: "tides" })).structuredContent.results[0], "explain")

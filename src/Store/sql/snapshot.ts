@@ -79,8 +79,11 @@ const snapshotOn = (
         }
       )
     ).pipe(
-      Effect.flatMap(({ found, known }) =>
-        Effect.map(vectors.thinned(sql, found, options.depth, options.also), (found) => ({ found, known }))
+      Effect.flatMap((matching) =>
+        Effect.map(vectors.thinned(sql, matching.found, options.depth, options.also), (found) => ({
+          ...matching,
+          found
+        }))
       )
     ),
 

@@ -1,3 +1,6 @@
+import { lazily } from "../../model/lazily.ts"
+import { gibibyte, kernels, pageBytes, sharedMemory } from "../../runtime/wasm.ts"
+import wasm from "./products.wasm.ts"
 import * as Either from "effect/Either"
 import { TokenIds } from "../../tokenizer/model.ts"
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts"
@@ -95,6 +98,29 @@ const pooling = (matrix: Numbers, dimensions: number): ((rows: Rows, sums: Float
   return (rows, sums) => poolFloats(values, rows, sums)
 }
 
+const valuesOf = ({ table, values }: Numbers): ((at: number) => number) =>
+  table === undefined ? (at) => values[at]! : (at) => table[values[at]!]!
+
+/** Writes a row as signed bytes, as they are or scaled. */
+const writeRow = (matrix: Numbers, at: number, out: Int8Array): void => {
+  const { table, values } = matrix
+  if (table === undefined && values instanceof Int8Array) {
+    out.set(values.subarray(at, at + out.length))
+    return
+  }
+  const valueAt = valuesOf(matrix)
+  let greatest = 0
+  for (let d = 0; d < out.length; d++) greatest = Math.max(greatest, Math.abs(valueAt(at + d)))
+  for (let d = 0; d < out.length; d++) out[d] = greatest === 0 ? 0 : Math.round((127 * valueAt(at + d)) / greatest)
+}
+
+/** The exports of the kernel; see products.as.ts. */
+interface Kernel {
+  readonly cosines: (rows: number, count: number, wanted: number, width: number, out: number) => void
+}
+
+const kernelOn = kernels<Kernel>(wasm)
+
 /** Static token embeddings in Model2Vec's layout. */
 export interface StaticModel {
   readonly dimensions: number
@@ -106,7 +132,19 @@ export interface StaticModel {
   readonly embed: (text: string, memory?: Float32Array) => Float32Array | undefined
   /** The share of a text's letters and digits in words with a known token, 0 to 1; 1 for a text without any. */
   readonly knownShare: (text: string) => number
+  /**
+   * How nearly each text has all of the words, 0 to 1: the greatest cosine of any of its tokens with each of theirs, the
+   * late interaction of Khattab & Zaharia 2020. Tokens weigh as much as in `embed`, times their words' rarity; only the
+   * eight that weigh most count. 0 if the model knows none of them.
+   */
+  readonly likeness: (
+    words: ReadonlyArray<{ readonly word: string; readonly rarity: number }>,
+    texts: ReadonlyArray<string>
+  ) => ReadonlyArray<number>
 }
+
+/** More tokens of a question did not rank better. */
+const mostTokens = 8
 
 interface Parts {
   readonly matrix: Numbers
@@ -206,6 +244,33 @@ export const make = (
       for (let i = 0; i < tokens.length; i++) places[tokens.ids[i]!] = 0
     }
 
+    const products = lazily(() => {
+      const memory = sharedMemory(16, gibibyte)
+      return { kernel: kernelOn(memory), memory }
+    })
+    const valueAt = valuesOf(matrix)
+    const rowAt = (id: number) => (mapping === undefined ? id : mapping[id]!) * dimensions
+    const lengthOf = (id: number): number => {
+      let square = 0
+      for (let d = 0, at = rowAt(id); d < dimensions; d++) square += valueAt(at + d) ** 2
+      return Math.sqrt(square)
+    }
+    /** The cosines of tokens with the first `wanted` of them, a token's after another. */
+    const among = (ids: ReadonlyArray<number>, wanted: number): Float32Array => {
+      const width = Math.ceil(dimensions / 16) * 16
+      const { kernel, memory } = products()
+      const out = ids.length * width
+      const missing = out + 4 * ids.length * wanted - memory.buffer.byteLength
+      if (missing > 0) memory.grow(Math.ceil(missing / pageBytes))
+      const bytes = new Int8Array(memory.buffer)
+      if (width > dimensions) bytes.fill(0, 0, out)
+      for (const [row, id] of ids.entries()) {
+        writeRow(matrix, rowAt(id), bytes.subarray(row * width, row * width + dimensions))
+      }
+      kernel.cosines(0, ids.length, wanted, width, out)
+      return new Float32Array(memory.buffer, out, ids.length * wanted)
+    }
+
     return {
       dimensions,
       embed: (text, memory) => {
@@ -231,6 +296,41 @@ export const make = (
           if (tokenizer.encode(word).some((id) => speaks[id] === 1)) known += word.length
         }
         return all === 0 ? 1 : known / all
+      },
+      likeness: (words, texts) => {
+        const weighed = new Map<number, number>()
+        for (const { rarity, word } of words) {
+          for (const id of tokenizer.encode(word)) {
+            const weight = speaks[id] === 0 ? 0 : rarity * Math.abs(weights?.[id] ?? 1) * lengthOf(id)
+            if (weight > (weighed.get(id) ?? 0)) weighed.set(id, weight)
+          }
+        }
+        const wanted = [...weighed].sort(([, a], [, b]) => b - a).slice(0, mostTokens)
+        const all = wanted.reduce((sum, [, weight]) => sum + weight, 0)
+        if (all === 0) return texts.map(() => 0)
+        /** Tokens in the order of their rows, those of the question first. */
+        const rows = new Map(wanted.map(([id], row) => [id, row]))
+        const found = texts.map((text) => {
+          tokens.length = 0
+          tokenizer.encodeInto(text, tokens)
+          const own = new Set<number>()
+          for (let i = 0; i < tokens.length; i++) {
+            const id = tokens.ids[i]!
+            if (speaks[id] === 0) continue
+            let row = rows.get(id)
+            if (row === undefined) rows.set(id, (row = rows.size))
+            own.add(row)
+          }
+          return own
+        })
+        const cosines = among([...rows.keys()], wanted.length)
+        return found.map((own) => {
+          const best = wanted.map(() => 0)
+          for (const row of own) {
+            for (let w = 0; w < best.length; w++) best[w] = Math.max(best[w]!, cosines[row * best.length + w]!)
+          }
+          return wanted.reduce((sum, [, weight], w) => sum + weight * best[w]!, 0) / all
+        })
       }
     }
   })
