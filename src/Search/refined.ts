@@ -51,15 +51,15 @@ const scored = (hit: Hit, likeness?: number): Hit => {
 export const refined = Effect.fnUntraced(function* (
   likeness: NonNullable<(typeof Embedder)["Service"]["likeness"]>,
   { list, keyword = "" }: Pick<FindRequest, "keyword" | "list">,
-  { hits, led = [], rarity }: Pick<Found, "hits" | "led" | "rarity">
+  { hits, led = [], open = hits.length, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">
 ) {
-  const best = hits.slice(0, refinedPlaces)
+  const best = hits.slice(0, Math.min(open, refinedPlaces))
   const alike = yield* likeness(
     wordsOf(keyword, rarity),
     best.map(({ document, passage }) => embeddedText(document.title, passage))
   )
   const ordered = best.map((hit, at) => scored(hit, alike[at])).sort((a, b) => b.score - a.score)
-  const all = [...ordered, ...hits.slice(refinedPlaces).map((hit) => scored(hit))]
+  const all = [...ordered, ...hits.slice(best.length).map((hit) => scored(hit))]
   return withLed(
     led.map((hit) => scored(hit)),
     all,
