@@ -110,9 +110,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
       const isLed = use !== false && limit > limits.graph.first
       const { collection, embedder, vector } = asked[0]!
       const likeness =
-        mode === "hybrid" && fusion === "score" && reranker === undefined && config.recency === undefined
-          ? likenessOf(vectors)
-          : undefined
+        mode === "hybrid" && fusion === "score" && config.recency === undefined ? likenessOf(vectors) : undefined
       const ranking: FindRequest = {
         collection,
         vector,
@@ -149,13 +147,11 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
         }
       }
       const found = yield* store.find(ranking)
+      const listed = likeness === undefined ? found.hits : yield* refined(likeness, ranking, found)
       const [reranking, { hits: all, missing }] = yield* Effect.timed(
-        reranker !== undefined
-          ? reranked(reranker, words, found.hits)
-          : Effect.map(
-              likeness === undefined ? Effect.succeed(found.hits) : refined(likeness, ranking, found),
-              (hits) => ({ hits, missing: undefined })
-            )
+        reranker === undefined
+          ? Effect.succeed({ hits: listed, missing: undefined })
+          : reranked(reranker, words, listed)
       )
       const hits = all.slice(0, limit)
       const names = collections.map(({ name }) => name)

@@ -259,10 +259,10 @@ export interface FindRequest extends Omit<RankRequest, "limit"> {
 export interface Found {
   /** The list, each with its relevance. */
   readonly hits: ReadonlyArray<Hit>
-  /** If they stay apart: how many of the hits, from the first, do not only fill up what would be empty. */
-  readonly open?: number
   /** Where the graph leads, best first, if that stays apart. */
   readonly led?: ReadonlyArray<Hit>
+  /** In that case, how many hits, from the first, are neither folded into others nor postponed. */
+  readonly open?: number
   /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */
   readonly best?: number | undefined
   /** What was looked up for words that match nothing. */

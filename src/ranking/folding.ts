@@ -17,14 +17,16 @@ export const wantedFor = ({ fold, minRelevance, perDocument, places }: Listing):
 
 /**
  * The places of a list, filled by hits that say different things: each hit, and what it shows with what was folded into
- * it; those from `open` on only fill up what would be empty. Undefined if more than `wanted` hits have to be ranked.
+ * it; and how many, from the first, are open. Undefined if more than `wanted` hits have to be ranked to fill them.
  */
 export const listed = (
   listing: Listing,
   ranked: ReadonlyArray<Hit>,
   relevanceOf: (hit: Hit) => number,
   wanted: number
-) => {
+):
+  | { readonly places: ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }>; readonly open: number }
+  | undefined => {
   const fit = ranked.filter(relevantTo(listing, relevanceOf))
   const { folds, isComplete, open } = folded(fit, { ...listing, limit: listing.places })
   const isPlain = !listing.fold && listing.perDocument === 0

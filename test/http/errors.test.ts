@@ -271,7 +271,7 @@ it.scopedLive("is not ready while a part is down", () =>
     const { headers, json, status } = yield* ask(port, "GET", "/ready")
     assert.strictEqual(status, 503)
     assert.include(headers["content-type"], "application/json")
-    assert.deepStrictEqual(json, {
+    assert.deepInclude(json, {
       status: "unavailable",
       checks: { store: { status: "ok" }, embedder: { status: "failed", reason: "no model in x" } }
     })

@@ -11,6 +11,7 @@ const judged = (relevant: string) => ({
 const box = new Sandbox({
   "docs/a.md": "# Tides\n\nThe tide rises twice a day, said Ada Lovelace.\n",
   "bad/b.jsonl": '{"text": "fine"}\n{"a":\n',
+  "other/oaks.md": "# Oaks\n\nThe tide of leaves falls in autumn.\n",
   "plain.txt": "no index",
   "wrong.toml": "chunks = 3\n",
   ...judged("2")
@@ -19,6 +20,7 @@ const nothing = ["--alpha", "0", "zyzzyva"]
 
 beforeAll(async () => {
   await box.ends(0, ["index", "docs"])
+  await box.ends(0, ["index", "other", "--db", "other.db"])
 }, 60_000)
 afterAll(() => box.remove())
 
@@ -68,7 +70,10 @@ const table: Readonly<Record<number, ReadonlyArray<ReadonlyArray<string>>>> = {
     ["graph", "path", "Nobody", "Ada Lovelace"],
     ["update", "-c", "empty"]
   ],
-  4: [["benchmark", "--dataset", "data", "--min-ndcg", "0.9"]]
+  4: [
+    ["benchmark", "--dataset", "data", "--min-ndcg", "0.9"],
+    ["compare", "other.db"]
+  ]
 }
 
 describe("exit codes", () => {
