@@ -15,7 +15,7 @@ export default defineConfig({
     // Loading all modules anew for each file took half of the time; what they keep between files is caches.
     isolate: false,
     // Processes start slowly where many run at once.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     minWorkers: 1,
     maxWorkers: 2,

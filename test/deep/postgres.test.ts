@@ -18,8 +18,8 @@ import { wayTo } from "../Store/postgres/way.ts"
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
 const numberIn = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
-const replacements = numberIn("TEST_REPLACEMENTS", 1000)
-const kills = numberIn("TEST_KILLS", 30)
+const replacements = numberIn("TEST_REPLACEMENTS", 300)
+const kills = numberIn("TEST_KILLS", 12)
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-"))),
