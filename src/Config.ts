@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { ConfigError } from "./Config/Problems.ts"
 import { type ApiKeys, variables } from "./Config/Env.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
+import { withHost } from "./Config/Value.ts"
 
 type ApiKey = Option.Option<Redacted.Redacted>
 
@@ -47,10 +48,7 @@ export const isInPostgres = ({ backend, url }: Settings["store"]): boolean =>
 /** The index as people are told of it: its file, or server, database and schema, without user and password. */
 export const indexName = (store: Settings["store"]): string => {
   if (!isInPostgres(store)) return store.path
-  // With a user, a URL needs a host; PostgreSQL's, of a socket, may have none.
-  const { host, pathname, searchParams } = new URL(
-    Redacted.value(store.url!).replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=\/)/, "$1localhost")
-  )
+  const { host, pathname, searchParams } = new URL(withHost(Redacted.value(store.url!)))
   const where = searchParams.get("host") ?? (host === "" ? "localhost" : host)
   return `PostgreSQL ${where}${pathname === "/" ? "" : pathname}, schema ${store.schema}`
 }

@@ -72,6 +72,17 @@ describe("the configuration's layers", () => {
     assert.strictEqual(told("postgres:///search"), "localhost/search, schema clew")
   })
 
+  it("refuse a server's address that cannot be read, such as one with a / in its password, without showing it", () => {
+    for (const url of [
+      "postgres://ada:secr/et@db/search",
+      "postgres://ada:secret@[db/search",
+      "postgres://ada@db:99999/x"
+    ]) {
+      const read = Schema.decodeEither(Settings)({ store: { path: "/x.db", url } })
+      assert.match(String(Either.getLeft(read).pipe(Option.getOrThrow)), /%2F for \//)
+    }
+  })
+
   it.effect("are made of values that a program brings", () =>
     Effect.gen(function* () {
       const config = layerOf({ store: { path: "/x.db" }, pipeline: { chunk_size: 64 } })

@@ -81,10 +81,18 @@ export const base = Schema.String.pipe(
   value("text", "an address like http://127.0.0.1:11434, without user, password or #")
 )
 
+/** With a user, a URL needs a host; PostgreSQL's, of a socket, may have none. */
+export const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=\/)/, "$1localhost")
+
 /** PostgreSQL's address. It may have a password, so that nothing shows it. */
 export const database = Schema.Redacted(
-  Schema.String.pipe(Schema.filter((url) => /^postgres(?:ql)?:\/\/\S+$/.test(url)))
-).pipe(value("text", "an address like postgres://user:password@host:5432/database?sslmode=verify-full"))
+  Schema.String.pipe(Schema.filter((url) => /^postgres(?:ql)?:\/\/\S+$/.test(url) && URL.canParse(withHost(url))))
+).pipe(
+  value(
+    "text",
+    "an address like postgres://user:password@host:5432/database?sslmode=verify-full; in the password write %2F for /, %40 for @"
+  )
+)
 
 /** A name that PostgreSQL takes without quotes. */
 export const identifier = Schema.String.pipe(

@@ -74,7 +74,7 @@ const server = (sql: SqlClient.SqlClient, schema: string): Effect.Effect<Readonl
               )
             ]
           : replicas.length > 0
-            ? [ok("replication", `${replicas.length} standbys are at most ${mostLag} s behind`)]
+            ? [ok("replication", `standbys: ${replicas.length}, none more than ${mostLag} s behind`)]
             : [])
     ]
   })

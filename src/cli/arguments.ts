@@ -84,9 +84,16 @@ const unknownFlag = (root: AnyCommand, here: AnyCommand, name: string, known: Kn
 
 const wrongValue = (name: string, { choices, value: meaning }: FlagInfo, value = ""): string | undefined => {
   if (value === "") return `${name} needs a value: ${name} ${choices?.join("|") ?? meaning}`
+  if (name === `--${globalFlags.db.name}` && isAddress(value)) return inTheOpen
   if (choices === undefined || choices.includes(value)) return undefined
   return `${name} must be one of ${choices.join(", ")}, got ${JSON.stringify(value)}${didYouMean(value, choices)}`
 }
+
+const isAddress = (text: string): boolean => /^postgres(?:ql)?:\/\//i.test(text)
+
+/** Other users of a machine can read a command line. */
+const inTheOpen =
+  "an address may have a password, which a command line shows to others; name it in CLEW_STORE_URL, or as store.url in a configuration file"
 
 const wrongPositional = (here: AnyCommand, isRoot: boolean, given: ReadonlyArray<string>): string | undefined => {
   if (here.subcommands.length > 0 && given[0] !== undefined) return unknownCommand(here, given[0])
@@ -94,7 +101,8 @@ const wrongPositional = (here: AnyCommand, isRoot: boolean, given: ReadonlyArray
   const { max, min, name } = here.positional ?? { max: 0, min: 0, name: "" }
   if (given.length < min) return `${name} is missing`
   if (given.length > max) return `unexpected argument ${JSON.stringify(given[max])}`
-  return given.includes("") ? `${name} must not be empty` : undefined
+  if (given.includes("")) return `${name} must not be empty`
+  return here.positional?.paths === true && given.some(isAddress) ? inTheOpen : undefined
 }
 
 /**

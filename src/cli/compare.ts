@@ -143,7 +143,7 @@ export const compare = define(
       paths: true
     },
     flags: {
-      collection: options.collection,
+      collection: options.onlyCollection,
       queries: file("queries", { value: "FILE", summary: "Questions to ask, one a line, in place of sampled ones" }),
       sample: number("sample", {
         value: "N",

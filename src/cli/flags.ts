@@ -43,6 +43,7 @@ const collectionFlag = (summary: string) =>
 
 export const searchedCollection = collectionFlag("Search only this collection (default: all)")
 export const collection = collectionFlag("Collection to work on (default: default)")
+export const onlyCollection = collectionFlag("Only this collection (default: all)")
 
 export const watch = Cli.repeated("watch", {
   value: "PATH",

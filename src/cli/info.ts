@@ -32,7 +32,7 @@ export const info = define(
   {
     name: "info",
     summary: "Show what is in the index",
-    flags: { collection: options.collection },
+    flags: { collection: options.onlyCollection },
     examples: ["clew info", "clew info --json"]
   },
   function* (flags) {

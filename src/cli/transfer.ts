@@ -123,7 +123,7 @@ export const exportIndex = define(
       max: 1,
       paths: true
     },
-    flags: { collection: options.collection },
+    flags: { collection: options.onlyCollection },
     details: [
       "Exports all collections, or the one named. `clew import FILE` stores them in another index, which gives the same answers and scores; nothing is embedded again. docs/export.md describes the format."
     ],

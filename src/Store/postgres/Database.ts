@@ -172,11 +172,19 @@ const refuseNewer = (schema: string, version: number): Effect.Effect<void, Store
 
 /** Makes the schema if there is none, and refuses a newer one. */
 const upToDate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, schema: string, mode: DatabaseOptions["mode"]) {
-  const [known] = yield* sql.unsafe("SELECT 1 FROM pg_namespace WHERE nspname = ?", [schema])
+  const [known] = yield* sql.unsafe<{ readonly usable: number }>(
+    "SELECT has_schema_privilege(oid, 'USAGE') AS usable FROM pg_namespace WHERE nspname = ?",
+    [schema]
+  )
   const none = new StoreUnavailable({ reason: `There is no index in the schema ${schema}` })
   if (known === undefined) {
     if (mode !== "create") return yield* none
     yield* sql.unsafe(`CREATE SCHEMA "${schema}"`)
+  }
+  if (known?.usable === 0) {
+    return yield* new StoreUnavailable({
+      reason: `Cannot use the schema ${schema} of PostgreSQL: the user needs USAGE on it (docs/postgres.md)`
+    })
   }
   yield* sql.unsafe(`SET LOCAL search_path TO "${schema}"`)
   const tables = yield* sql.unsafe<{ readonly name: string }>(

@@ -51,6 +51,9 @@ const lost = /terminat|timeout|timed out|closed|ended|not queryable|cannot conne
 
 const reasonOf = (error: SqlError): string | undefined => {
   const code = codeOf(error)
+  if (/^E(?:NOENT|ACCES)/.test(code) && messageOf(error).includes(", open ")) {
+    return `the file that store.url names as sslrootcert, sslcert or sslkey cannot be read (${code})`
+  }
   const known = reasons.find(([pattern]) => pattern.test(code))
   if (known !== undefined) return /^E[A-Z_]+$|CERT|SIGNATURE/.test(code) ? `${known[1]} (${code})` : known[1]
   if (/does not support SSL/i.test(messageOf(error))) {

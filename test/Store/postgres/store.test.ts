@@ -282,9 +282,12 @@ if (hasPostgres) {
       yield* sql.unsafe(`UPDATE "${options.schema}".clew SET version = 1`)
       const reader = `reader_${options.schema}`
       yield* sql.unsafe(`CREATE ROLE ${reader} LOGIN PASSWORD 'read'`)
+      const url = Redacted.make(running.url.replace(/\/\/[^@/]*@/, `//${reader}:read@`))
+      for (const mode of ["create", "existing", "readonly"] as const) {
+        assert.match(yield* reason({ ...options, url, mode }), /the user needs USAGE on it/)
+      }
       yield* sql.unsafe(`GRANT USAGE ON SCHEMA "${options.schema}" TO ${reader}`)
       yield* sql.unsafe(`GRANT SELECT ON ALL TABLES IN SCHEMA "${options.schema}" TO ${reader}`)
-      const url = Redacted.make(running.url.replace(/\/\/[^@/]*@/, `//${reader}:read@`))
       assert.match(
         yield* reason({ ...options, url, mode: "existing" }),
         /the user needs DELETE, INSERT, UPDATE on all its tables/
@@ -313,6 +316,8 @@ if (hasPostgres) {
       const gone = yield* reason({ ...options, url: Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x") })
       assert.match(gone, /cannot be reached \(ECONNREFUSED\)/)
       assert.notInclude(gone, "hunter2")
+      const unknown = Redacted.make("postgres://ada:hunter2@127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/none.pem")
+      assert.match(yield* reason({ ...options, url: unknown }), /the file that store.url names .* cannot be read/)
     })
   )
 

@@ -98,6 +98,16 @@ describe("benchmark of one's own index", () => {
     assert.match(stdout, /^Vector search finds 100\.0 % of the ten nearest$/m)
   })
 
+  it("counts the nearest passages alone, where a search also shows what the graph leads to", async () => {
+    const linked = (n: number) =>
+      `# Harbour ${n}\n\nHarbour ${n} lies by [Harbour ${(n + 7) % 30}](h${(n + 7) % 30}.md).\n`
+    box.write(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`linked/h${n}.md`, linked(n)])))
+    const db = ["--db", "linked.db"]
+    await box.ends(0, [...db, "index", "linked"])
+    const report = await box.json(SpeedReport, [...db, "benchmark", "--queries", "30"])
+    assert.strictEqual(report.recall_at_10, 1)
+  })
+
   it("says what to do where there is nothing to measure", async () => {
     await box.ends(1, ["--db", "none.db", "benchmark"], "clew index PATH")
     await box.ends(0, ["--db", "empty.db", "collections", "create", "papers"])

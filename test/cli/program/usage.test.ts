@@ -57,6 +57,8 @@ describe("wrong usage", () => {
     [["search", "x"], 'clew: unknown command "search" (did you mean query?)'],
     [["query"], "clew query: TEXT is missing"],
     [["query", ""], "clew query: TEXT must not be empty"],
+    [["compare", "postgres://ada:secret@db/search"], "clew compare: an address may have a password"],
+    [["info", "--db", "postgres://ada:secret@db/search"], "clew info: an address may have a password"],
     [["query", "  "], "clew query: TEXT must not be empty"],
     [["query", "x".repeat(10_001)], "clew query: TEXT must be at most 10000 characters"],
     [["query", "x", "--fitler", "a=b"], "clew query: unknown flag --fitler (did you mean --filter?)"],
