@@ -21,7 +21,7 @@ const pages = [
   ...Array.from({ length: 30 }, (_, n) => about(`${n}.md`, `Note ${n}: cars, ${n} of them, and the town of ${n * n}.`))
 ]
 
-const setUp = Effect.gen(function* () {
+const setUpWith = Effect.fnUntraced(function* (more: typeof pages) {
   const chunker = Chunker.Default.pipe(
     Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
   )
@@ -29,11 +29,13 @@ const setUp = Effect.gen(function* () {
     Layer.provide(Layer.mergeAll(Layer.provide(Embedders.layerSingle, Builtin.layer), chunker, layerMemory))
   )
   const context = yield* Layer.build(engine)
-  yield* Effect.flatMap(Effect.provide(Indexer, context), ({ index }) => index(pages))
+  yield* Effect.flatMap(Effect.provide(Indexer, context), ({ index }) => index([...pages, ...more]))
   const search = yield* Effect.provide(Search, context)
   return (query: string, more: Partial<DoorRequest> = {}) =>
     Effect.map(search.run({ query, topK: 30, explain: true, ...more }), ({ hits }) => hits)
 })
+
+const setUp = setUpWith([])
 
 it.scoped("a passage with other words for all of a question's comes before those with one of its words", () =>
   Effect.gen(function* () {
@@ -68,5 +70,21 @@ it.scoped("its parts add up; a short list is the head of a long one; ranks and s
         assert.isTrue((yield* find(query, more)).every(({ explain }) => explain?.likeness === undefined))
       }
     }
+  })
+)
+
+it.scoped("a document's further passages stay behind all other documents, however like the question they are", () =>
+  Effect.gen(function* () {
+    const long = Array.from(
+      { length: 4 },
+      (_, n) => `Cars are repaired in part ${n}. ${"A mechanic repairs cars. ".repeat(9)}`
+    )
+    const find = yield* setUpWith([about("long.md", long.join("\n\n"))])
+    const among = ["long.md", "race.md", "1.md"]
+    const hits = yield* find("who repairs cars?", { perDocument: 1, filter: { source: among } })
+    const sources = hits.map(({ document }) => document.source)
+    assert.isAbove(sources.length, 4)
+    assert.sameMembers(sources.slice(0, 3), among)
+    assert.deepStrictEqual([...new Set(sources.slice(3))], ["long.md"])
   })
 )

@@ -261,6 +261,8 @@ export interface Found {
   readonly hits: ReadonlyArray<Hit>
   /** Where the graph leads, best first, if that stays apart. */
   readonly led?: ReadonlyArray<Hit>
+  /** In that case, how many hits, from the first, are neither folded into others nor postponed. */
+  readonly open?: number
   /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */
   readonly best?: number | undefined
   /** What was looked up for words that match nothing. */

@@ -17,19 +17,25 @@ export const wantedFor = ({ fold, minRelevance, perDocument, places }: Listing):
 
 /**
  * The places of a list, filled by hits that say different things: each hit, and what it shows with what was folded into
- * it. Undefined if more than `wanted` hits have to be ranked to fill them.
+ * it; and how many, from the first, are open. Undefined if more than `wanted` hits have to be ranked to fill them.
  */
 export const listed = (
   listing: Listing,
   ranked: ReadonlyArray<Hit>,
   relevanceOf: (hit: Hit) => number,
   wanted: number
-): ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }> | undefined => {
+):
+  | { readonly places: ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }>; readonly open: number }
+  | undefined => {
   const fit = ranked.filter(relevantTo(listing, relevanceOf))
-  const { folds, isComplete } = folded(fit, { ...listing, limit: listing.places })
+  const { folds, isComplete, open } = folded(fit, { ...listing, limit: listing.places })
   const isPlain = !listing.fold && listing.perDocument === 0
   if (!isPlain && !isComplete && ranked.length === wanted && wanted < most) return undefined
-  return folds.map((fold) => ({ hit: fold.hit, shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) } }))
+  const places = folds.map((fold) => ({
+    hit: fold.hit,
+    shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) }
+  }))
+  return { places, open }
 }
 
 /** Whether a hit is as relevant as the list demands. */
