@@ -92,20 +92,32 @@ it.scoped("what nothing meets is read as plain words and said so; quotes alone f
   })
 )
 
-it.scoped("quotes in a sentence name something, which the answer need not have; other conditions hold there too", () =>
-  Effect.gen(function* () {
-    const { run, sources } = yield* setUp
-    const plain = yield* run('Where does the "north wind" of the gale come from?')
-    assert.isAbove(plain.hits.length, 2)
-    assert.deepStrictEqual(plain.readAs, {
-      words: 'Where does the "north wind" of the gale come from?',
-      as_words: "its quotes are part of a sentence"
+it.scoped(
+  "quotes in a sentence name something, which the answer need not have, and dashes may be punctuation; conditions hold",
+  () =>
+    Effect.gen(function* () {
+      const { run, sources } = yield* setUp
+      const plain = yield* run('Where does the "north wind" of the gale come from?')
+      assert.isAbove(plain.hits.length, 2)
+      assert.deepStrictEqual(plain.readAs, {
+        words: 'Where does the "north wind" of the gale come from?',
+        as_words: "its quotes and dashes are part of a sentence"
+      })
+      assert.deepStrictEqual(yield* sources('Where does the "north wind" of a gale come from? year:2020'), [
+        "docs/gale.md"
+      ])
+      assert.deepStrictEqual((yield* run('"north wind" in gale')).readAs?.phrases, ["north wind"])
+      for (const dashed of [
+        "what is the wind -which blows- of a gale",
+        "is the north -wind or the wind -wind of a gale"
+      ]) {
+        assert.deepStrictEqual((yield* run(dashed)).readAs, {
+          words: dashed,
+          as_words: "its quotes and dashes are part of a sentence"
+        })
+      }
+      assert.deepStrictEqual(yield* sources("what is in the north of the sea -wind"), ["docs/Old/storm.md"])
     })
-    assert.deepStrictEqual(yield* sources('Where does the "north wind" of a gale come from? year:2020'), [
-      "docs/gale.md"
-    ])
-    assert.deepStrictEqual((yield* run('"north wind" in gale')).readAs?.phrases, ["north wind"])
-  })
 )
 
 it.scoped("a flag that the documents write with its dash, an unknown field and signs are plain words", () =>

@@ -105,7 +105,7 @@ export const read = spannedGen("Search.read")(function* (query: string, collecti
   const written = queryParts(query)
   const parts = inSentence(written)
   if (!hasOperators(parts)) {
-    return hasOperators(written) ? asWords(query, "its quotes are part of a sentence") : plainly(query)
+    return hasOperators(written) ? asWords(query, "its quotes and dashes are part of a sentence") : plainly(query)
   }
   const store = yield* Store
   const asked = parts.flatMap((part) => (part.kind === "field" && !ownFields.has(nameOf(part)) ? [part.field] : []))

@@ -63,8 +63,9 @@ export class Forbidden extends fault("Forbidden", 403, because, reasonOf) {}
 export class RouteNotFound extends fault(
   "RouteNotFound",
   404,
-  {},
-  () => "There is nothing at this address; GET /openapi.json lists all"
+  { served: Schema.UndefinedOr(Schema.Array(Schema.String)) },
+  ({ served }) =>
+    `There is nothing at this address; ${served === undefined ? "GET /openapi.json lists all" : `here are only ${served.join(", ")}`}`
 ) {}
 
 /** The request names a model that is not the configured one. */

@@ -204,7 +204,7 @@ const make = (served: ReadonlySet<string> | undefined) =>
       route: Route | undefined,
       taken: (bytes: number) => void
     ): HttpApp.Default<unknown> => {
-      if (route === undefined) return new RouteNotFound()
+      if (route === undefined) return new RouteNotFound({ served: served && [...served] })
       if (request.method === "OPTIONS") {
         const headers =
           request.headers["access-control-request-method"] === undefined

@@ -42,11 +42,14 @@ export const layer = (options: Omit<Mcp.Options, "readOnly">) =>
             (text) => HttpServerResponse.text(text, { status, headers: rest, ...(contentType && { contentType }) })
           )
         }
+        // Headers leave with the first bytes, and an endless stream may have none for long.
+        const opening = isEndless ? Stream.make(new TextEncoder().encode(": open\n\n")) : Stream.empty
         const events = Stream.fromReadableStream(
           () => body,
           (error) => error
         ).pipe(
           Stream.orDie,
+          (events) => Stream.concat(opening, events),
           Stream.interruptWhen(isEndless ? shutdown : Effect.zipRight(late, abort)),
           Stream.ensuringWith((exit) => (Exit.isInterrupted(exit) ? abort : Effect.void))
         )

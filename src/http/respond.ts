@@ -67,7 +67,9 @@ const ownOf = (error: unknown): unknown => {
   if (Predicate.isTagged(error, "HttpApiDecodeError")) {
     return fromIssues((error as unknown as { readonly issues: ReadonlyArray<Issue> }).issues)
   }
-  return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error) ? new RouteNotFound() : error
+  return Predicate.isTagged(error, "RouteNotFound") && !isStatusError(error)
+    ? new RouteNotFound({ served: undefined })
+    : error
 }
 
 /** Renders any error as a problem object; an unknown error is a defect, identified by the given id. */

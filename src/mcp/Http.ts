@@ -174,6 +174,8 @@ export const make = (options: Options) =>
         sessions.set(id, session)
       }
       const { transport } = session
+      // A client that lost its connection opens another before it shows here that the old one is gone.
+      if (request.method === "GET") transport.closeStandaloneSSEStream()
       request.signal.addEventListener("abort", () => {
         for (const { id } of requests) {
           transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } })

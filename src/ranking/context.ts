@@ -5,7 +5,7 @@ import { present } from "../model/Damaged.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { TieOrder } from "./ties.ts"
 
-/** Passages whose neighbours are read: the best of the fusion. Fifty gave the same results, and so did all. */
+/** Passages whose neighbours are read: the best of the fusion. Twenty gave the same results, and so did all. */
 const lookedAt = 50
 
 /**

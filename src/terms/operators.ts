@@ -85,19 +85,24 @@ export const queryParts = (text: string): ReadonlyArray<QueryPart> => {
 /** Turns a part into a word. */
 export const wordOf = ({ written }: QueryPart): QueryPart => ({ kind: "word", written })
 
-/** Words of grammar that a sentence has beside its quotes. */
+/** Words of grammar that a sentence has beside its quotes and dashes. */
 const leastGrammar = 2
 
+const isGrammar = (word: string): boolean => languagesByWord().has(fold(withoutEnd(word).toLowerCase()))
+
 /**
- * The parts with quotes as words if they stand in a sentence: who asks "who wrote the song “Thinking Out Loud”" quotes a
- * name, and the answer need not have it.
+ * The parts with what is no condition in a sentence as words. Who asks "who wrote the song “Thinking Out Loud”" quotes a
+ * name, and the answer need not have it. Before a word of grammar, or the same word twice, a dash is punctuation.
  */
 export const inSentence = (parts: ReadonlyArray<QueryPart>): ReadonlyArray<QueryPart> => {
-  const isPhrase = (part: QueryPart) => part.kind === "phrase" && !part.negated
-  if (!parts.some(isPhrase)) return parts
-  const words = parts.flatMap(({ kind, written }) => (kind === "word" ? [fold(withoutEnd(written).toLowerCase())] : []))
-  const grammar = words.filter((word) => languagesByWord().has(word))
-  return grammar.length < leastGrammar ? parts : parts.map((part) => (isPhrase(part) ? wordOf(part) : part))
+  const isPunctuated = (part: QueryPart) =>
+    part.kind === "phrase"
+      ? !part.negated
+      : part.kind === "without" &&
+        (isGrammar(part.value) || parts.some((other) => other !== part && other.written === part.written))
+  if (!parts.some(isPunctuated)) return parts
+  const grammar = parts.filter(({ kind, written }) => kind === "word" && isGrammar(written))
+  return grammar.length < leastGrammar ? parts : parts.map((part) => (isPunctuated(part) ? wordOf(part) : part))
 }
 
 /** Whether a query contains anything but words. */

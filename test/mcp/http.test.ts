@@ -58,10 +58,28 @@ describe("clew mcp --http", () => {
     assert.strictEqual(await listed(url), "search,get_document")
     assert.strictEqual((await fetch(`${url}/health`)).status, 200)
     for (const path of ["/stats", "/openapi.json", "/query", "/ws"]) {
-      assert.strictEqual((await fetch(url + path)).status, 404, path)
+      const answer = await fetch(url + path)
+      assert.strictEqual(answer.status, 404, path)
+      assert.include(await answer.text(), "here are only /mcp, /health, /ready, /metrics")
     }
     child.kill("SIGTERM")
     assert.strictEqual(await ended, 0)
+  })
+
+  it("opens a client's stream at once, and again after a lost connection", async () => {
+    const { url } = await serve()
+    const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" }
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
+    const opened = await fetch(`${url}/mcp`, { method: "POST", headers, body })
+    const session = { ...headers, "mcp-session-id": opened.headers.get("mcp-session-id")! }
+    await opened.text()
+    const first = await fetch(`${url}/mcp`, { headers: session })
+    const second = await fetch(`${url}/mcp`, { headers: session })
+    assert.deepStrictEqual([first.status, second.status], [200, 200])
+    assert.strictEqual(await first.text(), ": open\n\n")
+    assert.strictEqual((await fetch(`${url}/mcp`, { method: "DELETE", headers: session })).status, 200)
+    assert.strictEqual(await second.text(), ": open\n\n")
   })
 
   it("has flags that standard input has not, and refuses a wrong one", async () => {

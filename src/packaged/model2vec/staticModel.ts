@@ -307,7 +307,7 @@ export const make = (
         }
         const wanted = [...weighed].sort(([, a], [, b]) => b - a).slice(0, mostTokens)
         const all = wanted.reduce((sum, [, weight]) => sum + weight, 0)
-        if (all === 0) return texts.map(() => 0)
+        if (!(all > 0 && all < Infinity)) return texts.map(() => 0)
         /** Tokens in the order of their rows, those of the question first. */
         const rows = new Map(wanted.map(([id], row) => [id, row]))
         const found = texts.map((text) => {
