@@ -46,20 +46,20 @@ const scored = (hit: Hit, likeness?: number): Hit => {
 
 /**
  * A list of score fusion, its best hits ordered by how nearly they have each of the query's words, too: a passage's vector
- * is a mean, in which a word drowns. The others keep their order and stay below; then the graph's places are taken.
+ * is a mean, in which a word drowns. The others, and what repeats a better one, keep their order and stay below; then the graph's places are taken.
  */
 export const refined = Effect.fnUntraced(function* (
   likeness: NonNullable<(typeof Embedder)["Service"]["likeness"]>,
   { list, keyword = "" }: Pick<FindRequest, "keyword" | "list">,
-  { hits, led = [], rarity }: Pick<Found, "hits" | "led" | "rarity">
+  { hits, led = [], open = hits.length, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">
 ) {
-  const best = hits.slice(0, refinedPlaces)
+  const best = hits.slice(0, Math.min(refinedPlaces, open))
   const alike = yield* likeness(
     wordsOf(keyword, rarity),
     best.map(({ document, passage }) => embeddedText(document.title, passage))
   )
   const ordered = best.map((hit, at) => scored(hit, alike[at])).sort((a, b) => b.score - a.score)
-  const all = [...ordered, ...hits.slice(refinedPlaces).map((hit) => scored(hit))]
+  const all = [...ordered, ...hits.slice(best.length).map((hit) => scored(hit))]
   return withLed(
     led.map((hit) => scored(hit)),
     all,

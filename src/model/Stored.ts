@@ -241,6 +241,8 @@ export interface Listing {
   readonly fold: boolean
   /** Most places per document, 0 for any number; its other passages come after all others. */
   readonly perDocument: number
+  /** Places that folded and postponed hits fill, if not all: a caller orders more hits than it shows. */
+  readonly filled?: number | undefined
   /** Hits of less relevance are left out. */
   readonly minRelevance: number
   /** The question by which relevance is judged. */
@@ -259,6 +261,8 @@ export interface FindRequest extends Omit<RankRequest, "limit"> {
 export interface Found {
   /** The list, each with its relevance. */
   readonly hits: ReadonlyArray<Hit>
+  /** How many hits, from the first, are neither folded into others nor postponed, if the graph's stay apart. */
+  readonly open?: number
   /** Where the graph leads, best first, if that stays apart. */
   readonly led?: ReadonlyArray<Hit>
   /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */

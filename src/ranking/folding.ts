@@ -24,12 +24,18 @@ export const listed = (
   ranked: ReadonlyArray<Hit>,
   relevanceOf: (hit: Hit) => number,
   wanted: number
-): ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }> | undefined => {
+):
+  | { readonly open: number; readonly places: ReadonlyArray<{ readonly hit: Hit; readonly shown: Hit }> }
+  | undefined => {
   const fit = ranked.filter(relevantTo(listing, relevanceOf))
-  const { folds, isComplete } = folded(fit, { ...listing, limit: listing.places })
+  const { folds, isComplete, open } = folded(fit, { ...listing, limit: listing.places })
   const isPlain = !listing.fold && listing.perDocument === 0
   if (!isPlain && !isComplete && ranked.length === wanted && wanted < most) return undefined
-  return folds.map((fold) => ({ hit: fold.hit, shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) } }))
+  const places = folds.map((fold) => ({
+    hit: fold.hit,
+    shown: { ...unfolded(fold), relevance: relevanceOf(fold.hit) }
+  }))
+  return { open, places }
 }
 
 /** Whether a hit is as relevant as the list demands. */
@@ -92,6 +98,8 @@ interface FoldOptions {
   readonly fold: boolean
   /** Most places per document, 0 for any number; its other passages come after all others. */
   readonly perDocument: number
+  /** Places that folded and postponed hits fill, if not all. */
+  readonly filled?: number | undefined
 }
 
 interface FoldedList {
@@ -144,7 +152,7 @@ const said = ({ document, passage }: Hit) => {
  * is folded into that one. Folded and postponed hits only follow, in order, if the list would otherwise be too short.
  * The best passages of a short list are the head of those of a long one.
  */
-export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: FoldOptions): FoldedList => {
+export const folded = (hits: ReadonlyArray<Hit>, { filled, fold, limit, perDocument }: FoldOptions): FoldedList => {
   const open: Array<Open> = []
   /** By the index of the text among those seen. */
   const speakers: Array<Open> = []
@@ -181,7 +189,7 @@ export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: F
     ofDocument.set(name, [...own, next])
     open.push(next)
   }
-  const filling = later.slice(0, limit - open.length)
+  const filling = later.slice(0, Math.max(0, (filled ?? limit) - open.length))
   for (const { from, own } of filling) from?.splice(from.indexOf(own.hit), 1)
   return {
     folds: [...open, ...filling.map(({ own }) => own)],

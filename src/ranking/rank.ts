@@ -242,8 +242,9 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
     const { hits, languageOf } = yield* read(snapshot, asked, ordered, stages)
     const relevanceOf = judging(asked, list.question, near)
     const ranked = hits.slice(0, best.length)
-    const places = listed(list, ranked, relevanceOf, wanted)
-    if (places === undefined) continue
+    const made = listed(list, ranked, relevanceOf, wanted)
+    if (made === undefined) continue
+    const { open, places } = made
     const along = hits.slice(best.length).filter(relevantTo(list, relevanceOf))
     const all = [...places, ...along.map((hit) => ({ hit, shown: { ...hit, relevance: relevanceOf(hit) } }))]
     const found = {
@@ -253,9 +254,9 @@ export const find = Effect.fnUntraced(function* <E>(snapshot: Snapshot<E>, reque
       unchecked: asked.reduce((sum, { unchecked = 0 }) => sum + unchecked, 0),
       ...(places.length > 0 || ranked.length === 0 ? {} : { best: Math.max(...ranked.map(relevanceOf)) })
     }
-    const listing = (shown: ReadonlyArray<Hit>): Pick<Found, "hits" | "led"> => {
+    const listing = (shown: ReadonlyArray<Hit>): Pick<Found, "hits" | "led" | "open"> => {
       const [plain, led] = [shown.slice(0, places.length), shown.slice(places.length)]
-      return list.apart === true ? { hits: plain, led } : { hits: withLed(led, plain, list) }
+      return list.apart === true ? { hits: plain, led, open } : { hits: withLed(led, plain, list) }
     }
     if (request.explain !== true) {
       return { ...found, ...listing(all.map(({ shown }) => shown)) } satisfies Found as Found
