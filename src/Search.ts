@@ -139,6 +139,7 @@ export class Search extends Effect.Service<Search>()("clew/Search", {
             isLed ? limits.graph.end : 0,
             likeness ? refinedPlaces : 0
           ),
+          filled: likeness === undefined ? undefined : limit + beyond,
           fold: config.fold,
           perDocument: request.perDocument ?? config.perDocument,
           minRelevance,

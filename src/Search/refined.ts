@@ -46,12 +46,12 @@ const scored = (hit: Hit, likeness?: number): Hit => {
 
 /**
  * A list of score fusion, its best hits ordered by how nearly they have each of the query's words, too: a passage's vector
- * is a mean, in which a word drowns. The others, and all that is postponed, keep their order and stay below; then the graph's places are taken.
+ * is a mean, in which a word drowns. The others, and what repeats a better one, keep their order and stay below; then the graph's places are taken.
  */
 export const refined = Effect.fnUntraced(function* (
   likeness: NonNullable<(typeof Embedder)["Service"]["likeness"]>,
   { list, keyword = "" }: Pick<FindRequest, "keyword" | "list">,
-  { hits, led = [], open = 0, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">
+  { hits, led = [], open = hits.length, rarity }: Pick<Found, "hits" | "led" | "open" | "rarity">
 ) {
   const best = hits.slice(0, Math.min(refinedPlaces, open))
   const alike = yield* likeness(

@@ -2,7 +2,8 @@ import { type Extracted, NotExtracted } from "./Extracted.ts"
 import { MarkdownWriter } from "./MarkdownWriter.ts"
 import { type Column, outlineKey, styleOf, writeColumn } from "./pdf/blocks.ts"
 import { linesOf, readingOrder } from "./pdf/layout.ts"
-import { drawnFromRight, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
+import { letterless, withLetters } from "./pdf/letters.ts"
+import { drawnFromRight, glyphsOf, type Item, type Line, rightToLeft, withoutFoundSpaces } from "./pdf/line.ts"
 
 /** The parts of a pdf.js annotation that describe a form field. */
 interface Annotation {
@@ -101,7 +102,11 @@ type Outline = ReadonlyArray<{ readonly title: string; readonly dest: unknown; r
 const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
   const { getDocumentProxy } = await import("unpdf")
   // The library takes ownership of the bytes.
-  const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 }).catch((error: Error) => {
+  const document = await getDocumentProxy(new Uint8Array(bytes), {
+    verbosity: 0,
+    // Names of glyphs.
+    fontExtraProperties: true
+  }).catch((error: Error) => {
     if (error.name === "PasswordException") throw new NotExtracted("it is encrypted: save it without a password")
     throw new NotExtracted(`not a valid PDF: ${error.message}`)
   })
@@ -114,7 +119,7 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     const content = await page.getTextContent()
     await learnFonts(page, content, fonts)
     const spaced = await spacesOf(page, content)
-    const items = (content.items as unknown as ReadonlyArray<RawItem>).flatMap((raw): ReadonlyArray<Item> => {
+    const items = (await lettersOf(page, content)).flatMap((raw): ReadonlyArray<Item> => {
       if (typeof raw.str !== "string" || raw.str === "") return []
       const [a, b, c, d, e, f] = multiply(transform, raw.transform)
       // Rotated text is a stamp or an axis.
@@ -185,6 +190,20 @@ const spacesOf = async (
   const operators = await page.getOperatorList().catch(() => undefined)
   const drawn = drawnFromRight((operators?.argsArray ?? []) as ReadonlyArray<unknown>)
   return drawn.includes(" ") && drawn.length < mostDrawn ? (text) => withoutFoundSpaces(text, drawn) : (text) => text
+}
+
+/** Runs with the letters that their fonts do not map read from the names of glyphs, as pdf.js does for fonts that map none. */
+const lettersOf = async (
+  page: Page,
+  content: Awaited<ReturnType<Page["getTextContent"]>>
+): Promise<ReadonlyArray<RawItem>> => {
+  const items = content.items as unknown as ReadonlyArray<RawItem>
+  if (!items.some(({ str }) => typeof str === "string" && str.search(letterless) >= 0)) return items
+  // The page's own text alone, as in its items: no annotations.
+  const operators = await page.getOperatorList({ annotationMode: 0 }).catch(() => undefined)
+  return withLetters(items, glyphsOf((operators?.argsArray ?? []) as ReadonlyArray<unknown>), (id) =>
+    page.commonObjs.has(id) ? (page.commonObjs.get(id) as object) : {}
+  )
 }
 
 const multiply = (m: ReadonlyArray<number>, n: ReadonlyArray<number>): ReadonlyArray<number> => [

@@ -241,6 +241,8 @@ export interface Listing {
   readonly fold: boolean
   /** Most places per document, 0 for any number; its other passages come after all others. */
   readonly perDocument: number
+  /** Places that folded and postponed hits fill, if not all: a caller orders more hits than it shows. */
+  readonly filled?: number | undefined
   /** Hits of less relevance are left out. */
   readonly minRelevance: number
   /** The question by which relevance is judged. */
@@ -261,7 +263,7 @@ export interface Found {
   readonly hits: ReadonlyArray<Hit>
   /** Where the graph leads, best first, if that stays apart. */
   readonly led?: ReadonlyArray<Hit>
-  /** In that case, how many hits, from the first, are neither folded into others nor postponed. */
+  /** If that stays apart: how many hits, from the first, are neither folded into others nor postponed. */
   readonly open?: number
   /** The greatest relevance of what was ranked, where the request has a least one that nothing reaches. */
   readonly best?: number | undefined

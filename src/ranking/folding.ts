@@ -98,6 +98,8 @@ interface FoldOptions {
   readonly fold: boolean
   /** Most places per document, 0 for any number; its other passages come after all others. */
   readonly perDocument: number
+  /** Places that folded and postponed hits fill, if not all. */
+  readonly filled?: number | undefined
 }
 
 interface FoldedList {
@@ -150,7 +152,7 @@ const said = ({ document, passage }: Hit) => {
  * is folded into that one. Folded and postponed hits only follow, in order, if the list would otherwise be too short.
  * The best passages of a short list are the head of those of a long one.
  */
-export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: FoldOptions): FoldedList => {
+export const folded = (hits: ReadonlyArray<Hit>, { filled, fold, limit, perDocument }: FoldOptions): FoldedList => {
   const open: Array<Open> = []
   /** By the index of the text among those seen. */
   const speakers: Array<Open> = []
@@ -187,7 +189,7 @@ export const folded = (hits: ReadonlyArray<Hit>, { fold, limit, perDocument }: F
     ofDocument.set(name, [...own, next])
     open.push(next)
   }
-  const filling = later.slice(0, limit - open.length)
+  const filling = later.slice(0, Math.max(0, (filled ?? limit) - open.length))
   for (const { from, own } of filling) from?.splice(from.indexOf(own.hit), 1)
   return {
     folds: [...open, ...filling.map(({ own }) => own)],

@@ -367,7 +367,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         const isWhole = (yield* store.collection(name)).documents === (taken.get(name) ?? 0)
         if (linkage !== undefined && isWhole) yield* graph.keepLinkage(name, linkage)
       }
-      if (skipped > 0) yield* Effect.logInfo(`Skipped ${skipped} documents that hold no text`)
+      if (skipped > 0) yield* Effect.logInfo(`Documents skipped, since they hold no text: ${skipped}`)
       return { documents: documents - skipped, passages, unchanged } satisfies Taken
     })
 

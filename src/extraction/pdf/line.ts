@@ -2,7 +2,8 @@
 export const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 
 /** A character as a page's operators draw it. */
-interface Glyph {
+export interface Glyph {
+  readonly originalCharCode: number
   readonly unicode: string
   readonly isSpace: boolean
 }
@@ -10,16 +11,19 @@ interface Glyph {
 const isGlyph = (drawn: unknown): drawn is Glyph =>
   typeof drawn === "object" && drawn !== null && typeof (drawn as Glyph).unicode === "string"
 
-/** The right-to-left text that a page draws, with the spaces that the file contains. */
-export const drawnFromRight = (operands: Iterable<unknown>): string => {
-  const signs: Array<string> = []
-  for (const operand of operands) {
+/** The characters that a page draws, in its order. */
+export const glyphsOf = (operands: ReadonlyArray<unknown>): ReadonlyArray<Glyph> =>
+  operands.flatMap((operand) => {
     const [drawn] = Array.isArray(operand) ? (operand as ReadonlyArray<unknown>) : []
-    if (!Array.isArray(drawn)) continue
-    for (const glyph of drawn) if (isGlyph(glyph)) signs.push(glyph.isSpace ? " " : glyph.unicode.normalize("NFKC"))
-  }
-  return signs.reverse().join("")
-}
+    return Array.isArray(drawn) ? drawn.filter(isGlyph) : []
+  })
+
+/** The right-to-left text that a page draws, with the spaces that the file contains. */
+export const drawnFromRight = (operands: ReadonlyArray<unknown>): string =>
+  glyphsOf(operands)
+    .map(({ isSpace, unicode }) => (isSpace ? " " : unicode.normalize("NFKC")))
+    .reverse()
+    .join("")
 
 /** Removes spaces that pdf.js infers between letters that do not join, if the page draws its own and not these. */
 export const withoutFoundSpaces = (text: string, drawn: string): string => {

@@ -180,6 +180,25 @@ describe("documents", () => {
     })
   )
 
+  it.effect("PDF: a ligature that its font maps to no letter is read from the glyph's name", () =>
+    Effect.gen(function* () {
+      const head =
+        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfrange <20> <7e> <0020> endbfrange"
+      const page = [
+        { text: "The o\u0001ce \u0002les, \u0003ve of them, are a \u0004nal \u0005 of the \u0006ux", y: 700 }
+      ]
+      for (const to of ["0000", ""]) {
+        const chars = [1, 2, 3, 4, 5, 6].map((code) => `<0${code}> <${to}>`).join(" ")
+        const glyphs = {
+          names: "/ffi /fi /f_i /uniFB01 /nameless /fl.alt",
+          toUnicode: `${head} 6 beginbfchar ${chars} endbfchar endcmap`
+        }
+        const { content } = document(yield* load("ligatures.pdf", pdfOf([page, page], { glyphs })))
+        inOrder(content, "The office files, five of them, are a final", "of the flux")
+      }
+    })
+  )
+
   it.effect("HTML: a section is read whatever its id is made of, and a heading that links back keeps its words", () =>
     Effect.gen(function* () {
       const section = (id: string, title: string) =>

@@ -13,13 +13,22 @@ const escaped = (text: string): string => text.replace(/[\\()]/g, (char) => `\\$
 /** A PDF put together by hand: words at places (points from the lower left) of pages, in fonts that every reader has. */
 export const pdfOf = (
   pages: ReadonlyArray<ReadonlyArray<Words>>,
-  options: { readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number> } = {}
+  options: {
+    readonly kids?: (ids: ReadonlyArray<number>) => ReadonlyArray<number>
+    /** Names of the glyphs from code 1, and what the fonts say that they mean. */
+    readonly glyphs?: { readonly names: string; readonly toUnicode: string }
+  } = {}
 ): Uint8Array => {
   const objects: Array<string> = []
   const add = (body: string): number => objects.push(body)
   add("<< /Type /Catalog /Pages 2 0 R >>")
   add("")
-  const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} >>`))
+  const { glyphs } = options
+  const meaning =
+    glyphs === undefined
+      ? ""
+      : `/Encoding << /Differences [1 ${glyphs.names}] >> /FirstChar 1 /LastChar 126 /Widths [${"500 ".repeat(126)}] /ToUnicode ${add(`<< /Length ${glyphs.toUnicode.length} >>\nstream\n${glyphs.toUnicode}\nendstream`)} 0 R`
+  const fontIds = fonts.map((name) => add(`<< /Type /Font /Subtype /Type1 /BaseFont /${name} ${meaning} >>`))
   const resources = `<< /Font << ${fonts.map((_, i) => `/F${i} ${fontIds[i]} 0 R`).join(" ")} >> >>`
   const ids = pages.map((words) => {
     const stream = words
