@@ -6,7 +6,7 @@ export const letterless = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/g
 /** The letters of a glyph's name: `fi`, `f_i`, `f_i.alt`, `uniFB01`, `u1D40E`; none for other names. */
 const lettersOf = (name: string): string | undefined => {
   const parts = name
-    .replace(/\..*$/, "")
+    .split(".", 1)[0]!
     .split("_")
     .map((part) => {
       if (/^(?:\p{L}|f[fijlt]|ff[il])$/u.test(part)) return part
