@@ -169,8 +169,9 @@ export const folded = (hits: ReadonlyArray<Hit>, { filled, fold, limit, perDocum
       const place = seen.place(words)
       if (beside !== undefined) {
         if (place === undefined) speakers.push(beside)
-        beside.overlapping.push(hit)
         later.push({ own: alone(hit), from: beside.overlapping })
+        // Of what is ranked beyond the list, nothing is joined to it: hits would grow with what a caller orders.
+        if (open.length < (filled ?? limit)) beside.overlapping.push(hit)
         continue
       }
       const speaker = place === undefined ? undefined : speakers[place]
