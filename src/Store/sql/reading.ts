@@ -208,7 +208,7 @@ export const metadataKeys = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
      ) SELECT key FROM k WHERE key IS NOT NULL AND (${held("k.key")}) LIMIT ?`,
     [mostKnown]
   )
-  return { unknown: unknown.map(({ key }) => key), known: known.map(({ key }) => key) }
+  return { unknown: unknown.map(({ key }) => key), known: known.map(({ key }) => key).sort() }
 })
 
 /** Counts of an index, or of one of its collections. */
