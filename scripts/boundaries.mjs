@@ -17,15 +17,9 @@ const pure = {
 const packages = { "terms/": ["npm:porter2"], "citations/": ["npm:porter2"] }
 const words = ["model/", ...Object.keys(pure).map((room) => `${room}*.ts`)]
 /** Ports that others may import for their errors. */
-const ports = [
-  "Embedder.ts",
-  "Embedders.ts",
-  "Llm.ts",
-  "RateLimiter.ts",
-  "Reranker.ts",
-  "Store.ts",
-  "version.ts"
-].concat("files/Loader.ts")
+const ports = ["Embedder.ts", "Embedders.ts", "Llm.ts", "Reranker.ts", "Store.ts", "version.ts"].concat(
+  "files/Loader.ts"
+)
 const useCases = ["*.ts", "!App.ts", "!bin.ts", "!index.ts", "!client.ts"]
 /** What others may import of the rooms: their services, not their parts. */
 const rooms = ["files/*.ts", "measuring/*.ts", "upkeep/*.ts", "packaged/*.ts", "runtime/"]
@@ -53,7 +47,7 @@ const table = [
     only: true
   },
   { places: ["*.ts"], may: [...useCases, "runtime/", "packaged/Tokenizer.ts", ...words], not: vendors },
-  { places: ["Embedder.ts", "Llm.ts", "RateLimiter.ts", "Reranker.ts"], may: ["model/"], not: vendors },
+  { places: ["Embedder.ts", "Llm.ts", "Reranker.ts"], may: ["model/"], not: vendors },
   { places: ["Store.ts"], may: ["Store/port/", "model/"], not: vendors },
   { places: ["OpenIndex.ts"], may: [...useCases, ...rooms], not: vendors },
   { places: ["Config.ts"], may: ["Config/", "model/"], not: vendors },
@@ -87,7 +81,6 @@ const table = [
   },
   { places: ["Llm/"], may: ["Llm.ts", "Config.ts", "runtime/", "vendors/", ...words] },
   { places: ["Reranker/"], may: ["Reranker.ts", "Config.ts", "onnx/*.ts", "vendors/", ...words] },
-  { places: ["RateLimiter/"], may: ["RateLimiter.ts", "Config.ts", ...words] },
   { places: ["Store/"], may: ["Store.ts", "codes/", "postings/", "ranking/", "runtime/", ...words] },
   { places: ["Store/port/"], may: ["model/"], not: vendors },
   { places: ["packaged/"], may: ["Embedder.ts", "runtime/", ...words], not: vendors },

@@ -12,6 +12,7 @@ import { Judgements } from "./measuring/Judgements.ts"
 import { Judging } from "./measuring/Judging.ts"
 import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
+import { fail, ok } from "./model/Check.ts"
 import * as Config from "./Config.ts"
 import { variables } from "./Config/Env.ts"
 import { type Loaded, type LoadOptions, load } from "./Config/Load.ts"
@@ -27,12 +28,11 @@ import { Llm } from "./Llm.ts"
 import type { Purpose } from "./OpenIndex.ts"
 import { Prompt } from "./Prompt.ts"
 import { Rebuilder } from "./upkeep/Rebuilder.ts"
-import * as Memory from "./RateLimiter/Memory.ts"
+import * as RateLimiter from "./RateLimiter.ts"
 import { Reindexer } from "./upkeep/Reindexer.ts"
 import { Reranker } from "./Reranker.ts"
 import { Search } from "./Search.ts"
 import { Speed } from "./measuring/Speed.ts"
-import { sqliteLoads } from "./Store/sqliteLoads.ts"
 import { glance as readGlance } from "./Store/glance.ts"
 import * as SqliteExaminer from "./Store/SqliteExaminer.ts"
 import * as SqliteBackups from "./Store/SqliteBackups.ts"
@@ -267,7 +267,7 @@ export const doctor = ({ apiKeys, settings }: Configured) =>
 /** Checks of what the program needs: SQLite, and the model for answers. */
 export const foundations = ({ apiKeys, settings }: Configured) =>
   Effect.all([
-    Effect.map(sqliteLoads, (check) => [check]),
+    Effect.map(SqliteExaminer.sqliteLoads, (check) => [check]),
     Effect.flatMap(Config.LlmConfig, (config) =>
       Effect.flatMap(
         Effect.promise(() => import("./Llm/reachable.ts")),
@@ -284,8 +284,18 @@ export const foundations = ({ apiKeys, settings }: Configured) =>
 const rerankerAnswers = Effect.gen(function* () {
   const service = yield* Effect.serviceOption(Reranker)
   if (Option.isNone(service)) return []
-  const { reachable } = yield* Effect.promise(() => import("./Reranker/reachable.ts"))
-  return [yield* reachable(yield* Config.RerankConfig, service.value)]
+  const { backend, model, url } = yield* Config.RerankConfig
+  return [
+    yield* Effect.match(service.value.rerank("ready?", ["ready"]), {
+      onFailure: ({ reason }) =>
+        fail(
+          "reranker",
+          reason,
+          'until then results stay in the order of the search; rerank.backend = "none" does without it'
+        ),
+      onSuccess: () => ok("reranker", `${backend === "onnx" ? model : url} ranks passages`)
+    })
+  ]
 })
 
 /** Backups of the configured index. */
@@ -309,4 +319,4 @@ export const glance = (store: Settings["store"]) => (Config.isInPostgres(store) 
 
 /** Further services of the HTTP server: its configuration and rate limiter. */
 export const serving = (configured: Configured) =>
-  Layer.provideMerge(Memory.layerConfig, Config.layerServer(configured))
+  Layer.provideMerge(RateLimiter.layerConfig, Config.layerServer(configured))

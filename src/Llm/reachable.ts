@@ -2,13 +2,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LlmConfig } from "../Config.ts"
-import type { Check } from "../model/Check.ts"
+import { type Check, fail, ok as isOk } from "../model/Check.ts"
 import { choose } from "../vendors/Ollama.ts"
 import { endpoint } from "../vendors/OpenAi.ts"
 
 const name = "model"
 
-const ok = (detail: string): Check => ({ name, status: "ok", detail })
+const ok = (detail: string): Check => isOk(name, detail)
 
 /** Longest wait for a server, in milliseconds. */
 const within = 3000
@@ -27,12 +27,8 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
       })
     case "ollama":
       return Effect.match(ollama, {
-        onFailure: ({ reason }): Check => ({
-          name,
-          status: "fail",
-          detail: reason,
-          next: "until then `clew ask` and POST /ask fail; searching needs no model"
-        }),
+        onFailure: ({ reason }) =>
+          fail(name, reason, "until then `clew ask` and POST /ask fail; searching needs no model"),
         onSuccess: () => ok(`${model} of Ollama writes answers`)
       })
     case "openai":
@@ -50,15 +46,10 @@ export const reachable = ({ apiKey, backend, headers, model, url }: LlmConfig["T
       ).pipe(
         Effect.timeout(within),
         Effect.match({
-          onFailure: (): Check => ({
-            name,
-            status: "fail",
-            detail: `no server answers at ${url}`,
-            next: "start it, or set llm.url"
-          }),
-          onSuccess: ({ status }): Check =>
+          onFailure: () => fail(name, `no server answers at ${url}`, "start it, or set llm.url"),
+          onSuccess: ({ status }) =>
             status === 401 || status === 403
-              ? { name, status: "fail", detail: `${url} refuses the key (${status})`, next: "set CLEW_LLM_API_KEY" }
+              ? fail(name, `${url} refuses the key (${status})`, "set CLEW_LLM_API_KEY")
               : ok(`a server answers at ${url}`)
         })
       )

@@ -2,18 +2,14 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type Cure, Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
+import { Examiner, type Finding, StoreUnavailable, type Told } from "../Store.ts"
 import { ok } from "../model/Check.ts"
 import * as derived from "./examine/derived.ts"
 import { documents } from "./examine/documents.ts"
 import { examinedRows } from "./examine/rows.ts"
-import { recount, replace } from "./examine/mend.ts"
+import { cured } from "./examine/mend.ts"
 import { fail, guarded, messageOf, telling, warn } from "./examine/structure.ts"
 import { type DatabaseOptions, open } from "./postgres/Database.ts"
-import { inList, list } from "./sql/rows.ts"
-import { drop, step } from "./sql/rebuild.ts"
-import { sweepStep } from "./sql/sweep.ts"
-import { vectorTable } from "./sql/vectorTable.ts"
 
 interface Server {
   readonly version: string
@@ -104,27 +100,6 @@ const make = (options: DatabaseOptions) => {
     ]
   })
 
-  const cured = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cure: Cure) {
-    if (cure._tag === "Rebuild") {
-      yield* drop(sql, cure.collection, cure.kind)
-      return [`${cure.kind} of collection number ${cure.collection} are made again`]
-    }
-    if (cure._tag === "Vectors") {
-      yield* vectorTable(sql).remove(cure.collection, "current", cure.passages)
-      yield* sql.unsafe(`DELETE FROM vectorless WHERE generation = 'current' AND passage_id ${inList}`, [
-        list(cure.passages)
-      ])
-      yield* drop(sql, cure.collection, "codes")
-      return [`${cure.passages.length} vectors are made again`]
-    }
-    if (cure._tag === "Replace") return yield* replace(sql, cure.documents)
-    if (cure._tag === "Rows") {
-      yield* recount(sql)
-      return ["counts and lists of metadata were corrected"]
-    }
-    return []
-  })
-
   return Examiner.of({
     examine: Effect.fn("Examiner.examine")((listener) =>
       read((sql) => look(sql, telling(listener))).pipe(
@@ -135,17 +110,7 @@ const make = (options: DatabaseOptions) => {
     migrate: write(() => Effect.void),
     copy: Effect.succeed("none: a backup of the database is pg_dump's"),
     salvage: elsewhere("Clew cannot salvage an index in PostgreSQL"),
-    mend: Effect.fn("Examiner.mend")(function* (cures) {
-      const done = yield* write((sql) =>
-        Effect.map(
-          Effect.forEach(cures, (cure) => cured(sql, cure)),
-          (all) => all.flat()
-        )
-      )
-      while ((yield* write(step)) !== undefined);
-      yield* Effect.repeat(write(sweepStep), { while: (more) => more })
-      return done
-    }),
+    mend: Effect.fn("Examiner.mend")((cures) => cured(write, cures)),
     ...examinedRows(read, write)
   })
 }

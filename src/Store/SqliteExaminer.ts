@@ -4,15 +4,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
-import { ok } from "../model/Check.ts"
+import { type Check, fail, ok } from "../model/Check.ts"
 import { documents } from "./examine/documents.ts"
-import { mend } from "./examine/mend.ts"
+import { cured } from "./examine/mend.ts"
 import { salvage } from "./examine/salvage.ts"
 import { schemaVersion } from "./sqlite/schema.ts"
-import { client, type DatabaseOptions, open } from "./sqlite/connect.ts"
+import { client, connect, type DatabaseOptions, memory, open } from "./sqlite/connect.ts"
 import { isUnreadable, typed } from "./sqlite/errors.ts"
-import * as rebuild from "./sql/rebuild.ts"
-import { sweepStep } from "./sql/sweep.ts"
 import { inspect } from "./sqlite/file/inspect.ts"
 import { transaction } from "./sqlite/client.ts"
 import * as structure from "./examine/structure.ts"
@@ -135,17 +133,7 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
     salvage: Effect.withSpan(typed(filename)(salvage(filename)), "Examiner.salvage"),
 
     mend: Effect.fn("Examiner.mend")(function* (cures) {
-      // Damage may make this fail, but not the repair.
-      const sweep = Effect.ignore(
-        Effect.repeat(
-          write((sql) => sweepStep(sql)),
-          { while: (more) => more }
-        )
-      )
-      yield* sweep
-      const done = yield* write((sql) => mend(sql, cures))
-      while ((yield* write(rebuild.step)) !== undefined);
-      yield* sweep
+      const done = yield* cured(write, cures)
       yield* typed(filename)(
         Effect.scoped(
           Effect.flatMap(open({ filename, mode: "existing" }), ({ sql }) => sql`PRAGMA wal_checkpoint(TRUNCATE)`)
@@ -161,3 +149,18 @@ const make = ({ filename }: Pick<DatabaseOptions, "filename">) => {
 /** Examines an index in an SQLite file. */
 export const layer = (filename: string): Layer.Layer<Examiner, StoreUnavailable> =>
   Layer.sync(Examiner, () => make({ filename }))
+
+const broken = (error: unknown): Check => fail("SQLite", structure.messageOf(error), "search, index and serve need it")
+
+/** Whether SQLite and its extension load, and their versions, tested on a database in memory. */
+export const sqliteLoads: Effect.Effect<Check> = Effect.scoped(
+  Effect.flatMap(connect({ filename: memory, mode: "create" }), (sql) =>
+    sql.unsafe<{ readonly sqlite: string; readonly vec: string }>(
+      "SELECT sqlite_version() AS sqlite, vec_version() AS vec"
+    )
+  )
+).pipe(
+  Effect.map(([row]): Check => ok("SQLite", `SQLite ${row!.sqlite}, sqlite-vec ${row!.vec}`)),
+  Effect.catchAll((error) => Effect.succeed(broken(error))),
+  Effect.catchAllDefect((defect) => Effect.succeed(broken(defect)))
+)

@@ -26,7 +26,7 @@ import { Indexer } from "../../src/Indexer.ts"
 import { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
 import { Prompt } from "../../src/Prompt.ts"
-import * as Memory from "../../src/RateLimiter/Memory.ts"
+import * as RateLimiter from "../../src/RateLimiter.ts"
 import { Search } from "../../src/Search.ts"
 import { StoreUnavailable, ports, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
@@ -169,7 +169,10 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
       llm: Option.none()
     }
   }
-  const config = Layer.merge(Config.layer(parts), Layer.provideMerge(Memory.layerConfig, Config.layerServer(parts)))
+  const config = Layer.merge(
+    Config.layer(parts),
+    Layer.provideMerge(RateLimiter.layerConfig, Config.layerServer(parts))
+  )
   const engine = Layer.merge(Answers.Default, Graph.Default).pipe(
     Layer.provideMerge(Layer.merge(Prompt.Default, Layer.succeed(Llm, given.llm ?? Extractive.service))),
     Layer.provideMerge(Search.Default),

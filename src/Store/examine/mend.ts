@@ -3,14 +3,17 @@ import * as Effect from "effect/Effect"
 import { rising } from "../../model/Damaged.ts"
 import { State } from "../../postings/SegmentStore.ts"
 import { nextTurnOrEnd } from "../../runtime/EventLoop.ts"
+import type { Rebuild } from "../../model/Stored.ts"
 import type { Cure } from "../../Store.ts"
 import { crcOf } from "../crc.ts"
 import { dialectOf } from "../sql/dialect.ts"
 import { metadataRows } from "../sql/filter.ts"
 import { type CheckedRow, passageCrc } from "../sql/passage.ts"
-import { drop } from "../sql/rebuild.ts"
+import { drop, step } from "../sql/rebuild.ts"
 import { inList, insertRows, list } from "../sql/rows.ts"
-import { isPresent, leaving } from "../sql/sweep.ts"
+import { isPresent, leaving, sweepStep } from "../sql/sweep.ts"
+import { vectorTable } from "../sql/vectorTable.ts"
+import type { Run } from "./rows.ts"
 import { counted, lastRun, unlisted, wrongFiles, wrongRoots } from "./structure.ts"
 
 /** Deletes rows whose owner is gone, child before parent, never a document, and corrects an index's own records. */
@@ -137,7 +140,7 @@ const metadata = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /** Counts documents and passages again, and rewrites what filters use. */
-export const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* metadata(sql)
   yield* sql.unsafe(
     `UPDATE collections SET
@@ -148,7 +151,7 @@ export const recount = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 /** Documents that the next `index` replaces; otherwise it would skip files that look unchanged. */
-export const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
+const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, documents: ReadonlyArray<number>) {
   const rows = yield* sql.unsafe<{ readonly source: string; readonly origin: string | null }>(
     `UPDATE documents SET fingerprint = '' WHERE id ${inList} RETURNING coalesce(source, doc_id) AS source, origin`,
     [list(documents)]
@@ -166,34 +169,45 @@ export const replace = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, do
 })
 
 /** Corrects rows in the caller's transaction, drops derived data that do not match them, and returns what it did. */
-export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
+const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures: ReadonlyArray<Cure>) {
   const done: Array<string> = []
   const dropped = new Map<string, Extract<Cure, { readonly _tag: "Rebuild" }>>()
-  const rebuild = (kind: "postings" | "codes" | "graph", collection: number) =>
+  const rebuild = (kind: Rebuild["kind"], collection: number) =>
     dropped.set(`the ${kind} of collection ${collection} ${kind === "graph" ? "was" : "were"} rebuilt`, {
       _tag: "Rebuild",
       kind,
       collection
     })
   if (cures.some(({ _tag }) => _tag === "Rows" || _tag === "Replace")) {
-    for (const statement of corrections) yield* sql.unsafe(statement)
-    const graphs = yield* sql.unsafe<{ readonly id: number }>(
-      `SELECT id FROM collections AS c WHERE ${isPresent}
-         AND EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = c.id)`
-    )
-    const moved = yield* places(sql)
-    for (const collection of moved) {
-      rebuild("postings", collection)
-      rebuild("codes", collection)
+    // A server keeps its own rows, numbers and references in order.
+    const isFile = dialectOf(sql).hasFiles
+    if (isFile) {
+      for (const statement of corrections) yield* sql.unsafe(statement)
+      const graphs = yield* sql.unsafe<{ readonly id: number }>(
+        `SELECT id FROM collections AS c WHERE ${isPresent}
+           AND EXISTS (SELECT 1 FROM graph_mentions WHERE collection_id = c.id)`
+      )
+      const moved = yield* places(sql)
+      for (const collection of moved) {
+        rebuild("postings", collection)
+        rebuild("codes", collection)
+      }
+      for (const { id } of graphs) if (moved.has(id)) rebuild("graph", id)
     }
-    for (const { id } of graphs) if (moved.has(id)) rebuild("graph", id)
     yield* recount(sql)
-    done.push("counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted")
+    done.push(
+      isFile
+        ? "counts, indices, lists of metadata and positions of passages were corrected; orphaned rows were deleted"
+        : "counts and lists of metadata were corrected"
+    )
   }
   for (const cure of cures) {
     if (cure._tag === "Replace") done.push(...(yield* replace(sql, cure.documents)))
     if (cure._tag === "Vectors") {
-      yield* sql.unsafe(`DELETE FROM vectors_${cure.collection} WHERE passage_id ${inList}`, [list(cure.passages)])
+      yield* vectorTable(sql).remove(cure.collection, "current", cure.passages)
+      yield* sql.unsafe(`DELETE FROM vectorless WHERE generation = 'current' AND passage_id ${inList}`, [
+        list(cure.passages)
+      ])
       rebuild("codes", cure.collection)
       done.push(`${cure.passages.length} vectors were deleted, to be embedded again`)
     }
@@ -201,4 +215,20 @@ export const mend = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, cures
   }
   for (const { collection, kind } of dropped.values()) yield* drop(sql, collection, kind)
   return [...done, ...dropped.keys()]
+})
+
+/** Takes findings away: corrects rows, and rebuilds what is derived from them, step by step. Returns what it did. */
+export const cured = Effect.fnUntraced(function* (write: Run, cures: ReadonlyArray<Cure>) {
+  // Damage may make this fail, but not the repair.
+  const sweep = Effect.ignore(
+    Effect.repeat(
+      write((sql) => sweepStep(sql)),
+      { while: (more) => more }
+    )
+  )
+  yield* sweep
+  const done = yield* write((sql) => mend(sql, cures))
+  while ((yield* write(step)) !== undefined);
+  yield* sweep
+  return done
 })

@@ -12,7 +12,10 @@ import { leaving } from "../sql/sweep.ts"
 import { vectorTable } from "../sql/vectorTable.ts"
 import * as vectors from "../sql/vectors.ts"
 
-type Run = <A>(use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, StoreUnavailable>
+/** Runs statements in one transaction. */
+export type Run = <A>(
+  use: (sql: SqlClient.SqlClient) => Effect.Effect<A, SqlError>
+) => Effect.Effect<A, StoreUnavailable>
 
 /** What an examination reads and writes row by row. */
 export const examinedRows = (

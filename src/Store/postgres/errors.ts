@@ -1,20 +1,8 @@
 import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { StoreUnavailable } from "../../Store.ts"
-import { Damaged } from "../../model/Damaged.ts"
-
-const causeOf = (error: SqlError) => error.cause as { readonly code?: unknown; readonly message?: unknown } | undefined
-
-/** PostgreSQL's code (SQLSTATE), else the system's, else empty. */
-export const codeOf = (error: SqlError): string => {
-  const code = causeOf(error)?.code
-  return typeof code === "string" ? code : ""
-}
-
-const messageOf = (error: SqlError): string => String(causeOf(error)?.message ?? error.message)
+import { codeOf, messageOf, typedBy } from "../sql/errors.ts"
 
 /** Another process holds the writers' lock, or the transaction has to be repeated. */
 const isBusy = (error: unknown): boolean => error instanceof SqlError && /^(?:55P03|40001|40P01)$/.test(codeOf(error))
@@ -64,20 +52,5 @@ const reasonOf = (error: SqlError): string | undefined => {
     : undefined
 }
 
-/** Errors of the server or of the way to it become `StoreUnavailable`; any other is a defect. None shows the address. */
-export const typed =
-  (name: string) =>
-  <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
-    Effect.catchSomeDefect(given, (defect) =>
-      defect instanceof Damaged
-        ? Option.some(new StoreUnavailable({ reason: `The index ${name} is damaged: ${defect.message}` }))
-        : Option.none()
-    ).pipe(
-      Effect.catchAll((error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
-        if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
-        const reason = reasonOf(error)
-        return reason === undefined
-          ? Effect.die(new Error(`PostgreSQL: ${messageOf(error)}`, { cause: error }))
-          : Effect.fail(new StoreUnavailable({ reason: `The index ${name} is not available: ${reason}` }))
-      })
-    )
+/** Errors of the server or of the way to it become `StoreUnavailable`. */
+export const typed = typedBy("PostgreSQL", reasonOf)

@@ -1,15 +1,8 @@
 import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { StoreUnavailable } from "../../Store.ts"
-import { Damaged } from "../../model/Damaged.ts"
-
-const codeOf = (error: SqlError): string => {
-  const code: unknown = (error.cause as { readonly code?: unknown } | undefined)?.code
-  return typeof code === "string" ? code : ""
-}
+import { codeOf, typedBy } from "../sql/errors.ts"
 
 const busy = /^SQLITE_(BUSY|LOCKED)/
 
@@ -58,28 +51,9 @@ const reasons: ReadonlyArray<readonly [RegExp, string]> = [
   [/^SQLITE_NOTADB/, "it is not a database"]
 ]
 
-/** A defect with SQLite's message, which `SqlError` only has in its cause. */
-const defect = (error: SqlError): Error =>
-  new Error(`SQLite: ${error.cause instanceof Error ? error.cause.message : error.message}`, { cause: error })
-
-const repair = "run `clew doctor` to see what is damaged, and `clew doctor --fix` to repair it"
-
-/** Errors caused by the file become `StoreUnavailable`; any other SQL error is a defect. */
-export const typed =
-  (filename: string) =>
-  <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> => {
-    const effect = Effect.catchSomeDefect(given, (defect) =>
-      defect instanceof Damaged
-        ? Option.some(
-            new StoreUnavailable({ reason: `The index ${filename} is damaged: ${defect.message}; ${repair}` })
-          )
-        : Option.none()
-    )
-    return Effect.catchAll(effect, (error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
-      if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
-      const known = reasons.find(([pattern]) => pattern.test(codeOf(error)))
-      return known === undefined
-        ? Effect.die(defect(error))
-        : Effect.fail(new StoreUnavailable({ reason: `The index ${filename} is not available: ${known[1]}` }))
-    })
-  }
+/** Errors caused by the file become `StoreUnavailable`. */
+export const typed = typedBy(
+  "SQLite",
+  (error) => reasons.find(([pattern]) => pattern.test(codeOf(error)))?.[1],
+  "; run `clew doctor` to see what is damaged, and `clew doctor --fix` to repair it"
+)

@@ -1,0 +1,35 @@
+import { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { StoreUnavailable } from "../../Store.ts"
+import { Damaged } from "../../model/Damaged.ts"
+
+const causeOf = (error: SqlError) => error.cause as { readonly code?: unknown; readonly message?: unknown } | undefined
+
+/** The code of the database (SQLSTATE in PostgreSQL), else of the system, else empty. */
+export const codeOf = (error: SqlError): string => {
+  const code = causeOf(error)?.code
+  return typeof code === "string" ? code : ""
+}
+
+/** The database's own message, which `SqlError` only has in its cause. */
+export const messageOf = (error: SqlError): string => String(causeOf(error)?.message ?? error.message)
+
+/** Errors with a reason become `StoreUnavailable`; any other SQL error is a defect. None shows an address. */
+export const typedBy =
+  (database: string, reasonOf: (error: SqlError) => string | undefined, repair = "") =>
+  (name: string) =>
+  <A, E, R>(given: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+    Effect.catchSomeDefect(given, (defect) =>
+      defect instanceof Damaged
+        ? Option.some(new StoreUnavailable({ reason: `The index ${name} is damaged: ${defect.message}${repair}` }))
+        : Option.none()
+    ).pipe(
+      Effect.catchAll((error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+        if (!(error instanceof SqlError)) return Effect.fail(error as Exclude<E, SqlError>)
+        const reason = reasonOf(error)
+        return reason === undefined
+          ? Effect.die(new Error(`${database}: ${messageOf(error)}`, { cause: error }))
+          : Effect.fail(new StoreUnavailable({ reason: `The index ${name} is not available: ${reason}` }))
+      })
+    )
