@@ -3,7 +3,7 @@ import { judgingFormat, stretches } from "../chunking/format.ts"
 import { DocumentId, type Format, type Metadata } from "../model/Document.ts"
 import type { Draft } from "../model/Draft.ts"
 import type { Mark } from "../model/Locator.ts"
-import { isWellFormed } from "../model/kinds.ts"
+import { wellFormed } from "../model/kinds.ts"
 import type { Steps } from "../runtime/EventLoop.ts"
 
 /** The input of a draft. */
@@ -18,9 +18,6 @@ export interface Input {
   readonly line?: number | undefined
   readonly marks?: ReadonlyArray<Mark> | undefined
 }
-
-/** UTF-8 has no lone surrogates; a replacement keeps the length, and with it every offset. */
-const wellFormed = (text: string): string => (isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd"))
 
 /** Makes a draft, in steps; `settings` name what besides the text decides how it is cut. */
 export function* drafting(input: Input, settings: string): Steps<Draft> {

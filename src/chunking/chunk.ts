@@ -3,7 +3,6 @@ import type { Passage } from "../model/Passage.ts"
 import { asciidoc, org, restructured, scanMarkup } from "./chunk/markup.ts"
 import { addCode } from "./chunk/code.ts"
 import { addData } from "./chunk/data.ts"
-import { plainHeading } from "./chunk/headings.ts"
 import { scanMarkdown } from "./chunk/markdown.ts"
 import { type Measure, measure, type Unit } from "./chunk/unit.ts"
 import { type PassageSink, passageSink } from "./chunk/passages.ts"
@@ -60,24 +59,4 @@ const addText = (m: Measure, sink: PassageSink): void => {
   const units: Array<Unit> = []
   eachParagraph(m.text, 0, m.text.length, (start, end) => addProse(m, units, { start, end, flow: 1 }))
   sink.add(units, () => [])
-}
-
-/** Many READMEs begin with a centred heading in HTML. */
-const htmlTitle = /<h1\b[^>]*>([^]{1,300}?)<\/h1>/i
-
-/** The first heading of level 1 of a Markdown document, without markup; other formats have none. */
-export const outlineTitle = (content: string, format: Format): string | undefined => {
-  if (format !== "markdown") return undefined
-  let title = ""
-  scanMarkdown(content, frontMatterSpan(content)?.end ?? 0, {
-    block: ({ end, kind, start }) => {
-      if (kind !== "text" || title !== "") return
-      title = plainHeading(htmlTitle.exec(content.slice(start, Math.min(end, start + 1000)))?.[1] ?? "")
-    },
-    heading: ({ level, title: [start, end] }) => {
-      if (level === 1 && title === "") title = plainHeading(content.slice(start, end))
-      return title !== ""
-    }
-  })
-  return title === "" ? undefined : title
 }

@@ -11,11 +11,11 @@ export const pruneAll = Effect.fnUntraced(function* (
   paths: ReadonlyArray<string>,
   before?: number
 ) {
-  let sum: Deleted = { documents: 0, passages: 0 }
+  let sum = none
   let from: PrunePosition | undefined
   do {
     const step: Pruned = yield* store.prune(collection, paths, { before, from })
-    sum = { documents: sum.documents + step.documents, passages: sum.passages + step.passages }
+    sum = add(sum, step)
     from = step.next
     if (from !== undefined) yield* letOthersWrite
   } while (from !== undefined)

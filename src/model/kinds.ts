@@ -52,6 +52,10 @@ export const isWellFormed = (text: string): boolean =>
   // Known to Node 20 and browsers, not yet to the types.
   (text as string & { isWellFormed(): boolean }).isWellFormed()
 
+/** A text that UTF-8 can represent: a lone surrogate becomes U+FFFD, which keeps the length, and with it every offset. */
+export const wellFormed = (text: string): string =>
+  isWellFormed(text) ? text : text.replace(/\p{Surrogate}/gu, "\ufffd")
+
 /** The message for a text with a lone surrogate. */
 export const notWellFormed = (name: string): string => `${name} must not contain half a surrogate pair`
 

@@ -13,6 +13,7 @@
  * implements `SegmentStore`. Terms are made in `terms`, for passages and queries alike.
  */
 import * as Effect from "effect/Effect"
+import { damaged } from "../model/Damaged.ts"
 import type { NearTerm } from "../model/Stored.ts"
 import { queryLanguage } from "../terms/detect.ts"
 import type { Language } from "../terms/languages.ts"
@@ -22,10 +23,9 @@ import { Arena } from "./Arena.ts"
 import { type Segment, type SegmentStore, State, postingsFormat } from "./SegmentStore.ts"
 import { type KeywordRow, buildSegment } from "./build.ts"
 import { languagesOf, learned, listOf, passagesIn } from "./languages.ts"
-import { loadSegments } from "./load.ts"
+import { loadPostings, loadSegments } from "./load.ts"
 import { mergeStep } from "./mergeStep.ts"
-import type { Matching, Wanted } from "./score.ts"
-import { best } from "./search.ts"
+import { type Matching, type SearchOptions, type Wanted, score } from "./score.ts"
 import { crowd } from "./tiers.ts"
 import { bury } from "./tombstones.ts"
 
@@ -150,6 +150,35 @@ export const termScores = Effect.fnUntraced(function* <E>(
     }))
   )
   return { terms, total: wanted.length }
+})
+
+/** The best passages of segments by BM25, best first, then by id; interrupted if the caller is gone. */
+const best = Effect.fnUntraced(function* <E>(
+  store: SegmentStore<E>,
+  segments: ReadonlyArray<Segment>,
+  wanted: ReadonlyArray<Wanted>,
+  options: SearchOptions & {
+    /** The expected number of passages, compared with the postings. */
+    readonly passages?: number
+    /** Called every few milliseconds; true if the caller is gone. */
+    readonly isCancelled: () => boolean
+  }
+) {
+  const alive = segments.reduce((sum, { dead, passages }) => sum + passages - dead, 0)
+  if (options.passages !== undefined && alive !== options.passages) {
+    damaged(
+      segments.length === 0
+        ? "it has no postings for a keyword search"
+        : `its postings cover ${alive} passages instead of ${options.passages}`
+    )
+  }
+  return yield* Arena.using(
+    Effect.fnUntraced(function* (arena) {
+      const loaded = yield* loadSegments(store, arena, segments)
+      yield* loadPostings(store, arena, segments, loaded, wanted)
+      return score(arena, segments, loaded, wanted, options, options.isCancelled) ?? (yield* Effect.interrupt)
+    })
+  )
 })
 
 /**

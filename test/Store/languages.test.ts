@@ -5,8 +5,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { document, embedder } from "../contracts/Store.ts"
-import * as keyword from "../../src/Store/sql/keyword.ts"
-import { indexFile } from "./opened.ts"
+import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const texts = {
@@ -84,7 +83,7 @@ describe("an index whose languages were never told", () => {
         yield* finds
       }).pipe(opened)
       const sql = yield* connect({ filename, mode: "readonly" })
-      assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
+      assert.deepStrictEqual(yield* disagreements(sql), [])
       const told = yield* sql.unsafe("SELECT source, language FROM documents ORDER BY source")
       assert.deepStrictEqual(told, [
         { source: "haus.md", language: "de" },

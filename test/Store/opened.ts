@@ -1,3 +1,4 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -7,6 +8,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { all } from "../../src/Store/sql/collections.ts"
+import { verify } from "../../src/Store/sql/keyword.ts"
 
 /** A folder that is gone with the scope. */
 export const inFolder = Effect.acquireRelease(
@@ -24,3 +27,12 @@ export const opened = (filename: string) =>
     const context = yield* Layer.buildWithScope(Sqlite.layer({ filename, mode: "create" }), scope)
     return { store: yield* Effect.provide(whole, context), close: Scope.close(scope, Exit.void) }
   })
+
+/** What the postings of all collections say other than their passages. */
+export const disagreements = (sql: SqlClient.SqlClient) =>
+  Effect.flatMap(all(sql), (collections) =>
+    Effect.map(
+      Effect.forEach(collections, ({ id }) => verify(sql, id)),
+      (said) => said.flat()
+    )
+  )

@@ -5,8 +5,7 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { document, embedder } from "../contracts/Store.ts"
-import * as keyword from "../../src/Store/sql/keyword.ts"
-import { indexFile } from "./opened.ts"
+import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const lines = (word: string, count: number) =>
@@ -78,7 +77,7 @@ describe("a rebuild", () => {
       }).pipe(open(filename))
       assert.includeMembers(steps, ["postings", "codes"])
       const sql = yield* connect({ filename, mode: "readonly" })
-      assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
+      assert.deepStrictEqual(yield* disagreements(sql), [])
       const [codes] = yield* sql.unsafe("SELECT generation, rows, format FROM code_sets WHERE collection_id = 1")
       assert.deepStrictEqual(codes, { generation: "current", rows: 5030, format: 1 })
       assert.deepStrictEqual(yield* sql.unsafe("SELECT * FROM rebuilds"), [])

@@ -11,9 +11,8 @@ import { connect } from "../../src/Store/sqlite/connect.ts"
 import { beyondAscii } from "../contracts/beyondAscii.ts"
 import { dialectOf } from "../../src/Store/sql/dialect.ts"
 import { metadataRows } from "../../src/Store/sql/filter.ts"
-import * as keyword from "../../src/Store/sql/keyword.ts"
 import * as structure from "../../src/Store/examine/structure.ts"
-import { indexFile } from "./opened.ts"
+import { disagreements, indexFile } from "./opened.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 
 const folder = fileURLToPath(new URL("../fixtures/schemas/", import.meta.url))
@@ -65,7 +64,7 @@ describe("an index of an older schema", () => {
         assert.deepStrictEqual(yield* structure.schema(sql, yield* structure.fresh), [
           { name: "schema", status: "ok", detail: "every table and index exists" }
         ])
-        assert.deepStrictEqual(yield* keyword.verifyAll(sql), [])
+        assert.deepStrictEqual(yield* disagreements(sql), [])
         assert.deepStrictEqual(yield* sql.unsafe("SELECT name FROM sqlite_schema WHERE sql LIKE '%fts5%'"), [])
       })
     )

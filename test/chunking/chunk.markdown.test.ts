@@ -1,5 +1,4 @@
 import { assert, describe, it } from "vitest"
-import { outlineTitle } from "../../src/chunking/chunk.ts"
 import { assertLaws, countTokens, options } from "./chunkLaws.ts"
 
 const words = (n: number, word = "word"): string => Array.from({ length: n }, (_, i) => `${word}${i}`).join(" ")
@@ -171,19 +170,6 @@ describe("chunk, Markdown: blocks", () => {
       (_, i) => `${i + 1}. ${words(10)}\n\n   \`\`\`\n   run ${i}\n   \`\`\`\n`
     ).join("\n")
     for (const { text } of passages(content, 40)) assert.match(text, /^\d\. .*```$/s)
-  })
-  it("knows the title: the first heading of level 1, in Markdown or HTML", () => {
-    const titles: ReadonlyArray<readonly [string, string | undefined]> = [
-      ["## Two\n\n# *One*\n\n# Other", "One"],
-      ["---\ntitle: no\n---\nOne\n===\n", "One"],
-      ['<h1 align="center">\n  <b>Clew</b>\n</h1>\n\n## Two\n\n# No', "Clew"],
-      ["```\n# no\n```\n", undefined],
-      ["text", undefined],
-      ["", undefined]
-    ]
-    for (const [content, title] of titles) assert.strictEqual(outlineTitle(content, "markdown"), title, content)
-    assert.isUndefined(outlineTitle("# One", "text"))
-    assert.isUndefined(outlineTitle("# One", "code"))
   })
 })
 

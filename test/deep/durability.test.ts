@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { connect } from "../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../src/Store/sqlite/client.ts"
-import * as keyword from "../../src/Store/sql/keyword.ts"
+import { disagreements as disagreementsIn } from "../Store/opened.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
@@ -62,7 +62,7 @@ const write = (folder: string, version: string) => {
 /** What the keyword index has that the passages have not, or the other way. */
 const disagreements = (filename: string) =>
   connect({ filename, mode: "existing" }).pipe(
-    Effect.flatMap((sql) => transaction(sql, "BEGIN")(keyword.verifyAll(sql))),
+    Effect.flatMap((sql) => transaction(sql, "BEGIN")(disagreementsIn(sql))),
     Effect.scoped,
     Effect.runPromise
   )

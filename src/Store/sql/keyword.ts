@@ -12,7 +12,6 @@ import { Cancelled } from "./Cancelled.ts"
 import { headingOf } from "./passage.ts"
 import { inList, list } from "./rows.ts"
 import { segmentsOn } from "./segments.ts"
-import { isPresent } from "./sweep.ts"
 
 export type { KeywordRow }
 
@@ -61,14 +60,6 @@ export const verify = Effect.fnUntraced(function* (
         (rows) => rows.map(toKeywordRow)
       ).pipe(Effect.tap((rows) => read.through?.((count += rows.length)) ?? Effect.void))
   })
-})
-
-/** The disagreements that `verify` finds in all collections. */
-export const verifyAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const collections = yield* sql.unsafe<{ readonly id: number }>(
-    `SELECT id FROM collections WHERE ${isPresent} ORDER BY id`
-  )
-  return (yield* Effect.forEach(collections, ({ id }) => verify(sql, id))).flat()
 })
 
 /** The columns of a passage and its document in which words are searched. */

@@ -118,8 +118,7 @@ export interface Heading {
 
 export interface MarkdownSink {
   readonly block: (block: Block) => void
-  /** True ends the scan. */
-  readonly heading: (heading: Heading) => boolean
+  readonly heading: (heading: Heading) => void
 }
 
 interface Open {
@@ -207,14 +206,14 @@ export const scanMarkdown = (text: string, from: number, sink: MarkdownSink): vo
       if (level > 0) {
         close()
         inList = false
-        if (sink.heading({ level, start: at, end, title: [at + level, end] })) return
+        sink.heading({ level, start: at, end, title: [at + level, end] })
         continue
       }
       const under = open?.kind === "paragraph" && !inList && open.lines <= setextLines ? setextLevel(text, at, end) : 0
       if (under > 0 && open !== undefined && text.charCodeAt(open.lastStart) !== 62) {
         const heading = { level: under, start: open.start, end, title: [open.start, open.end] as const }
         open = undefined
-        if (sink.heading(heading)) return
+        sink.heading(heading)
         continue
       }
     }

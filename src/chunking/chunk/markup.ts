@@ -1,5 +1,5 @@
 import { LineWalker, skipSpace, trimEnd } from "../../entries/scanning.ts"
-import { type Block, columns, type Heading, type MarkdownSink } from "./markdown.ts"
+import { type Block, columns, type MarkdownSink } from "./markdown.ts"
 
 /** A non-blank line, without surrounding white space. */
 interface Line {
@@ -61,11 +61,6 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
     kind = of
     take(line)
   }
-  const head = (heading: Heading): boolean => {
-    start = -1
-    close()
-    return sink.heading(heading)
-  }
 
   while (walker.next()) {
     const at = skipSpace(text, walker.start, walker.end)
@@ -104,7 +99,9 @@ export const scanMarkup = (text: string, { sign }: Markup, sink: MarkdownSink): 
     } else {
       const from = found.is === "underline" ? start : line.start
       if (found.is === "heading") close()
-      if (head({ level: found.level, start: from, end: line.end, title: found.title })) return
+      start = -1
+      close()
+      sink.heading({ level: found.level, start: from, end: line.end, title: found.title })
     }
   }
   close()

@@ -55,7 +55,6 @@ export const addSections = (m: Measure, scan: (sink: MarkdownSink) => void, sink
       path.push({ level: heading.level, title: plainHeading(m.text.slice(...heading.title)) })
       section = { level: heading.level, path: titles(path), units: [], hasBody: false }
       writer.heading(section.units, heading)
-      return false
     }
   })
   finish()

@@ -1,5 +1,5 @@
 import { type Metadata, metadataFault } from "../../model/Document.ts"
-import { pathText } from "../../model/kinds.ts"
+import { isObject, pathText, wellFormed } from "../../model/kinds.ts"
 import { readJsonAtOnce } from "../../model/readJson.ts"
 import type { Loaded } from "../Loader.ts"
 
@@ -10,13 +10,6 @@ const deepest = 64
 class TooDeep extends Error {
   override readonly message = `nested more than ${deepest} levels deep`
 }
-
-const loneSurrogates = /\p{Surrogate}/gu
-
-/** A string that UTF-8 can represent: each lone surrogate becomes U+FFFD. */
-const wellFormed = (text: string): string =>
-  // Node 20 has it, but its types do not. It is ten times as fast as the regex, which few texts need.
-  (text as string & { isWellFormed(): boolean }).isWellFormed() ? text : text.replace(loneSurrogates, "\ufffd")
 
 /** TOML dates are a day, a time without a zone, or a point in time, which becomes UTC. */
 const dateText = (date: Date): string => {
@@ -60,9 +53,6 @@ export const toMetadata = (record: Readonly<Record<string, unknown>>): Metadata 
 const idKeys = ["_id", "id", "doc_id"] as const
 const textKeys = ["text", "content"] as const
 const longestId = 1000
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const kindOf = (value: unknown): string =>
   Array.isArray(value)
