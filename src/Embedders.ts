@@ -89,8 +89,8 @@ export const layer = (options: {
     Embedders,
     Effect.gen(function* () {
       const configured = yield* Embedder
-      const said = new Set<string>()
-      const told = new Set<string>()
+      const announced = new Set<string>()
+      const warned = new Set<string>()
       const opened = yield* SynchronizedRef.make<ReadonlyArray<readonly [EmbedderIdentity, Service]>>([])
 
       // In a separate fiber: a caller interrupted while it waits would cancel it for all others.
@@ -121,14 +121,14 @@ export const layer = (options: {
           patience = "patient"
         ) {
           const own = !options.insists || (options.opensRecorded?.(recorded) ?? false)
-          if (own && options.insists && next === undefined && !said.has(name)) {
-            said.add(name)
+          if (own && options.insists && next === undefined && !announced.has(name)) {
+            announced.add(name)
             yield* Effect.logInfo(
               `Collection ${name} keeps ${describeEmbedder(recorded)}, with which it was created; \`clew reindex\` switches it to the configured embedder`
             )
           }
-          if (recorded.making !== undefined && !told.has(name)) {
-            told.add(name)
+          if (recorded.making !== undefined && !warned.has(name)) {
+            warned.add(name)
             yield* Effect.logWarning(
               `Collection ${name} has vectors as an older Clew made them, and new ones are made like those; \`clew reindex -c ${name}\` makes all of them as they are made now`
             )

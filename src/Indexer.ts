@@ -13,7 +13,7 @@ import type { DocumentInput } from "./model/Document.ts"
 import type { Compared, Draft, IndexedDocument, Outcome } from "./model/Draft.ts"
 import type { FileChange } from "./model/File.ts"
 import type { DocumentRef, PreparedDocument, StoredRef } from "./model/Stored.ts"
-import { atOnce, inTurns, nextTurn } from "./runtime/EventLoop.ts"
+import { inTurns, nextTurn, withoutPause } from "./runtime/EventLoop.ts"
 import { makeTurns } from "./runtime/Turn.ts"
 
 /** Too many batches are being indexed. */
@@ -176,7 +176,7 @@ export class Indexer extends Effect.Service<Indexer>()("clew/Indexer", {
       /** Identifies everything but a file's text that decides how it is split. */
       settings: chunker.settings,
       open,
-      draft: (input: Input): Draft => atOnce(drafting(input, chunker.settings)),
+      draft: (input: Input): Draft => withoutPause(drafting(input, chunker.settings)),
       compare,
       through,
       /**

@@ -4,7 +4,7 @@ import { columnKeys, type Filter, filtersUnder, keysOf } from "./model/Filter.ts
 import { Store } from "./Store.ts"
 import { didYouMean } from "./terms/nearest.ts"
 
-const shown = 10
+const mostShown = 10
 
 const clipped = (key: string): string => JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}…` : key)
 
@@ -56,8 +56,8 @@ export const filterHint = Effect.fn("filterHint")(function* (
     return ["no document matches the filter", ...(yield* sourceHint(filter, collections))].join("; ")
   }
   const candidates = [...columnKeys, ...known]
-  const named = unknown.slice(0, shown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
-  const first = candidates.slice(0, shown + columnKeys.size)
+  const named = unknown.slice(0, mostShown).map((key) => `${clipped(key)}${didYouMean(key, candidates, clipped)}`)
+  const first = candidates.slice(0, mostShown + columnKeys.size)
   const more = candidates.length > first.length ? ", …" : ""
   const keys = unknown.length === 1 ? "the metadata key" : "any of the metadata keys"
   return `no document has ${keys} ${named.join(", ")}; existing keys: ${first.map(clipped).join(", ")}${more}`

@@ -78,7 +78,7 @@ interface RequestsOptions {
 type Vectors = ReadonlyArray<ReadonlyArray<number> | undefined>
 
 /** A text that every server accepts. */
-const harmless = "width"
+const anyText = "width"
 
 /**
  * Requests to a server, with retries no sooner than its Retry-After, during which nobody asks it. Batches shrink on
@@ -183,7 +183,12 @@ const makeRequests = (options: RequestsOptions) => {
   const refused = (at: number, told: Told, { reason }: RequestFailed) =>
     Effect.as(told(at, `${model} refuses it, so only keyword search finds it: ${reason}`), [undefined])
 
-  const alone = (text: string, at: number, told: Told, error: RequestFailed): Effect.Effect<Vectors, RequestFailed> =>
+  const refusedAlone = (
+    text: string,
+    at: number,
+    told: Told,
+    error: RequestFailed
+  ): Effect.Effect<Vectors, RequestFailed> =>
     tooLong.test(error.reason)
       ? shortened(text, halvings).pipe(
           Effect.zipLeft(Metric.increment(truncated)),
@@ -193,7 +198,7 @@ const makeRequests = (options: RequestsOptions) => {
       : refused(at, told, error)
 
   /** Whether the server accepts anything at all; if so, a refusal is due to the texts. */
-  const isTaken = Effect.isSuccess(send([harmless], "patient"))
+  const isTaken = Effect.isSuccess(send([anyText], "patient"))
 
   const passages = (texts: ReadonlyArray<string>, from: number, told: Told): Effect.Effect<Vectors, RequestFailed> =>
     Effect.catchAll(send(texts, "patient"), (error): Effect.Effect<Vectors, RequestFailed> => {
@@ -205,8 +210,11 @@ const makeRequests = (options: RequestsOptions) => {
           : Effect.if(isTaken, { onTrue: () => halved(texts, from, told), onFalse: () => Effect.fail(error) })
       }
       return tooLong.test(error.reason)
-        ? alone(texts[0]!, from, told, error)
-        : Effect.if(isTaken, { onTrue: () => alone(texts[0]!, from, told, error), onFalse: () => Effect.fail(error) })
+        ? refusedAlone(texts[0]!, from, told, error)
+        : Effect.if(isTaken, {
+            onTrue: () => refusedAlone(texts[0]!, from, told, error),
+            onFalse: () => Effect.fail(error)
+          })
     })
 
   return {
@@ -300,7 +308,7 @@ export const makeRemote = (options: RemoteOptions): Effect.Effect<typeof Embedde
     const failed = (error: RequestFailed) => unavailable(error.reason, isRefusal(error))
 
     const identify = Effect.gen(function* () {
-      const [vector] = yield* Effect.mapError(requests.urgent([harmless]), failed)
+      const [vector] = yield* Effect.mapError(requests.urgent([anyText]), failed)
       if (dimensions !== undefined && vector!.length !== dimensions) {
         return yield* unavailable(
           `embedding.dimensions is ${dimensions}, but the model gives ${vector!.length} and cannot reduce them: set ${vector!.length}, or remove the setting`

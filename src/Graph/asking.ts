@@ -8,7 +8,7 @@ import type { GraphStore } from "../Store.ts"
 import { answerSchema, promptFor, toSaid } from "../entities/said.ts"
 
 const page = 100
-const atOnce = 4
+const concurrency = 4
 
 /** The plan before any question is asked. */
 export interface AskingPlan {
@@ -27,7 +27,7 @@ export interface AskedPassage {
   readonly relations: number
 }
 
-const nobody = (why: string | undefined) =>
+const noModel = (why: string | undefined) =>
   new LlmUnavailable({
     reason:
       `No language model is available to read the passages${why === undefined ? "" : `: ${why}`}; ` +
@@ -60,7 +60,7 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
       model: named,
       temperature: 0
     })
-    if (generation.llm.backend === "extractive") return yield* nobody(generation.llm.why)
+    if (generation.llm.backend === "extractive") return yield* noModel(generation.llm.why)
     const text = yield* Stream.runFold(generation.fragments, "", (before, fragment) => before + fragment)
     return yield* Option.match(toSaid(text, asked), {
       onNone: () => Effect.succeed<AskedPassage>({ usable: false, entities: 0, relations: 0 }),
@@ -77,7 +77,7 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
     /** Which model will be called, and how often; fails without a model. */
     plan: Effect.fn("Graph.plan")(function* (collection: CollectionName, named?: string) {
       const { backend, model, why } = yield* llm.identity(named)
-      if (backend === "extractive" || model === undefined) return yield* nobody(why)
+      if (backend === "extractive" || model === undefined) return yield* noModel(why)
       const plan = yield* Stream.runFold(passages(collection, model), { passages: 0, calls: 0 }, (sum, step) => ({
         passages: sum.passages + step.seen,
         calls: sum.calls + step.passages.length
@@ -90,7 +90,7 @@ export const make = (store: GraphStore["Type"], llm: Llm["Type"]) => {
       passages(collection, plan.model).pipe(
         Stream.flatMap((step) => Stream.fromIterable(step.passages)),
         Stream.mapEffect((passage) => askOne(collection, passage, plan, named), {
-          concurrency: atOnce,
+          concurrency,
           unordered: true
         })
       )

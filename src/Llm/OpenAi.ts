@@ -73,7 +73,7 @@ const eventStream = "text/event-stream"
 
 const unavailable = (reason: string) => new LlmUnavailable({ reason })
 
-interface Said extends Part {
+interface StreamPart extends Part {
   /** The answer is complete; token counts may follow. */
   readonly ends: boolean
   /** Nothing follows. */
@@ -87,7 +87,7 @@ const toUsage = (usage: { readonly prompt_tokens: number; readonly completion_to
 })
 
 /** Parses an event; fails if it is not an event of a chat. */
-const read = (data: string): Effect.Effect<Said, LlmUnavailable> =>
+const read = (data: string): Effect.Effect<StreamPart, LlmUnavailable> =>
   data === end
     ? Effect.succeed({ text: "", isCut: false, ends: true, isLast: true })
     : Either.match(Schema.decodeEither(Fragment)(data), {

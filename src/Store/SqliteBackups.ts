@@ -10,7 +10,7 @@ import { schemaVersion } from "./sqlite/schema.ts"
 import * as collections from "./sql/collections.ts"
 import { client, open } from "./sqlite/connect.ts"
 import { isBusy, isDamage, typed } from "./sqlite/errors.ts"
-import { alone, inUse, move, partial } from "./sqlite/file/exchange.ts"
+import { exclusively, inUse, move, partial } from "./sqlite/file/exchange.ts"
 import { isPresent } from "./sql/sweep.ts"
 import * as RawFile from "./sqlite/file/place.ts"
 import { belongs, markSql } from "./sqlite/file/marks.ts"
@@ -254,7 +254,7 @@ const holdOld = (filename: string): Effect.Effect<void, BackupRefused | StoreUna
       (raw) => Effect.sync(() => RawFile.release(raw))
     )
     if (!belongs(filename, raw.fd)) return
-    yield* Effect.catchAll(alone(filename), (error) =>
+    yield* Effect.catchAll(exclusively(filename), (error) =>
       isBusy(error)
         ? refuse(`${inUse(filename)}; stop it, then restore again`)
         : Effect.logWarning(`The replaced index is damaged: ${String(error)}`)

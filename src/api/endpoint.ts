@@ -2,7 +2,7 @@ import * as HttpApiMiddleware from "@effect/platform/HttpApiMiddleware"
 import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { mustBeObject, shown } from "../model/kinds.ts"
+import { mustBeObject, valueText } from "../model/kinds.ts"
 import * as failures from "./failures.ts"
 
 const bearer = HttpApiSecurity.annotate(
@@ -47,7 +47,7 @@ export const wholeNumber = (name: string, min: number, max: number, description:
     Schema.annotations({
       jsonSchema: { type: "integer", minimum: min, maximum: max, description },
       message: ({ actual }) => ({
-        message: `${name} must be an integer from ${min} to ${max}, got ${shown(actual)}`,
+        message: `${name} must be an integer from ${min} to ${max}, got ${valueText(actual)}`,
         override: true
       })
     })

@@ -11,7 +11,7 @@ import { Terminal } from "./terminal.ts"
 /** The most entries kept of each list, so that many broken files do not fill the memory. */
 const kept = 10_000
 
-type Told<Tag> = Omit<Extract<FileEvent, { readonly _tag: Tag }>, "_tag">
+type Entry<Tag> = Omit<Extract<FileEvent, { readonly _tag: Tag }>, "_tag">
 
 /** Counts the outcomes of files and documents, event by event, as the run's report names them. */
 export class Tally {
@@ -29,8 +29,8 @@ export class Tally {
     files_gone: 0,
     files_ignored: 0,
     skipped_by_reason: {} as Record<string, number>,
-    skipped_files: [] as Array<Told<"Skipped">>,
-    failed_files: [] as Array<Told<"Failed">>
+    skipped_files: [] as Array<Entry<"Skipped">>,
+    failed_files: [] as Array<Entry<"Failed">>
   }
   /** Characters of the documents so far in the file being read: its share of the work before it is done. */
   pending = 0

@@ -61,7 +61,7 @@ export const WatchLine = Schema.Union(
 ).annotations({ identifier: "WatchLine" })
 export type WatchLine = typeof WatchLine.Type
 
-interface Told {
+interface Notice {
   /** Absent for what only people are told. */
   readonly line: WatchLine | typeof DocumentLine.Type
   /** Absent for what only programs are told. */
@@ -70,9 +70,9 @@ interface Told {
 }
 
 /** An event as JSON and as a line for people; undefined: nothing to report. */
-const toldOf = (event: WatchEvent, cwd: string): Told | undefined => {
+const noticeOf = (event: WatchEvent, cwd: string): Notice | undefined => {
   const at = (path: string) => shown(cwd, path)
-  const trouble = (line: Told["line"], text: string): Told => ({ line, text, isTrouble: true })
+  const trouble = (line: Notice["line"], text: string): Notice => ({ line, text, isTrouble: true })
   switch (event._tag) {
     case "Waiting": {
       const { paths, pid } = event
@@ -114,14 +114,14 @@ const toldOf = (event: WatchEvent, cwd: string): Told | undefined => {
       }
     }
     case "File":
-      return toldOfFile(event.event, at)
+      return noticeOfFile(event.event, at)
   }
 }
 
-const toldOfFile = (
+const noticeOfFile = (
   event: Extract<WatchEvent, { readonly _tag: "File" }>["event"],
   at: (path: string) => string
-): Told | undefined => {
+): Notice | undefined => {
   switch (event._tag) {
     case "Indexed": {
       const { docId, passages, source, status } = event.document
@@ -145,12 +145,12 @@ const toldOfFile = (
 /** Shows an event: as JSON with `--json`, else a line, with problems on standard error. */
 const showChange = Effect.fnUntraced(function* (event: WatchEvent) {
   const { cwd, globals } = yield* Place
-  const told = toldOf(event, cwd)
-  if (told === undefined) return
-  if (globals.json) return yield* printLine(Schema.Union(DocumentLine, WatchLine), told.line)
-  if (told.text === undefined) return
+  const notice = noticeOf(event, cwd)
+  if (notice === undefined) return
+  if (globals.json) return yield* printLine(Schema.Union(DocumentLine, WatchLine), notice.line)
+  if (notice.text === undefined) return
   const { note, print } = yield* Terminal
-  yield* told.isTrouble === true ? note(told.text) : print(told.text)
+  yield* notice.isTrouble === true ? note(notice.text) : print(notice.text)
 })
 
 /** The paths that a server follows: those of its flag, else those of the configuration. */
@@ -173,9 +173,9 @@ export const watchedBy = Effect.fnUntraced(function* ({
 export const following = (paths: ReadonlyArray<string>, cwd: string): Effect.Effect<void, never, Watcher> =>
   Effect.flatMap(Watcher, ({ run }) =>
     run({ paths, collection: defaultCollection }, (event) => {
-      const told = toldOf(event, cwd)
-      if (told?.text === undefined) return Effect.void
-      return told.isTrouble === true ? Effect.logWarning(told.text) : Effect.logInfo(told.text)
+      const notice = noticeOf(event, cwd)
+      if (notice?.text === undefined) return Effect.void
+      return notice.isTrouble === true ? Effect.logWarning(notice.text) : Effect.logInfo(notice.text)
     })
   ).pipe(Effect.catchAll(({ message }) => Effect.logError(`Not following changes: ${message}`)))
 

@@ -124,7 +124,7 @@ const systems: Readonly<Record<string, string>> = {
 }
 
 /** Macros whose arguments are plain words. */
-const said = new Set(
+const inlineMacros = new Set(
   "Ar Cm Pa Ev Dv Va Vt Fa Ft Em Sy Li Ic Er Lk Mt An Sx No Tn Ad Cd Ms Pf Ty Nd Lb In Rv St Ap Tg".split(" ")
 )
 
@@ -137,7 +137,7 @@ const isInline = (name: string): boolean =>
   name === "Fn" ||
   name === "Fo" ||
   name === "Fc" ||
-  said.has(name) ||
+  inlineMacros.has(name) ||
   name in around ||
   name in opening ||
   name in closing ||

@@ -86,7 +86,7 @@ interface RawItem {
   readonly fontName: string
 }
 
-const said = (value: unknown): string | undefined => {
+const nameIn = (value: unknown): string | undefined => {
   const text = typeof value === "string" ? value.replace(/\s+/g, " ").trim() : ""
   // Programs write these names for want of a title.
   return text === "" ||
@@ -139,7 +139,7 @@ const openPdf = async (bytes: Uint8Array): Promise<OpenedPdf> => {
     left: 5000
   })
   await document.loadingTask.destroy()
-  return { pages, info: { title: said(info["Title"]), author: said(info["Author"]) }, outline }
+  return { pages, info: { title: nameIn(info["Title"]), author: nameIn(info["Author"]) }, outline }
 }
 
 type Document = Awaited<ReturnType<typeof import("unpdf").getDocumentProxy>>

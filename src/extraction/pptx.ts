@@ -44,7 +44,7 @@ const writeTable = (writer: MarkdownWriter, table: XmlElement): void =>
     all(table, "a:tr").map((row) => all(row, "a:tc").map((cell) => all(cell, "a:p").map(paragraphText).join(" ")))
   )
 
-const said = (element: XmlElement | undefined): string => all(element, "c:v").map(textIn).join(" ")
+const valuesIn = (element: XmlElement | undefined): string => all(element, "c:v").map(textIn).join(" ")
 
 /** The points of a chart's data, by their index. */
 const pointsOf = (element: XmlElement | undefined): ReadonlyMap<string, string> =>
@@ -63,7 +63,7 @@ const writeChart = (writer: MarkdownWriter, chart: XmlElement | undefined): void
   const rows = [...new Set([...categories.keys(), ...values.flatMap((each) => [...each.keys()])])].slice(0, mostPoints)
   if (rows.length === 0) return
   writer.table([
-    ["", ...series.map((one) => said(child(one, "c:tx")))],
+    ["", ...series.map((one) => valuesIn(child(one, "c:tx")))],
     ...rows.map((at) => [categories.get(at) ?? "", ...values.map((each) => each.get(at) ?? "")])
   ])
 }

@@ -105,7 +105,7 @@ export class Loader extends Context.Tag("clew/Loader")<
     /** Opens a file until the scope closes. */
     readonly open: (path: string) => Effect.Effect<OpenedFile, Unreadable | Unsupported, Scope.Scope>
     /** The `reader` of a file that is `Unsupported`: names all formats. */
-    readonly nobody: string
+    readonly unsupported: string
     /** The `reader` of a file that is beyond a limit, or of which a part is: names all formats, and today's limits. */
     readonly limited: string
     /** Whether the same version of the same format would still read the file. */

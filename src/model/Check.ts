@@ -13,7 +13,7 @@ export type Check = typeof Check.Type
 
 export const ok = (name: string, detail: string): Check => ({ name, status: "ok", detail })
 
-const told =
+const withStatus =
   (status: "warn" | "fail") =>
   (name: string, detail: string, next?: string): Check => ({
     name,
@@ -23,5 +23,5 @@ const told =
   })
 
 /** Each with what to do about it. */
-export const warn = told("warn")
-export const fail = told("fail")
+export const warn = withStatus("warn")
+export const fail = withStatus("fail")

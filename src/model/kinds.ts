@@ -12,7 +12,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 const longest = 60
 
 /** A value as shown in errors, shortened. */
-export const shown = (value: unknown): string => {
+export const valueText = (value: unknown): string => {
   if (typeof value === "number") return String(value)
   const text = typeof value === "string" ? JSON.stringify(value.slice(0, longest + 1)) : kindOf(value)
   return text.length > longest ? `${text.slice(0, longest)}…` : text
@@ -72,7 +72,7 @@ export const mustHaveLength =
         : `${name} must be ${typeof actual === "string" ? "" : "a string of "}1 to ${most} characters${also}, got ${
             typeof actual === "string" && (actual === "" || isLongerThan(actual, most))
               ? codePoints(actual)
-              : shown(actual)
+              : valueText(actual)
           }`,
     override: true
   })
@@ -85,5 +85,5 @@ export const mustBeWithin =
     const range = isKind
       ? `between ${min} and ${max}`
       : `${kind === "integer" ? "an" : "a"} ${kind} from ${min} to ${max}`
-    return { message: `${name} must be ${range}, got ${shown(actual)}`, override: true }
+    return { message: `${name} must be ${range}, got ${valueText(actual)}`, override: true }
   }

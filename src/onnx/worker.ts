@@ -24,7 +24,7 @@ interface Session {
 }
 
 /** A failure to tell the user as it is. */
-class Told extends Error {}
+class ModelFault extends Error {}
 
 const spec = workerData as Spec
 
@@ -36,7 +36,7 @@ const loadRuntime = (): Runtime => {
     return createRequire(import.meta.url)(runtimePackage) as Runtime
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new Told(
+    throw new ModelFault(
       code === "MODULE_NOT_FOUND"
         ? `${runtimePackage}, which runs models in ONNX, is not installed: run \`${spec.install}\` (300 MB)`
         : `${runtimePackage} cannot be loaded: ${message.split("\n")[0]}`
@@ -46,7 +46,7 @@ const loadRuntime = (): Runtime => {
 
 /** A linear layer: rows of weights, one for each dimension out. */
 const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
-  const tensors = Either.getOrThrowWith(parseTensors(fs.readFileSync(file)), (why) => new Told(`${file}: ${why}`))
+  const tensors = Either.getOrThrowWith(parseTensors(fs.readFileSync(file)), (why) => new ModelFault(`${file}: ${why}`))
   const floats = (name: string) => {
     const tensor = tensors.get(name)
     const numbers = tensor && numbersOf(tensor)
@@ -55,9 +55,9 @@ const loadDense = ({ file, tanh }: Spec["dense"][number]) => {
   const weights = floats("linear.weight")
   const bias = floats("linear.bias")?.values
   const [rows = 0, columns = 0] = weights?.shape ?? []
-  if (weights === undefined || weights.shape.length !== 2) throw new Told(`${file} has no tensor linear.weight`)
+  if (weights === undefined || weights.shape.length !== 2) throw new ModelFault(`${file} has no tensor linear.weight`)
   return (vector: Float32Array): Float32Array => {
-    if (vector.length !== columns) throw new Told(`${file} takes ${columns} dimensions, not ${vector.length}`)
+    if (vector.length !== columns) throw new ModelFault(`${file} takes ${columns} dimensions, not ${vector.length}`)
     return Float32Array.from({ length: rows }, (_, row) => {
       let sum = bias?.[row] ?? 0
       for (let at = 0; at < columns; at++) sum += weights.values[row * columns + at]! * vector[at]!
@@ -123,10 +123,12 @@ const load = async () => {
   try {
     tokenizer = Either.getOrThrowWith(
       parseWhole(fs.readFileSync(spec.tokenizer)),
-      ({ reason }) => new Told(`${spec.tokenizer}: ${reason}`)
+      ({ reason }) => new ModelFault(`${spec.tokenizer}: ${reason}`)
     )
   } catch (error) {
-    throw error instanceof Told ? error : new Told(`${spec.tokenizer} cannot be read: ${(error as Error).message}`)
+    throw error instanceof ModelFault
+      ? error
+      : new ModelFault(`${spec.tokenizer} cannot be read: ${(error as Error).message}`)
   }
   const external = `${spec.onnx}_data`
   const files = [spec.onnx, ...(fs.existsSync(external) ? [external] : []), spec.tokenizer]
@@ -143,7 +145,7 @@ const load = async () => {
   })
   const unknown = session.inputNames.find((name) => !Object.hasOwn(inputsOf, name))
   if (unknown !== undefined) {
-    throw new Told(`${spec.onnx} asks for ${unknown}: it is not a model that embeds or compares texts`)
+    throw new ModelFault(`${spec.onnx} asks for ${unknown}: it is not a model that embeds or compares texts`)
   }
   // Pooled already, where the export did so.
   const output = ["sentence_embedding", "last_hidden_state", "token_embeddings", "logits"].find((name) =>
@@ -170,7 +172,8 @@ const run = async (template: "single" | "pair", a: ReadonlyArray<number>, b: Rea
     feeds[name] = new runtime.Tensor("int64", inputsOf[name]!(ids, types), [1, ids.length])
   }
   const tensor = (await session.run(feeds, [output]))[output]!
-  if (!(tensor.data instanceof Float32Array)) throw new Told(`${spec.onnx} gives ${tensor.type}; Clew reads float32`)
+  if (!(tensor.data instanceof Float32Array))
+    throw new ModelFault(`${spec.onnx} gives ${tensor.type}; Clew reads float32`)
   return { values: tensor.data, dims: tensor.dims }
 }
 
@@ -227,7 +230,7 @@ const score = async ({ query, text }: Jobs["score"]["of"]): Promise<number> => {
   const question = tokenizer.encode(query).slice(0, room >> 1)
   const { dims, values } = await run("pair", question, tokenizer.encode(text).slice(0, room - question.length))
   if (dims.length > 2 || values.length > 2) {
-    throw new Told(`${spec.onnx} gives a tensor of ${dims.join(" × ")}: it does not score a query with a text`)
+    throw new ModelFault(`${spec.onnx} gives a tensor of ${dims.join(" × ")}: it does not score a query with a text`)
   }
   return values.length === 2 ? values[1]! - values[0]! : values[0]!
 }
@@ -240,11 +243,11 @@ const open = async (): Promise<Jobs["open"]["gives"]> => {
   }
   const { dims } = await run("single", (await loading!).tokenizer.encode("width"))
   if ((await loading!).output === "logits" || (dims.length !== 2 && dims.length !== 3)) {
-    throw new Told(`${spec.onnx} gives a tensor of ${dims.join(" × ")}: it does not embed texts`)
+    throw new ModelFault(`${spec.onnx} gives a tensor of ${dims.join(" × ")}: it does not embed texts`)
   }
   const vector = await vectorOf((await loading!).tokenizer.encode("width"))
   if (vector.every((value) => value === 0)) {
-    throw new Told(`${spec.onnx} gives no direction for a text: the file is damaged, copy it again`)
+    throw new ModelFault(`${spec.onnx} gives no direction for a text: the file is damaged, copy it again`)
   }
   return { hash, dimensions: vector.length }
 }
@@ -271,7 +274,7 @@ const answer = async <K extends keyof Jobs>({ kind, of }: Job<K>): Promise<Answe
     return { gives: await done[kind](of) }
   } catch (error) {
     if (!isLoaded) loading = undefined
-    if (error instanceof Told) return { failed: error.message }
+    if (error instanceof ModelFault) return { failed: error.message }
     const why = String((error as Error).message ?? error).split("\n")[0]!
     const next = why.includes("Protobuf parsing failed")
       ? "the file is no model in ONNX, or a damaged one (or a pointer of Git LFS: `git lfs pull` brings the file); copy it again"

@@ -342,9 +342,9 @@ const finish = Effect.fnUntraced(function* <E>(
 
 /** Takes segments out of use: small ones are deleted at once, others step by step. */
 const retire = Effect.fnUntraced(function* <E>(store: SegmentStore<E>, segments: ReadonlyArray<Segment>) {
-  const atOnce = sum(segments.map(({ blocks }) => blocks)) < stepRows
+  const areFew = sum(segments.map(({ blocks }) => blocks)) < stepRows
   for (const { id } of segments) {
-    if (atOnce) yield* store.clear(id, Number.MAX_SAFE_INTEGER)
+    if (areFew) yield* store.clear(id, Number.MAX_SAFE_INTEGER)
     else yield* store.discard(id)
   }
 })

@@ -19,7 +19,7 @@ export const turnMs = 5
 export type Steps<A> = Generator<undefined, A>
 
 /** Runs the steps without a pause. */
-export const atOnce = <A>(steps: Steps<A>): A => {
+export const withoutPause = <A>(steps: Steps<A>): A => {
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value

@@ -70,19 +70,19 @@ interface Place {
 }
 
 /**
- * Runs up to `atOnce` effects at once, within each priority client by client, and first come, first served for each; waiting can be interrupted. Unlike a
+ * Runs up to `places` effects at once, within each priority client by client, and first come, first served for each; waiting can be interrupted. Unlike a
  * semaphore's permit, a turn cannot be lost to an interruption: its holder is in a set, not in the result of a wait.
  */
-export const makeTurns = (atOnce: number): Turns => {
+export const makeTurns = (places: number): Turns => {
   const kinds = {
-    urgent: { most: atOnce, running: 0, waiting: new FairQueue<Place>() },
-    patient: { most: Math.max(1, atOnce - 1), running: 0, waiting: new FairQueue<Place>() }
+    urgent: { most: places, running: 0, waiting: new FairQueue<Place>() },
+    patient: { most: Math.max(1, places - 1), running: 0, waiting: new FairQueue<Place>() }
   }
   const { patient, urgent } = kinds
 
   const advance = (): void => {
     for (const kind of [urgent, patient]) {
-      while (urgent.running + patient.running < atOnce && kind.running < kind.most) {
+      while (urgent.running + patient.running < places && kind.running < kind.most) {
         const place = kind.waiting.shift()
         if (place === undefined) break
         kind.running++

@@ -70,7 +70,7 @@ export const startWorker = (
     : new Worker(new URL(`./${built}`, here), { ...options, workerData })
 }
 
-const nobody = () => {}
+const unheard = () => {}
 
 /**
  * Gives a worker one job at a time. The worker starts with the first job and ends with the scope, keeps the process alive
@@ -90,7 +90,7 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
     const { broken, isSpent = () => false, spawn, within = (answer) => answer } = options
     const turn = Turn.make()
     let running: Worker | undefined
-    let settle: (answer: Answer) => void = nobody
+    let settle: (answer: Answer) => void = unheard
     let lastId = 0
     const end = (): void => {
       void running?.terminate()
@@ -123,12 +123,12 @@ export const oneByOne = <Job extends object, Answer extends object>(options: {
           worker.unref()
           if (isSpent(job) && running === worker) end()
           // It would keep the job in memory.
-          settle = nobody
+          settle = unheard
           resume(Effect.succeed(answer))
         }
         worker.postMessage({ ...job, id: ++lastId })
         return Effect.sync(() => {
-          settle = nobody
+          settle = unheard
           end()
         })
       })

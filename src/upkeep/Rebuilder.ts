@@ -7,7 +7,7 @@ import { sharingWrites } from "../runtime/EventLoop.ts"
 import { type StoreUnavailable, UpkeepStore } from "../Store.ts"
 
 /** The most passages rebuilt before a short command continues: about a second of work. */
-const atOnce = 20_000
+const fewPassages = 20_000
 
 const interval = 2000
 
@@ -27,7 +27,7 @@ const describe = ({ collection, kind, missing, total }: Rebuild): string =>
   `The ${names[kind]} of collection ${collection} (${total} passages) ${missing ? "is missing" : faults[kind]}`
 
 /** Whether a search notices that this is not rebuilt: codes make the search of so few vectors little faster. */
-const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > atOnce
+const isNoticed = ({ kind, total }: Rebuild): boolean => kind !== "codes" || total > fewPassages
 
 const pronoun = ({ kind }: Rebuild): string => (kind === "codes" ? "them" : "it")
 
@@ -94,7 +94,7 @@ export class Rebuilder extends Effect.Service<Rebuilder>()("clew/Rebuilder", {
           const first = pending[0]
           if (first === undefined) return
           const passages = pending.reduce((sum, { done, total }) => sum + total - done, 0)
-          if (writable && (first.missing || passages <= atOnce)) return yield* logged
+          if (writable && (first.missing || passages <= fewPassages)) return yield* logged
           yield* Effect.forEach(
             pending.filter(isNoticed),
             (rebuild) =>

@@ -8,7 +8,7 @@ import { crcOf } from "../crc.ts"
 import { transaction } from "../sqlite/client.ts"
 import { client, open } from "../sqlite/connect.ts"
 import { isBusy, isUnreadable } from "../sqlite/errors.ts"
-import { alone, inUse, move, partial } from "../sqlite/file/exchange.ts"
+import { exclusively, inUse, move, partial } from "../sqlite/file/exchange.ts"
 import { inspect, trying } from "../sqlite/file/inspect.ts"
 import { besides, statOf } from "../sqlite/file/place.ts"
 import type { CheckedRow, DocumentRow } from "../sql/passage.ts"
@@ -273,7 +273,7 @@ const sentences = (
 const source = Effect.fnUntraced(function* (filename: string, bytes: number) {
   const { size } = yield* trying(filename, () => fs.statSync(filename))
   if (size >= bytes) {
-    const held = yield* Effect.either(alone(filename))
+    const held = yield* Effect.either(exclusively(filename))
     if (held._tag === "Right") return held.right
     if (isBusy(held.left)) {
       return yield* new StoreUnavailable({

@@ -17,7 +17,7 @@ const mostKept = 16
 const mostIdle = 8
 
 /** A statement with its parameters in it; undefined: it has others than numbers and plain texts. */
-const written = (text: string, params: ReadonlyArray<unknown>): string | undefined =>
+const inlined = (text: string, params: ReadonlyArray<unknown>): string | undefined =>
   params.every((value) => typeof value === "number" || (typeof value === "string" && !value.includes("\\")))
     ? text.replace(/\$(\d+)/g, (_, at: string) => `'${String(params[Number(at) - 1]).replaceAll("'", "''")}'`)
     : undefined
@@ -50,7 +50,7 @@ export class Ahead {
     return {
       ...connection,
       execute: (text, params, transform) => {
-        const statement = written(text, params)
+        const statement = inlined(text, params)
         const rows = statement === undefined ? undefined : answers.get(statement)
         if (rows !== undefined) {
           this.known.get(statement!)!.idle = 0

@@ -40,15 +40,15 @@ const preparingAgain = (connection: Connection): Connection => {
  * A statement in a transaction runs at once, on the transaction's connection: a query runs a dozen, and @effect/sql's
  * scope, span and lookups would cost more than most of them. Traced ones, and those outside of transactions, have them.
  */
-const atOnce = ({ unsafe: plain }: SqlClient.SqlClient): SqlClient.SqlClient["unsafe"] =>
+const direct = ({ unsafe: plain }: SqlClient.SqlClient): SqlClient.SqlClient["unsafe"] =>
   function unsafe<A extends object>(text: string, params?: ReadonlyArray<unknown>): Statement.Statement<A> {
     const statement = plain<A>(text, params)
-    const whole = (statement as unknown as { commit: () => Effect.Effect<ReadonlyArray<A>, SqlError> }).commit
+    const usual = (statement as unknown as { commit: () => Effect.Effect<ReadonlyArray<A>, SqlError> }).commit
     const commit = () =>
       Effect.withFiberRuntime<ReadonlyArray<A>, SqlError>((fiber) => {
         const held = Context.getOption(fiber.currentContext, SqlClient.TransactionConnection)
         return held._tag === "None" || isTraced(fiber, "sql.execute")
-          ? whole.call(statement)
+          ? usual.call(statement)
           : held.value[0].execute(text, params ?? [], undefined)
       })
     return Object.assign(statement, { commit })
@@ -67,7 +67,7 @@ export const make = (filename: string, readonly: boolean): Effect.Effect<SqliteC
       spanAttributes: [["db.system.name", "sqlite"]]
     })
     // The client is a function; its template tag stays as it is.
-    return Object.assign(client, { backup, loadExtension, unsafe: atOnce(client) })
+    return Object.assign(client, { backup, loadExtension, unsafe: direct(client) })
   }).pipe(Effect.provide(Reactivity.layer))
 
 /** The first statement of a read; it waits while another process is opening or closing the file. */

@@ -51,7 +51,7 @@ const idle = Duration.seconds(1)
 /** Taken from the queue in turn, like a job. */
 const rest = Symbol("rest")
 
-const nobody: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
+const noThread: Effect.Effect<Thread | undefined> = Effect.succeed(undefined)
 
 /**
  * Calls the port in another thread. The call of an interrupted caller leaves the queue at once, and its thread becomes
@@ -99,12 +99,12 @@ export const make = ({
 
     const serve = Effect.scoped(
       Effect.gen(function* () {
-        const own = yield* ScopedRef.fromAcquire(nobody)
+        const own = yield* ScopedRef.fromAcquire(noThread)
         const resting = yield* FiberHandle.make()
         let burden = 0
         const end = Effect.suspend(() => {
           burden = 0
-          return ScopedRef.set(own, nobody)
+          return ScopedRef.set(own, noThread)
         })
         let steps = 0
         const restLater = Effect.flatMap(ScopedRef.get(own), (thread) => {

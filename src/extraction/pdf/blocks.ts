@@ -45,13 +45,13 @@ const longest = 200
 /** Whether a line can be a heading: not a list item or an entry of a table of contents. */
 const mayHead = ({ text }: Line): boolean => text.length <= longest && /\p{L}{2}/u.test(text) && !listed.test(text)
 
-const alone = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,4}\.|Chapter \d+|Abstract|References)(?:\s|$)/
+const numberedHeading = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,4}\.|Chapter \d+|Abstract|References)(?:\s|$)/
 
 const levelOf = (style: Style, page: number, line: Line): number | undefined => {
   if (!mayHead(line)) return undefined
   const level = outlined(style.outline, page, line.text) ?? style.sizes.get(rounded(line.size))
   if (level !== undefined) return level
-  return line.bold && alone.test(line.text) && line.text.length < 100 ? style.numbered : undefined
+  return line.bold && numberedHeading.test(line.text) && line.text.length < 100 ? style.numbered : undefined
 }
 
 /** The heading that begins at a line, with the next line if both form one heading. */

@@ -201,7 +201,7 @@ export const loading = (
     (error: Unreadable | Unsupported): Step => {
       if (error._tag === "Unsupported" && error.isLimit !== true) {
         file.isVoid = error.reason
-        file.reader = loader.nobody
+        file.reader = loader.unsupported
       } else {
         file.failure = error.reason
         file.isUnreadable = true

@@ -85,10 +85,10 @@ export const layer = ({
         [`${name} ${version}`, ...formats.slice(0, index).map((before) => before.name)].join(", not ")
       )
       const versions = formats.map(({ name, version = 1 }) => `${name} ${version}`).join(", ")
-      const nobody = `none of ${versions}`
+      const unsupported = `none of ${versions}`
       const { parseMemoryMb, parseTimeoutMs } = extraction
       const limited = `limited to ${maxFileBytes} bytes, ${parseTimeoutMs} ms, ${parseMemoryMb} MiB; ${versions}`
-      const current = new Set([...readers, nobody, limited])
+      const current = new Set([...readers, unsupported, limited])
       /** Reads the file inside a gzip or zstd file, under its own name. */
       const unpacked = Effect.fnUntraced(function* (file: SourceFile) {
         const { attachments = [] } = yield* extract(file.path, "compressed", yield* file.bytes)
@@ -116,7 +116,7 @@ export const layer = ({
         Effect.map(opened, ({ documents }) => documents)
       return {
         open,
-        nobody,
+        unsupported,
         limited,
         isCurrent: (reader) => current.has(reader),
         load: (path) => Stream.unwrapScoped(documentsOf(open(path))),

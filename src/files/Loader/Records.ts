@@ -184,7 +184,7 @@ function* pieces(path: string, text: string): Generator<{ readonly line: number;
   yield piece(open, close < open ? text.length : close)
 }
 
-const whole = (path: string, text: string): Loaded => ({
+const wholeFile = (path: string, text: string): Loaded => ({
   _tag: "Loaded",
   content: text,
   format: formatOfName(path) ?? "text",
@@ -203,7 +203,7 @@ export const format: FileFormat = {
     Stream.unwrap(
       Effect.map(content(file), (text) => {
         // The head may look like a list although the rest is not one; the file is then one document.
-        if (listed(file.path, text) === undefined) return Stream.make(whole(file.path, text))
+        if (listed(file.path, text) === undefined) return Stream.make(wholeFile(file.path, text))
         return Stream.fromIterable(pieces(file.path, text)).pipe(
           Stream.mapEffect((piece) => recordOf(file.path, piece.text, piece.line)),
           Stream.filter((loaded) => loaded !== undefined)

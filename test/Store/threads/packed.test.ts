@@ -3,7 +3,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { packDocument, packingPrepared, unpackDocument, unpackPrepared } from "../../../src/Store/threads/crossing.ts"
 import { DocumentId } from "../../../src/model/Document.ts"
-import { atOnce } from "../../../src/runtime/EventLoop.ts"
+import { withoutPause } from "../../../src/runtime/EventLoop.ts"
 
 const cut = FastCheck.record({
   start: FastCheck.nat(30),
@@ -72,7 +72,7 @@ describe("a packed document", () => {
           vector: Option.fromNullable(vectorAt(cut.vector, at))
         }))
       }
-      assert.deepStrictEqual(unpackPrepared(structuredClone(atOnce(packingPrepared(document)))), document)
+      assert.deepStrictEqual(unpackPrepared(structuredClone(withoutPause(packingPrepared(document)))), document)
     }
   )
 })

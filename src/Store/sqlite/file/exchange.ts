@@ -40,7 +40,7 @@ export const move = (from: string, to: string): void => {
  * Opens the only connection to a file and holds its lock until the scope ends; others wait. The WAL's content is then
  * in the file.
  */
-export const alone = Effect.fnUntraced(function* (filename: string) {
+export const exclusively = Effect.fnUntraced(function* (filename: string) {
   const sql = yield* client(filename, false)
   yield* sql`PRAGMA busy_timeout = 1000`
   yield* sql`PRAGMA journal_mode = DELETE`
