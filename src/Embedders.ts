@@ -18,7 +18,8 @@ import { EmbedderMismatch } from "./Store.ts"
 
 type Service = Context.Tag.Service<typeof Embedder>
 
-interface Prefixes {
+/** A model's prefixes for queries and passages. */
+export interface Prefixes {
   readonly query: string
   readonly passage: string
 }

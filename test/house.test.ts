@@ -280,4 +280,39 @@ describe("the sources", () => {
       []
     )
   })
+
+  /** What a module keeps, and why no Layer does: a thread has it once, however many services are built in it. */
+  const kept: Readonly<Record<string, string>> = {
+    "Store/crc.ts scratch": "bytes of numbers, written before each use",
+    "Store/sql/segments.ts made": "the segments of a connection, which goes with it",
+    "Store/sqlite/file/place.ts openFiles": "descriptors: closing one gives up the locks of the process",
+    "Store/threads/worker.ts current": "a thread's own program: its call",
+    "bin.ts signal": "the process's program: what ends it",
+    "citations/verdict/words.ts operators": "filled once, below",
+    "citations/verdict/words.ts units": "filled once, below",
+    "codes/encoder.ts kept": "cache of a pure function",
+    "entities/names.ts known": "cache of a pure function",
+    "http/connection.ts awaited": "the answers that a socket waits for, which go with it",
+    "http/respond.ts statuses": "cache of a pure function",
+    "onnx/worker.ts isLoaded": "a thread's own program: its model",
+    "onnx/worker.ts loading": "a thread's own program: its model",
+    "postings/Arena.ts current": "a kernel's memory, of which a thread reserves a gibibyte",
+    "postings/build.ts segmenter": "a kernel's memory, written before each use",
+    "postings/mergeStep.ts known": "the merges of a connection, which go with it",
+    "ranking/resemblance.ts room": "memory, written before each use",
+    "runtime/Unhandled.ts underWay": "the process's requests: an error that nothing handles is the process's",
+    "runtime/tracing.ts wanted": "the names of a tracer, which go with it",
+    "terms/classes.ts classes": "cache of a pure function",
+    "terms/languages.ts stemmers": "code that was loaded on demand",
+    "terms/scan.ts seen": "cache of a pure function"
+  }
+
+  it("keep nothing in modules but what is listed here", () => {
+    const state =
+      /^(?:let (\w+)|const ((?!no[A-Z]|none)\w+)(?:: (?!Readonly)[^=\n]+)? = new (?:(?:Weak)?(?:Map|Set)(?:<.*>)?\(\)|\w+Array\((?!0\))[\w*+ ]+\)))/gm
+    const found = sources
+      .filter(({ name }) => !name.endsWith(".as.ts"))
+      .flatMap(({ name, text }) => Array.from(text.matchAll(state), ([, a, b]) => `${name} ${a ?? b}`))
+    assert.deepStrictEqual(found.sort(), Object.keys(kept))
+  })
 })

@@ -11,6 +11,7 @@ import { packagedModel } from "../packaged/model.ts"
 import { type Turns, makeTurns } from "../runtime/Turn.ts"
 import { Breakers, queryTimeout } from "./Breakers.ts"
 import * as Builtin from "./Builtin.ts"
+import { prefixesOf } from "./prefixes.ts"
 
 /**
  * Ollama if it answers and has the model, else the packaged model. Chosen for each new collection, so that a later one
@@ -65,7 +66,7 @@ type RemoteConfig = EmbeddingConfig["Type"] & Shared
 interface Options extends Omit<RemoteConfig, "dimensions"> {
   readonly dimensions: number | undefined
   readonly model: string
-  readonly prefixes: Prefixes
+  readonly prefixes: Embedders.Prefixes
 }
 
 /** The remote embedders, by their names in `embedding.backend` and in collections. Each client is loaded on demand. */
@@ -112,32 +113,6 @@ export const remote = (
       })
     })
   })
-
-/** A model's prefixes for queries and passages. */
-export interface Prefixes {
-  readonly query: string
-  readonly passage: string
-}
-
-const represent = "Represent this sentence for searching relevant passages: "
-
-/** The prefixes of the model cards, by the beginning of the model's name. */
-const known: ReadonlyArray<readonly [RegExp, Prefixes]> = [
-  [/snowflake-arctic-embed(?:2|-[ml]-v2)/, { query: "query: ", passage: "" }],
-  [/nomic-embed-text/, { query: "search_query: ", passage: "search_document: " }],
-  [/mxbai-embed|snowflake-arctic-embed|mdbr-leaf|bge-(?:small|base|large)-en/, { query: represent, passage: "" }],
-  [/(?:^|[/-])e5-/, { query: "query: ", passage: "passage: " }],
-  [/embeddinggemma/, { query: "task: search result | query: ", passage: "title: none | text: " }]
-]
-
-/** The given prefixes, else those of the model card, else none. */
-export const prefixesOf = (
-  model: string,
-  given: { readonly queryPrefix?: string | undefined; readonly passagePrefix?: string | undefined }
-): Prefixes => {
-  const usual = known.find(([pattern]) => pattern.test(model))?.[1] ?? { query: "", passage: "" }
-  return { query: given.queryPrefix ?? usual.query, passage: given.passagePrefix ?? usual.passage }
-}
 
 /** A folder's model in ONNX; its code is loaded on demand, its runtime and weights at the first use. */
 const onnx = (config: EmbeddingConfig["Type"], recorded?: EmbedderIdentity) =>

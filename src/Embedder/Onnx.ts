@@ -4,7 +4,7 @@ import type * as Scope from "effect/Scope"
 import { type Embedder, EmbedderUnavailable } from "../Embedder.ts"
 import type { EmbedderIdentity } from "../model/Collection.ts"
 import * as Model from "../onnx/Model.ts"
-import { prefixesOf } from "./Configured.ts"
+import { prefixesOf } from "./prefixes.ts"
 
 export interface OnnxOptions {
   /** A model's folder in the layout of Hugging Face, or one .onnx file in it. */

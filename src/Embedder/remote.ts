@@ -18,7 +18,7 @@ import type { Turns } from "../runtime/Turn.ts"
 import { counter, labelling } from "../runtime/metrics.ts"
 import { again, isBusy } from "../vendors/again.ts"
 import { queryTimeout } from "./Breakers.ts"
-import type { Prefixes } from "./Configured.ts"
+import type { Prefixes } from "../Embedders.ts"
 
 /** A failed request. `retryable`: the same request may succeed later. */
 export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {

@@ -7,25 +7,25 @@ import { runInNewContext } from "node:vm"
 /** Work on this many bytes leaves enough garbage to collect. */
 export const large = 4 * 1024 * 1024
 
-let collecting: (() => void) | undefined
-
 /**
  * V8 collects old objects only when it needs memory: an idle process would keep them forever. Without compaction it also
  * keeps every page with one live object.
  */
-const collect = Effect.sync(() => {
-  if (collecting === undefined) {
-    setFlagsFromString("--expose-gc")
-    collecting = runInNewContext("gc") as () => void
+const collector = Effect.sync(() => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  return () => {
+    setFlagsFromString("--compact-on-every-full-gc")
+    collect()
+    setFlagsFromString("--no-compact-on-every-full-gc")
   }
-  setFlagsFromString("--compact-on-every-full-gc")
-  collecting()
-  setFlagsFromString("--no-compact-on-every-full-gc")
 })
 
 /** Call it after large work: after a second without more, the memory is freed. */
 export const reclaiming: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function* () {
   const waiting = yield* FiberHandle.make()
+  const made = yield* Effect.cached(collector)
+  const collect = Effect.map(made, (run) => run())
   return Effect.asVoid(FiberHandle.run(waiting, Effect.delay(collect, "1 second")))
 })
 
