@@ -3,15 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
-import { Chunker } from "../src/Chunker.ts"
-import { PipelineConfig } from "../src/Config.ts"
 import { Embedder } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
 import { defaultCollection, type EmbedderIdentity } from "../src/model/Collection.ts"
 import { Search } from "../src/Search.ts"
 import { whole } from "../src/Store.ts"
-import { Tokenizer } from "../src/packaged/Tokenizer.ts"
-import { compass, searchConfig } from "./fakes.ts"
+import { compass, searchConfig, chunkerOf } from "./fakes.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 
@@ -52,9 +49,7 @@ const setUp = Effect.fnUntraced(function* (after: Model) {
     insists: false,
     open: (identity) => Effect.succeed(embedderOf(identity.model === after.identity.model ? after : before))
   }).pipe(Layer.provide(Layer.succeed(Embedder, embedderOf(before))))
-  const chunker = Chunker.Default.pipe(
-    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 0 })])
-  )
+  const chunker = chunkerOf(256, 0)
   const context = yield* Layer.build(
     Layer.merge(Layer.provide(Search.Default, searchConfig()), Indexer.Default).pipe(
       Layer.provide(Layer.mergeAll(embedders, chunker, Layer.succeedContext(store)))

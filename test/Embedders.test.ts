@@ -2,8 +2,6 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as App from "../src/App.ts"
 import type { SettingsEncoded } from "../src/Config/Settings.ts"
@@ -14,13 +12,11 @@ import { Store } from "../src/Store.ts"
 import { startOllama } from "./ollama.ts"
 import { startOpenAi } from "./openAi.ts"
 import { Indexer } from "../src/Indexer.ts"
+import { temporaryFolder } from "./folder.ts"
 
 /** An index file, opened anew with each configuration, as by one process after another. */
 const makeIndex = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "clew-embedders-"))),
-    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-  )
+  const folder = yield* temporaryFolder
   const open =
     (embedding: NonNullable<SettingsEncoded["embedding"]>) =>
     <A, E, R>(use: Effect.Effect<A, E, R>) =>

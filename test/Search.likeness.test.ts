@@ -1,16 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Chunker } from "../src/Chunker.ts"
-import { PipelineConfig } from "../src/Config.ts"
 import * as Builtin from "../src/Embedder/Builtin.ts"
 import * as Embedders from "../src/Embedders.ts"
 import { Indexer } from "../src/Indexer.ts"
 import type { DoorRequest } from "../src/model/Query.ts"
-import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { Search } from "../src/Search.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
-import { searchConfig } from "./fakes.ts"
+import { searchConfig, chunkerOf } from "./fakes.ts"
 
 const about = (source: string, content: string) => ({ content, metadata: { source } })
 
@@ -22,9 +19,7 @@ const pages = [
 ]
 
 const setUp = Effect.fnUntraced(function* (documents = pages) {
-  const chunker = Chunker.Default.pipe(
-    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
-  )
+  const chunker = chunkerOf(64, 0)
   const engine = Layer.merge(Indexer.Default, Layer.provide(Search.Default, searchConfig())).pipe(
     Layer.provide(Layer.mergeAll(Layer.provide(Embedders.layerSingle, Builtin.layer), chunker, layerMemory))
   )

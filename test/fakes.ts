@@ -2,10 +2,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
-import { SearchConfig } from "../src/Config.ts"
+import { Chunker } from "../src/Chunker.ts"
+import { PipelineConfig, SearchConfig } from "../src/Config.ts"
 import { Embedder, EmbedderUnavailable } from "../src/Embedder.ts"
 import * as Embedders from "../src/Embedders.ts"
 import type { EmbedderIdentity } from "../src/model/Collection.ts"
+import { Tokenizer } from "../src/packaged/Tokenizer.ts"
 import { Search } from "../src/Search.ts"
 import { layerMemory } from "../src/Store/Sqlite.ts"
 
@@ -68,3 +70,7 @@ export const searchLayer = (embedder: Embedder["Type"]) =>
     Layer.provide(Layer.merge(embeddersLayer(embedder), searchConfig())),
     Layer.provideMerge(layerMemory)
   )
+
+/** Cuts documents into passages of this size, by the packaged tokenizer. */
+export const chunkerOf = (chunkSize: number, chunkOverlap: number) =>
+  Chunker.Default.pipe(Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize, chunkOverlap })]))

@@ -3,22 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
 import { all } from "../../src/Store/sql/collections.ts"
 import { verify } from "../../src/Store/sql/keyword.ts"
-
-/** A folder that is gone with the scope. */
-export const inFolder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-store-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
+import { temporaryFolder } from "../folder.ts"
 
 /** The place of an index in such a folder. */
-export const indexFile = Effect.map(inFolder, (folder) => path.join(folder, "index.db"))
+export const indexFile = Effect.map(temporaryFolder, (folder) => path.join(folder, "index.db"))
 
 /** A store on a file, closed with the scope or before. */
 export const opened = (filename: string) =>

@@ -2,23 +2,19 @@ import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
 import { whole } from "../../src/Store.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 const name = CollectionName.make("c")
 const next = { ...embedder, model: "next" }
 const some = Option.some(Float32Array.of(0, 1, 0, 0))
 
 const setUp = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "clew-reindex-"))),
-    (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-  )
+  const folder = yield* temporaryFolder
   const filename = join(folder, "index.db")
   /** How many new vectors are in the file, whatever the store makes of them. */
   const kept = Effect.sync(() => {

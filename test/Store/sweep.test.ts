@@ -8,7 +8,8 @@ import * as path from "node:path"
 import { CollectionName } from "../../src/model/Collection.ts"
 import { glance } from "../../src/Store/glance.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
-import { indexFile, inFolder as folder, opened as open } from "./opened.ts"
+import { temporaryFolder } from "../folder.ts"
+import { indexFile, opened as open } from "./opened.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { pause } from "../../src/Store/sql/upkeep.ts"
 import { Examiner, type Whole } from "../../src/Store.ts"
@@ -208,7 +209,7 @@ describe("a dropped collection", () => {
 
   it.scoped("leaves no byte after compacting, whatever had been taken away before", () =>
     Effect.gen(function* () {
-      const place = yield* folder
+      const place = yield* temporaryFolder
       const filename = path.join(place, "index.db")
       const { store } = yield* open(filename)
       yield* fill(store, 400)

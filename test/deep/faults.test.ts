@@ -5,22 +5,17 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
 import * as SqliteExaminer from "../../src/Store/SqliteExaminer.ts"
 import { document, embedder } from "../contracts/Store.ts"
 import { Examiner, StoreUnavailable, type Whole, whole } from "../../src/Store.ts"
 import * as Sqlite from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 /** Each statement of each operation with CLEW_LONG_TESTS=1, else some of them. */
 const isLong = process.env["CLEW_LONG_TESTS"] === "1"
 const tries = isLong ? Infinity : 3
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-faults-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
 
 /** Lets a statement fail as SQLite lets it where the disk does. */
 const faults = Effect.acquireRelease(
@@ -125,7 +120,7 @@ it.scopedLive(
   "a statement that fails, whichever it is, is told by name, leaves the index whole, and the next try succeeds",
   () =>
     Effect.gen(function* () {
-      const place = yield* folder
+      const place = yield* temporaryFolder
       const { state } = yield* faults
       const fresh = path.join(place, "fresh.db")
       yield* Effect.flatMap(whole, build).pipe(Effect.provide(Sqlite.layer({ filename: fresh, mode: "create" })))

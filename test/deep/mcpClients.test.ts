@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { existsSync, readFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { ended, Sandbox } from "../cli/program/sandbox.ts"
+import { ended, Sandbox, listening } from "../cli/program/sandbox.ts"
 
 let box: Sandbox
 beforeEach(() => {
@@ -20,14 +20,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("300 clients of one server", (
     })
     const end = ended(child)
     try {
-      const url = await new Promise<string>((resolve) => {
-        let log = ""
-        child.stderr!.on("data", (part) => {
-          log += String(part)
-          const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
-          if (found !== null) resolve(found[1]!)
-        })
-      })
+      const url = await listening(child)
       const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))![1]) / 1024
       /** Half of them say goodbye, the other half just go. */
       const round = async () => {

@@ -4,27 +4,21 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { serveHttp } from "../../bench/storms.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Examiner, whole } from "../../src/Store.ts"
+import { whole } from "../../src/Store.ts"
 import * as Postgres from "../../src/Store/Postgres.ts"
-import * as PostgresExaminer from "../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../src/Store/postgres/client.ts"
-import { fresh, hasOwn, server, standby } from "../Store/postgres/server.ts"
+import { fresh, hasOwn, server, standby, faultsIn } from "../Store/postgres/server.ts"
 import { wayTo } from "../Store/postgres/way.ts"
+import { temporaryFolder } from "../folder.ts"
 
 const bin = path.resolve(import.meta.dirname, "../../dist/bin.js")
 
 const numberIn = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise)
 const replacements = numberIn("TEST_REPLACEMENTS", 300)
 const kills = numberIn("TEST_KILLS", 12)
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
 
 const envOf = ({ schema, url }: Postgres.DatabaseOptions, home: string) => ({
   PATH: process.env["PATH"],
@@ -81,21 +75,13 @@ const wordsOf = (content: string) => new Set(Array.from(content.matchAll(/Stone 
 const put = (url: string, id: string, words: string) =>
   answered(url, "/index", { documents: [{ doc_id: id, content: text(words), metadata: { source: id } }] })
 
-const faultsIn = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer(options)), ({ examine }) =>
-    Effect.map(
-      examine(() => Effect.void),
-      (all) => all.filter(({ status }) => status === "fail")
-    )
-  )
-
 if (hasOwn) {
   it.scopedLive(
     `shows readers one version of a document, while two processes replace it ${replacements} times`,
     () =>
       Effect.gen(function* () {
         const options = fresh(yield* server)
-        const home = yield* folder
+        const home = yield* temporaryFolder
         const first = yield* serving(options, home)
         assert.strictEqual((yield* put(first.url, "one", "zero")).status, 200)
         const second = yield* serving(options, home)
@@ -139,7 +125,7 @@ if (hasOwn) {
     () =>
       Effect.gen(function* () {
         const options = fresh(yield* server)
-        const home = yield* folder
+        const home = yield* temporaryFolder
         const store = yield* opened(options)
         const docs = path.join(home, "docs")
         fs.mkdirSync(docs)
@@ -224,7 +210,7 @@ if (hasOwn) {
         yield* admin.unsafe("SELECT pg_reload_conf()")
         const way = yield* wayTo(primary)
         const options = { ...fresh(primary), url: Redacted.make(way.url) }
-        const home = yield* folder
+        const home = yield* temporaryFolder
         const servers = [yield* serving(options, home), yield* serving(options, home)]
         const acknowledged = new Set<string>()
         const load = { isOver: false, refused: 0 }

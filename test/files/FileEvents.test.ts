@@ -6,14 +6,9 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { make } from "../../src/files/FileEvents/Node.ts"
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-events-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
+import { temporaryFolder } from "../folder.ts"
 
 /** A system that tells of nothing, as of a disk that is mounted over a folder. */
 const silent = make({
@@ -39,7 +34,7 @@ const endOf = (events: typeof silent, root: string) =>
 
 it.scoped("finds by itself that another folder stands at the path, and what becomes a folder", () =>
   Effect.gen(function* () {
-    const at = yield* folder
+    const at = yield* temporaryFolder
     const root = path.join(at, "root")
     fs.mkdirSync(root)
     const replaced = yield* endOf(silent, root)
@@ -58,7 +53,7 @@ it.scoped("finds by itself that another folder stands at the path, and what beco
 
 it.scoped("is told at once of a folder that comes to a path that was missing", () =>
   Effect.gen(function* () {
-    const at = yield* folder
+    const at = yield* temporaryFolder
     const grown = yield* endOf(make(), path.join(at, "later"))
     fs.mkdirSync(path.join(at, "later"))
     assert.match(yield* Fiber.join(grown), /later has become a folder/)

@@ -8,31 +8,23 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { Chunker } from "../../src/Chunker.ts"
-import { PipelineConfig } from "../../src/Config.ts"
 import type { FileEvent } from "../../src/files/FileEvent.ts"
 import { FileIndexer, type FileRun } from "../../src/files/FileIndexer.ts"
 import { layer as files } from "../../src/files/Loader/Files.ts"
 import { formats } from "../../src/files/Loader/formats.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { Store } from "../../src/Store.ts"
-import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
-import { embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 const setUp = Effect.gen(function* () {
   const { embedded, embedder } = yield* makeEmbedder()
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-files-"))),
-    (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
-  )
-  const chunker = Chunker.Default.pipe(
-    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
-  )
+  const folder = yield* temporaryFolder
+  const chunker = chunkerOf(64, 0)
   const store = yield* Effect.map(Layer.build(layerMemory), Context.get(Store))
   const made = (of: typeof formats, given: { readonly bytes?: number; readonly ms?: number } = {}) => {
     const loader = files({

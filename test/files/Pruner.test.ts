@@ -5,11 +5,12 @@ import { defaultCollection } from "../../src/model/Collection.ts"
 import { pruneAll } from "../../src/files/Pruner.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { document, embedder } from "../contracts/Store.ts"
-import { inFolder, opened } from "../Store/opened.ts"
+import { temporaryFolder } from "../folder.ts"
+import { opened } from "../Store/opened.ts"
 
 it.scopedLive("lets another writer in between two steps", () =>
   Effect.gen(function* () {
-    const filename = `${yield* inFolder}/index.db`
+    const filename = `${yield* temporaryFolder}/index.db`
     const { store } = yield* opened(filename)
     yield* store.createCollection(defaultCollection, embedder)
     for (let from = 0; from < 6000; from += 500) {

@@ -3,10 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
-import { Chunker } from "../../src/Chunker.ts"
-import { PipelineConfig, StoreConfig, WatchConfig } from "../../src/Config.ts"
+import { StoreConfig, WatchConfig } from "../../src/Config.ts"
 import type { Embedder } from "../../src/Embedder.ts"
 import { FileEvents } from "../../src/files/FileEvents.ts"
 import { make as nodeEvents } from "../../src/files/FileEvents/Node.ts"
@@ -17,11 +15,11 @@ import type { WatchEvent } from "../../src/files/FileEvent.ts"
 import { Watcher, type WatchOptions } from "../../src/files/Watcher.ts"
 import { layerFree } from "../../src/files/WatchLock/Sqlite.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
-import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Store } from "../../src/Store.ts"
-import { embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 interface Given {
   readonly events?: FileEvents["Type"]
@@ -36,15 +34,10 @@ export type Scanned = Extract<WatchEvent, { readonly _tag: "Scanned" }>
 /** A folder, and a watcher that has not begun to follow it. */
 export const setUp = Effect.fnUntraced(function* (given: Given = {}) {
   const { embedded, embedder } = yield* makeEmbedder()
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "clew-watch-")))),
-    (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-  )
+  const folder = yield* temporaryFolder
   const root = path.join(folder, "root")
   fs.mkdirSync(root)
-  const chunker = Chunker.Default.pipe(
-    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 64, chunkOverlap: 0 })])
-  )
+  const chunker = chunkerOf(64, 0)
   const loader = files({
     formats,
     maxFileBytes: 2 ** 20,

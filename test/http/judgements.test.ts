@@ -1,20 +1,15 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ask, start } from "./server.ts"
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "clew-judgements-"))),
-  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
-)
+import { temporaryFolder } from "../folder.ts"
 
 const judgement = { query: "tides", source: "tides.md", grade: 3, start_line: 1, end_line: 2 }
 
 it.scopedLive("keeps judgements in a file that clew benchmark reads", () =>
   Effect.gen(function* () {
-    const at = yield* folder
+    const at = yield* temporaryFolder
     const { port } = yield* start({ index: join(at, "index.db") })
     assert.deepStrictEqual((yield* ask(port, "GET", "/judgements?query=tides")).json, { judgements: [] })
     const first = yield* ask(port, "POST", "/judgements", { body: { judgements: [{ ...judgement, grade: 0 }] } })
@@ -45,7 +40,7 @@ it.scopedLive(
   "refuses judgements where it is read-only or the key is missing, and says where they cannot be kept",
   () =>
     Effect.gen(function* () {
-      const at = yield* folder
+      const at = yield* temporaryFolder
       const body = { judgements: [judgement] }
       const shut = yield* start({ index: join(at, "index.db"), settings: { server: { read_only: true } } })
       assert.strictEqual((yield* ask(shut.port, "POST", "/judgements", { body })).status, 403)

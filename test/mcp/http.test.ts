@@ -3,6 +3,7 @@ import { execFile, spawn } from "node:child_process"
 import { createRequire } from "node:module"
 import { afterEach } from "vitest"
 import { bin, cleanEnv, temporaryFolder } from "./client.ts"
+import { listening } from "../cli/program/sandbox.ts"
 
 const children: Array<ReturnType<typeof spawn>> = []
 afterEach(() => {
@@ -19,15 +20,7 @@ const serve = async (...args: ReadonlyArray<string>) => {
   })
   children.push(child)
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
-  const url = await new Promise<string>((resolve, reject) => {
-    let log = ""
-    child.stderr.on("data", (part) => {
-      log += String(part)
-      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
-      if (found !== null) resolve(found[1]!)
-    })
-    void ended.then(() => reject(new Error(log)))
-  })
+  const url = await listening(child)
   return { child, ended, url }
 }
 

@@ -5,16 +5,13 @@ import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
-import { Chunker } from "../../src/Chunker.ts"
-import { PipelineConfig } from "../../src/Config.ts"
 import { Embedder } from "../../src/Embedder.ts"
 import * as Embedders from "../../src/Embedders.ts"
 import { defaultCollection, type EmbedderIdentity } from "../../src/model/Collection.ts"
 import { Reindexer } from "../../src/upkeep/Reindexer.ts"
 import { nextTurn } from "../../src/runtime/EventLoop.ts"
 import { whole } from "../../src/Store.ts"
-import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
-import { compass, embeddersLayer, makeEmbedder } from "../fakes.ts"
+import { compass, embeddersLayer, makeEmbedder, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
 
@@ -25,9 +22,7 @@ const documents = (count: number) =>
 const setUp = Effect.fnUntraced(function* (count: number) {
   const { embedder } = yield* makeEmbedder()
   const store = yield* Layer.build(layerMemory)
-  const chunker = Chunker.Default.pipe(
-    Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 0 })])
-  )
+  const chunker = chunkerOf(256, 0)
   const indexer = yield* Layer.build(
     Indexer.Default.pipe(Layer.provide(Layer.mergeAll(embeddersLayer(embedder), chunker, Layer.succeedContext(store))))
   )

@@ -7,24 +7,21 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { Chunker } from "../../src/Chunker.ts"
-import { PipelineConfig } from "../../src/Config.ts"
 import * as Builtin from "../../src/Embedder/Builtin.ts"
 import * as Embedders from "../../src/Embedders.ts"
 import { FileIndexer } from "../../src/files/FileIndexer.ts"
 import { layer as files } from "../../src/files/Loader/Files.ts"
 import { formats } from "../../src/files/Loader/formats.ts"
 import { CollectionName, defaultCollection } from "../../src/model/Collection.ts"
-import { Tokenizer } from "../../src/packaged/Tokenizer.ts"
 import { Search } from "../../src/Search.ts"
 import { whole } from "../../src/Store.ts"
 import { Transfer } from "../../src/upkeep/Transfer.ts"
-import { searchConfig } from "../fakes.ts"
+import { searchConfig, chunkerOf } from "../fakes.ts"
 import { Indexer } from "../../src/Indexer.ts"
 import { layerMemory } from "../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../folder.ts"
 
 const fixtures = fileURLToPath(new URL("../fixtures/documents", import.meta.url))
 
@@ -102,9 +99,7 @@ const questions = [
   "slides about the guide"
 ]
 
-const chunker = Chunker.Default.pipe(
-  Layer.provide([Tokenizer.Default, Layer.succeed(PipelineConfig, { chunkSize: 256, chunkOverlap: 32 })])
-)
+const chunker = chunkerOf(256, 32)
 const embedders = Embedders.layerSingle.pipe(Layer.provide(Builtin.layer))
 const loader = files({
   formats,
@@ -153,10 +148,7 @@ it.scopedLive(
   "of every format and every fixture: what export writes, import takes, and it answers alike",
   () =>
     Effect.gen(function* () {
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-agreement-"))),
-        (made) => Effect.sync(() => fs.rmSync(made, { recursive: true }))
-      )
+      const folder = yield* temporaryFolder
       for (const [name, text] of Object.entries(written)) fs.writeFileSync(path.join(folder, name), text)
       const [before, lines] = yield* Effect.gen(function* () {
         const { run } = yield* FileIndexer

@@ -8,7 +8,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import * as SqliteBackups from "../../../src/Store/SqliteBackups.ts"
-import { inFolder, opened as open } from "../opened.ts"
+import { temporaryFolder } from "../../folder.ts"
+import { opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import { Backups, Store } from "../../../src/Store.ts"
 
@@ -19,7 +20,7 @@ const sources = (store: typeof Store.Service) =>
   Effect.map(store.list(defaultCollection, { limit: 1000 }), (found) => found.map(({ source }) => source))
 
 const place = Effect.gen(function* () {
-  const folder = yield* inFolder
+  const folder = yield* temporaryFolder
   const filename = path.join(folder, "index.db")
   const backups = yield* Effect.provide(Backups, SqliteBackups.layer(filename))
   return { folder, filename, target: path.join(folder, "backup.db"), backups }

@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { inFolder, opened as open } from "../opened.ts"
+import { temporaryFolder } from "../../folder.ts"
+import { opened as open } from "../opened.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 
 /** Vectors whose bytes are found by a search through the file. */
@@ -21,7 +22,7 @@ const foundIn = (folder: string, wanted: ReadonlyArray<readonly [string, Buffer]
 
 it.scoped("leaves no byte of deleted documents after compacting, and gives their room back", () =>
   Effect.gen(function* () {
-    const folder = yield* inFolder
+    const folder = yield* temporaryFolder
     const filename = path.join(folder, "index.db")
     const { close, store } = yield* open(filename)
     yield* store.createCollection(defaultCollection, embedder)
@@ -82,7 +83,7 @@ it.scoped("leaves no byte of deleted documents after compacting, and gives their
 
 it.scoped("compacts twice, and an index of nothing", () =>
   Effect.gen(function* () {
-    const folder = yield* inFolder
+    const folder = yield* temporaryFolder
     const { store } = yield* open(path.join(folder, "index.db"))
     yield* store.compact()
     yield* store.createCollection(defaultCollection, embedder)

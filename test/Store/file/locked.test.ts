@@ -4,18 +4,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { connect, type DatabaseOptions } from "../../../src/Store/sqlite/connect.ts"
 import { transaction } from "../../../src/Store/sqlite/client.ts"
+import { temporaryFolder } from "../../folder.ts"
 
 /** An index that was closed, so that it is read and written without a WAL. */
 const settled = Effect.gen(function* () {
-  const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-locked-"))),
-    (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-  )
+  const folder = yield* temporaryFolder
   const filename = path.join(folder, "index.db")
   yield* Effect.scoped(connect({ filename, mode: "create" }))
   return filename

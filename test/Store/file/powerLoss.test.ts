@@ -2,17 +2,12 @@ import { assert, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { whole, type Whole } from "../../../src/Store.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-power-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
+import { temporaryFolder } from "../../folder.ts"
 
 const batches = 8
 const inBatch = 3
@@ -25,7 +20,7 @@ const wanted = (count: number) =>
 
 it.scoped("a power cut leaves a state that was acknowledged, wherever in the WAL it comes", () =>
   Effect.gen(function* () {
-    const place = yield* folder
+    const place = yield* temporaryFolder
     const filename = path.join(place, "index.db")
     const { main, wal } = yield* Effect.gen(function* () {
       const store = yield* whole

@@ -1,18 +1,15 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import type { Whole } from "../../../src/Store.ts"
 import { statOf } from "../../../src/Store/sqlite/file/place.ts"
 import { reopening } from "../../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../../folder.ts"
 
 it.scoped("follows its path also where the file was replaced while it was being opened", () =>
   Effect.gen(function* () {
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-reopening-"))),
-      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-    )
+    const folder = yield* temporaryFolder
     const [filename, other] = [path.join(folder, "index.db"), path.join(folder, "other.db")]
     fs.writeFileSync(filename, "old")
     fs.writeFileSync(other, "new")

@@ -7,13 +7,13 @@ import * as Scope from "effect/Scope"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
-import * as os from "node:os"
 import * as path from "node:path"
 import { defaultCollection } from "../../../src/model/Collection.ts"
 import { Store } from "../../../src/Store.ts"
 import * as Threaded from "../../../src/Store/SqliteThreaded.ts"
 import { document, embedder } from "../../contracts/Store.ts"
 import * as Sqlite from "../../../src/Store/Sqlite.ts"
+import { temporaryFolder } from "../../folder.ts"
 
 type Mode = Sqlite.DatabaseOptions["mode"]
 
@@ -21,11 +21,6 @@ const modes: ReadonlyArray<Mode> = ["create", "existing", "readonly"]
 
 /** A thread that starts only then is told so by what it finds at the path. */
 const overwritten = /overwritten in place|does not belong to|is empty but .* is not/
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-file-"))),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
 
 /** A store that is open until the test ends, or until it is closed. */
 const open = (layer: typeof Sqlite.layer, filename: string, mode: Mode = "create") =>
@@ -68,7 +63,7 @@ const stores: ReadonlyArray<readonly [string, typeof Sqlite.layer]> = [
 for (const [name, layer] of stores) {
   it.scoped(`opens the file that has taken an open one's place, ${name}`, () =>
     Effect.gen(function* () {
-      const here = yield* folder
+      const here = yield* temporaryFolder
       const [filename, other] = [path.join(here, "index.db"), path.join(here, "other.db")]
       yield* index(filename, "old")
       yield* index(other, "new")
@@ -87,7 +82,7 @@ for (const [name, layer] of stores) {
 
   it.scoped(`acknowledges nothing once its file is removed, ${name}`, () =>
     Effect.gen(function* () {
-      const here = yield* folder
+      const here = yield* temporaryFolder
       const filename = path.join(here, "index.db")
       yield* index(filename, "old")
       const { store } = yield* open(layer, filename)
@@ -103,7 +98,7 @@ for (const [name, layer] of stores) {
 
   it.scoped(`notices that its file was overwritten in place, ${name}`, () =>
     Effect.gen(function* () {
-      const here = yield* folder
+      const here = yield* temporaryFolder
       const [filename, backup] = [path.join(here, "index.db"), path.join(here, "backup.db")]
       yield* index(filename, "first")
       fs.copyFileSync(filename, backup)
@@ -121,7 +116,7 @@ for (const [name, layer] of stores) {
 
 it.scoped("refuses a file beside another's WAL, and takes one beside its own", () =>
   Effect.gen(function* () {
-    const here = yield* folder
+    const here = yield* temporaryFolder
     const filename = path.join(here, "index.db")
     yield* index(filename, "first")
     const backups = [path.join(here, "first.db"), path.join(here, "second.db")]
@@ -167,7 +162,7 @@ it.scoped("refuses a file beside another's WAL, and takes one beside its own", (
 
 it.scoped("knows its WAL also after it was copied back in part and begun anew", () =>
   Effect.gen(function* () {
-    const here = yield* folder
+    const here = yield* temporaryFolder
     const filename = path.join(here, "index.db")
     yield* index(filename, "first")
     const { store } = yield* open(Sqlite.layer, filename)
@@ -198,7 +193,7 @@ it.scoped.skipIf(process.platform !== "linux")(
   "keeps its locks when its file is opened and closed again in the same process",
   () =>
     Effect.gen(function* () {
-      const here = yield* folder
+      const here = yield* temporaryFolder
       const filename = path.join(here, "index.db")
       yield* index(filename, "first")
       const { store } = yield* open((options) => Threaded.layerPooled({ ...options, readers: 1 }), filename)
@@ -214,7 +209,7 @@ it.scoped.skipIf(process.platform !== "linux")(
 
 it.scoped("writes no more once a newer program has changed the schema", () =>
   Effect.gen(function* () {
-    const here = yield* folder
+    const here = yield* temporaryFolder
     const filename = path.join(here, "index.db")
     yield* index(filename, "first")
     const { store } = yield* open(Sqlite.layer, filename)
@@ -228,7 +223,7 @@ it.scoped("writes no more once a newer program has changed the schema", () =>
 
 it.scoped("refuses what is no index, and waits for none of it", () =>
   Effect.gen(function* () {
-    const here = yield* folder
+    const here = yield* temporaryFolder
     const named = (name: string) => path.join(here, name)
     execFileSync("mkfifo", [named("pipe")])
     fs.mkdirSync(named("folder"))

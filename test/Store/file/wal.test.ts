@@ -4,18 +4,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { connect } from "../../../src/Store/sqlite/connect.ts"
 import * as Turn from "../../../src/runtime/Turn.ts"
 import { walKeeper } from "../../../src/Store/sqlite/Database.ts"
+import { temporaryFolder } from "../../folder.ts"
 
 it.scoped("gives back a WAL that grew beside a reader, once that one is gone", () =>
   Effect.gen(function* () {
-    const folder = yield* Effect.acquireRelease(
-      Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "clew-wal-"))),
-      (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-    )
+    const folder = yield* temporaryFolder
     const filename = path.join(folder, "index.db")
     const sql = yield* connect({ filename, mode: "create" })
     const most = 256 * 1024

@@ -7,7 +7,7 @@ import * as Postgres from "../../../src/Store/Postgres.ts"
 import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 import { make as makeClient } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { fresh, hasPostgres, server } from "./server.ts"
+import { fresh, hasPostgres, server, faultsIn } from "./server.ts"
 
 if (hasPostgres) {
   it.scopedLive("finds nothing wrong with metadata of any kind, and corrects lost lists of them and wrong counts", () =>
@@ -28,10 +28,7 @@ if (hasPostgres) {
         document("moon", { source: "/b", metadata: {} })
       ])
       const examiner = yield* Effect.provide(Examiner, PostgresExaminer.layer(options))
-      const faults = Effect.map(
-        examiner.examine(() => Effect.void),
-        (all) => all.filter(({ status }) => status === "fail")
-      )
+      const faults = faultsIn(options)
       assert.deepStrictEqual(yield* faults, [])
       const sql = yield* makeClient(options)
       yield* sql.unsafe(`DELETE FROM "${options.schema}".metadata_values WHERE kind = 'n'`)

@@ -5,12 +5,11 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { defaultCollection } from "../../../src/model/Collection.ts"
-import { Examiner, type Whole, whole } from "../../../src/Store.ts"
+import { type Whole, whole } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
-import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 import { make as makeClient, transaction } from "../../../src/Store/postgres/client.ts"
 import { document, embedder } from "../../contracts/Store.ts"
-import { type Server, fresh, hasOwn, server } from "./server.ts"
+import { type Server, fresh, hasOwn, server, faultsIn } from "./server.ts"
 import { type Way, wayTo } from "./way.ts"
 
 const opened = (options: Postgres.DatabaseOptions) =>
@@ -30,14 +29,6 @@ const behind = Effect.fnUntraced(function* (running: Server) {
 
 const texts = (store: Whole, keyword: string) =>
   Effect.map(store.rank({ ...request, keyword }), (hits) => hits.map(({ passage }) => passage.text).toSorted())
-
-const faultsIn = (options: Postgres.DatabaseOptions) =>
-  Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer(options)), ({ examine }) =>
-    Effect.map(
-      examine(() => Effect.void),
-      (all) => all.filter(({ status }) => status === "fail")
-    )
-  )
 
 if (hasOwn) {
   it.scopedLive("stores a batch whole or not at all, and once if it is sent again, whatever happens at COMMIT", () =>

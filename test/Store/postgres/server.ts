@@ -6,7 +6,9 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { Examiner } from "../../../src/Store.ts"
 import * as Postgres from "../../../src/Store/Postgres.ts"
+import * as PostgresExaminer from "../../../src/Store/PostgresExaminer.ts"
 
 const given = process.env["CLEW_TEST_POSTGRES_URL"]
 
@@ -114,3 +116,12 @@ export const fresh = ({ url }: Server): Postgres.DatabaseOptions => ({
 
 /** A new index on a server. */
 export const newIndex = Layer.unwrapScoped(Effect.map(server, (running) => Postgres.layer(fresh(running))))
+
+/** What an examination finds wrong. */
+export const faultsIn = (options: Postgres.DatabaseOptions) =>
+  Effect.flatMap(Effect.provide(Examiner, PostgresExaminer.layer(options)), ({ examine }) =>
+    Effect.map(
+      examine(() => Effect.void),
+      (all) => all.filter(({ status }) => status === "fail")
+    )
+  )

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { beyondAscii } from "../../contracts/beyondAscii.ts"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
-import { ended, program, Sandbox } from "./sandbox.ts"
+import { ended, program, Sandbox, listening } from "./sandbox.ts"
 
 let box: Sandbox
 let child: ChildProcess | undefined
@@ -32,18 +32,9 @@ const finds = async (most: number, ask: (question: string) => Promise<ReadonlyAr
   }
 }
 
-const serve = async (): Promise<string> => {
+const serve = (): Promise<string> => {
   child = box.start(["serve", "--port", "0"])
-  const said = child.stderr!
-  return new Promise((resolve, reject) => {
-    let log = ""
-    said.on("data", (chunk) => {
-      log += String(chunk)
-      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
-      if (found !== null) resolve(found[1]!)
-    })
-    child!.on("exit", () => reject(new Error(log)))
-  })
+  return listening(child)
 }
 
 /** What the server's threads tokenized and what the program did must be found by either. */

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { SearchResponse } from "../../../src/model/SearchResult.ts"
-import { Sandbox } from "./sandbox.ts"
+import { Sandbox, listening } from "./sandbox.ts"
 
 const documents = fileURLToPath(new URL("../../fixtures/documents", import.meta.url))
 
@@ -14,15 +14,7 @@ let url = ""
 beforeAll(async () => {
   await box.ends(0, ["index", documents, "--include", "*.*", "--exclude", "{golden,sources}"])
   server = box.start(["serve", "--port", "0"], { env: { CLEW_LOG_FORMAT: "json" } })
-  url = await new Promise<string>((resolve, reject) => {
-    let log = ""
-    server.stderr!.on("data", (chunk) => {
-      log += String(chunk)
-      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
-      if (found !== null) resolve(found[1]!)
-    })
-    server.on("exit", () => reject(new Error(`ended: ${log}`)))
-  })
+  url = await listening(server)
 })
 afterAll(() => {
   server.kill("SIGKILL")

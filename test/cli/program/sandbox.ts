@@ -116,3 +116,15 @@ export const ended = (child: ChildProcess): Promise<Ended> =>
     child.on("error", reject)
     child.on("close", (code) => resolve({ code, stdout, stderr }))
   })
+
+/** The address at which a started program listens. */
+export const listening = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let log = ""
+    child.stderr!.on("data", (chunk) => {
+      log += String(chunk)
+      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
+      if (found !== null) resolve(found[1]!)
+    })
+    child.on("exit", () => reject(new Error(`ended: ${log}`)))
+  })

@@ -6,7 +6,7 @@ import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { WebSocket } from "ws"
 import { refusal } from "../../../src/http/Listener.ts"
 import { library } from "./files.ts"
-import { ended, Sandbox } from "./sandbox.ts"
+import { ended, Sandbox, listening } from "./sandbox.ts"
 
 let box: Sandbox
 let running: Array<ChildProcess> = []
@@ -34,14 +34,8 @@ const serve = async (args: ReadonlyArray<string> = [], env: Readonly<Record<stri
   running.push(child)
   const end = ended(child)
   let log = ""
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stderr!.on("data", (chunk) => {
-      log += String(chunk)
-      const found = /Listening on (http:\/\/[^\s",]+)/.exec(log)
-      if (found !== null) resolve(found[1]!)
-    })
-    child.on("exit", () => reject(new Error(`ended: ${log}`)))
-  })
+  child.stderr!.on("data", (chunk) => (log += String(chunk)))
+  const url = await listening(child)
   return { child, url, port: Number(new URL(url).port), log: () => log, ended: end }
 }
 

@@ -12,7 +12,7 @@ import * as Path from "node:path"
 import { type Loaded, Loader, type Unreadable, type Unsupported } from "../../../src/files/Loader.ts"
 import * as Files from "../../../src/files/Loader/Files.ts"
 import { formats } from "../../../src/files/Loader/formats.ts"
-import { temporary } from "../Walker/tree.ts"
+import { temporaryFolder } from "../../folder.ts"
 
 const maxFileBytes = 200_000
 const files = Files.layer({ formats, maxFileBytes, extraction: { parseTimeoutMs: 60_000, parseMemoryMb: 512 } })
@@ -24,7 +24,7 @@ const all = (stream: Stream.Stream<Loaded, Unreadable | Unsupported>) =>
 const load = (path: string) => Effect.flatMap(Loader, (loader) => all(loader.load(path)))
 
 const write = (name: string, bytes: string | Uint8Array) =>
-  Effect.map(temporary, (folder) => {
+  Effect.map(temporaryFolder, (folder) => {
     const path = Path.join(folder, name)
     Fs.writeFileSync(path, bytes)
     return path
@@ -137,7 +137,7 @@ describe("Loader.load", () => {
 
   it.scoped("opens neither folders nor pipes", () =>
     Effect.gen(function* () {
-      const folder = yield* temporary
+      const folder = yield* temporaryFolder
       const pipe = Path.join(folder, "pipe.md")
       execFileSync("mkfifo", [pipe])
       assert.strictEqual((yield* Effect.flip(load(pipe))).message, `${pipe}: not a regular file`)

@@ -3,20 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
-import * as Os from "node:os"
 import * as Path from "node:path"
 import type { WalkEvent, WalkOptions } from "../../../src/files/WalkEvent.ts"
 import { walk } from "../../../src/files/Walker.ts"
-
-/** An empty folder that is gone when the test is over. */
-export const temporary = Effect.acquireRelease(
-  Effect.sync(() => Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "clew-test-")))),
-  (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true }))
-)
+import { temporaryFolder } from "../../folder.ts"
 
 /** A temporary folder with these files; a name that ends in `/` is an empty folder. */
 export const tree = (files: Readonly<Record<string, string>>) =>
-  Effect.tap(temporary, (root) =>
+  Effect.tap(temporaryFolder, (root) =>
     Effect.sync(() => {
       for (const [name, text] of Object.entries(files)) {
         const path = Path.join(root, name)
