@@ -1,6 +1,6 @@
-// Checks `clew mcp` with independent clients: the inspector's CLI, the Python SDK and the TypeScript SDK.
-// By hand, after `npm run build`: node bench/mcp-peers.mjs [inspector|python|typescript]...
-// The first two are installed from their registries into a temporary folder; the third is the SDK in node_modules.
+// Checks `clew mcp` with clients that test/mcp does not have: the inspector's CLI and the Python SDK.
+// By hand, after `npm run build`: node bench/mcp-peers.mjs [inspector|python]...
+// Both are installed from their registries into a temporary folder.
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -129,74 +129,10 @@ const python = () => {
   check("python", "ran to its end", results.at(-1)?.what === "end", stderr.slice(-800))
 }
 
-const typescript = async () => {
-  const { Client } = await import("@modelcontextprotocol/sdk/client/index.js")
-  const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js")
-  const client = new Client({ name: "peer", version: "1" }, { capabilities: {} })
-  const faults = []
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener
-  client.onerror = (error) => faults.push(error.message)
-  const started = performance.now()
-  await client.connect(
-    new StdioClientTransport({ command: server[0], args: server.slice(1), env: process.env, stderr: "ignore" })
-  )
-  console.log(`     connected in ${Math.round(performance.now() - started)} ms`)
-  const { tools } = await client.listTools()
-  check("typescript", "listTools", tools.length === 6, tools)
-  const progress = []
-  const indexed = await client.callTool(
-    { name: "index_documents", arguments: { documents: [documents[1]] } },
-    undefined,
-    { onprogress: (step) => progress.push(step) }
-  )
-  check(
-    "typescript",
-    "callTool, structured content checked against its schema",
-    indexed.structuredContent.unchanged === 1,
-    indexed
-  )
-  check("typescript", "progress", progress.at(-1)?.progress === 1, progress)
-  for (const [name, args] of [
-    ["search", { query: "tides" }],
-    ["get_prompt", { query: "tides" }],
-    ["get_document", { source: "docs/sea.md" }],
-    ["list_sources", {}],
-    ["collection_info", {}]
-  ]) {
-    const result = await client.callTool({ name, arguments: args })
-    check("typescript", `callTool ${name}`, result.structuredContent !== undefined && result.isError !== true, result)
-  }
-  const wrong = await client.callTool({ name: "search", arguments: { query: "" } }).catch((error) => error)
-  check("typescript", "an error with its code", wrong.code === -32602, wrong)
-  const { resources } = await client.listResources()
-  check("typescript", "listResources", resources.length === 3, resources)
-  check("typescript", "listResourceTemplates", (await client.listResourceTemplates()).resourceTemplates.length === 2)
-  check("typescript", "readResource", (await client.readResource({ uri: resources[1].uri })).contents.length === 1)
-  check("typescript", "listPrompts", (await client.listPrompts()).prompts.length === 2)
-  check("typescript", "getPrompt", (await client.getPrompt({ name: "summarize_index" })).messages.length === 1)
-  const { completion } = await client.complete({
-    ref: { type: "ref/prompt", name: "rag_answer" },
-    argument: { name: "top_k", value: "" }
-  })
-  check("typescript", "complete", completion.values.length > 0, completion)
-  await client.setLoggingLevel("debug")
-  await client.ping()
-  const cancelled = new AbortController()
-  const pending = client
-    .callTool({ name: "search", arguments: { query: "sea" } }, undefined, { signal: cancelled.signal })
-    .catch((error) => error)
-  cancelled.abort("enough")
-  check("typescript", "cancel", (await pending) instanceof Error)
-  await client.close()
-  // An answer that was already on its way when the request was cancelled.
-  const unexpected = faults.filter((fault) => !fault.includes("unknown message ID"))
-  check("typescript", "no faults", unexpected.length === 0, unexpected)
-}
-
-const peers = { inspector, python, typescript }
+const peers = { inspector, python }
 const asked = process.argv.slice(2)
 await seed()
-for (const [name, run] of Object.entries(peers)) if (asked.length === 0 || asked.includes(name)) await run()
+for (const [name, run] of Object.entries(peers)) if (asked.length === 0 || asked.includes(name)) run()
 rmSync(dirname(db), { recursive: true, force: true })
 if (process.env.PEERS_DIR === undefined) rmSync(folder, { recursive: true, force: true })
 console.log(failed === 0 ? "All hold" : `${failed} do not hold`)
