@@ -8,9 +8,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as App from "../src/App.ts"
+import { noApiKeys } from "../src/Config/Env.ts"
 import { Settings } from "../src/Config/Settings.ts"
 import * as Schema from "effect/Schema"
-import * as Option from "effect/Option"
 import { Search } from "../src/Search.ts"
 import { readCorpus } from "./corpus.ts"
 import { corpusNamed } from "./program.ts"
@@ -227,7 +227,6 @@ const fill = async (port: number, part: (n: number) => Documents): Promise<numbe
 
 const inProcess = async (database: string): Promise<Figures> => {
   const settings = Schema.decodeSync(Settings)({ embedding: { backend: "builtin" }, store: { path: database } })
-  const apiKeys = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
   return Effect.runPromise(
     Effect.gen(function* () {
       const search = yield* Search
@@ -238,7 +237,7 @@ const inProcess = async (database: string): Promise<Figures> => {
         if (n >= 100) times.push(performance.now() - from)
       }
       return yield* Effect.sync(() => report("query, in process, one at a time", times))
-    }).pipe(Effect.provide(App.layer({ settings, apiKeys, store: "readonly" })))
+    }).pipe(Effect.provide(App.layer({ settings, apiKeys: noApiKeys, store: "readonly" })))
   )
 }
 

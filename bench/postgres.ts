@@ -1,12 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import * as App from "../src/App.ts"
+import { noApiKeys } from "../src/Config/Env.ts"
 import { Settings } from "../src/Config/Settings.ts"
 import { percentile } from "../src/measuring/Benchmark.ts"
 import { mean } from "../src/measuring/evaluation.ts"
@@ -71,7 +71,7 @@ const opened = (name: Name, store: "create" | "existing" | "readonly") =>
       graph: { enabled: !values["no-graph"] },
       store: stores[name]
     }),
-    apiKeys: { service: Option.none(), embedding: Option.none(), llm: Option.none() },
+    apiKeys: noApiKeys,
     store,
     pooled: store === "readonly"
   })

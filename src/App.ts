@@ -14,7 +14,7 @@ import { Chunker } from "./Chunker.ts"
 import { Collections } from "./Collections.ts"
 import { fail, ok } from "./model/Check.ts"
 import * as Config from "./Config.ts"
-import { variables } from "./Config/Env.ts"
+import { keyVariables, noApiKeys } from "./Config/Env.ts"
 import { type Loaded, type LoadOptions, load } from "./Config/Load.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { Doctor } from "./upkeep/Doctor.ts"
@@ -53,7 +53,7 @@ const platform = Layer.merge(NodeFileSystem.layer, NodePath.layer)
 export const configure = (options: LoadOptions) => Effect.provide(load(options), platform)
 
 /** The embedders, for new collections and for each that records its own. */
-const embedders = (staged: boolean) => Embedding.layer({ keyVariable: variables.embeddingApiKey, staged })
+const embedders = (staged: boolean) => Embedding.layer({ keyVariable: keyVariables.embedding, staged })
 
 const modelOf = Effect.fnUntraced(function* (config: Config.LlmConfig["Type"]) {
   switch (config.backend) {
@@ -62,7 +62,7 @@ const modelOf = Effect.fnUntraced(function* (config: Config.LlmConfig["Type"]) {
     case "openai": {
       const { make } = yield* Effect.promise(() => import("./Llm/OpenAi.ts"))
       const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-      return yield* Effect.provide(make({ ...config, keyVariable: variables.llmApiKey }), layer)
+      return yield* Effect.provide(make({ ...config, keyVariable: keyVariables.llm }), layer)
     }
     default:
       return (yield* Effect.promise(() => import("./Llm/Ollama.ts"))).make(config)
@@ -91,7 +91,7 @@ const reranker = Layer.unwrapEffect(
     }
     const { make } = yield* Effect.promise(() => import("./Reranker/OpenAi.ts"))
     const { layer } = yield* Effect.promise(() => import("@effect/platform/FetchHttpClient"))
-    return Layer.effect(Reranker, make({ ...config, keyVariable: variables.rerankApiKey })).pipe(Layer.provide(layer))
+    return Layer.effect(Reranker, make({ ...config, keyVariable: keyVariables.rerank })).pipe(Layer.provide(layer))
   })
 )
 
@@ -200,8 +200,6 @@ export const layerOf = (given: Omit<SettingsEncoded, "store"> & { readonly store
   )
 
 const decodeSettings = Schema.decode(Settings, { onExcessProperty: "error" })
-
-const noApiKeys: Configured["apiKeys"] = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
 
 /** How a purpose opens the index, where that is all there is to it. */
 const modes = { write: "create", change: "existing", shrink: "shrink", readonly: "readonly" } as const

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ConfigError } from "./Config/Problems.ts"
-import { type ApiKeys, variables } from "./Config/Env.ts"
+import { type ApiKeys, keyVariables, noApiKeys } from "./Config/Env.ts"
 import { Settings, type SettingsEncoded } from "./Config/Settings.ts"
 import { withHost } from "./Config/Value.ts"
 
@@ -84,7 +84,7 @@ export const layer = ({ apiKeys, settings }: Parts) =>
   Layer.mergeAll(
     Layer.succeed(EmbeddingConfig, { ...settings.embedding, apiKey: apiKeys.embedding }),
     Layer.succeed(LlmConfig, { ...settings.llm, apiKey: apiKeys.llm }),
-    Layer.succeed(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank ?? Option.none() }),
+    Layer.succeed(RerankConfig, { ...settings.rerank, apiKey: apiKeys.rerank }),
     Layer.succeed(PipelineConfig, settings.pipeline),
     Layer.succeed(SearchConfig, settings.search),
     Layer.succeed(VectorConfig, settings.vector),
@@ -110,7 +110,7 @@ export const layerServer = ({ apiKeys, settings }: Parts): Layer.Layer<ServerCon
 /** An empty key would let everyone in; a key that no header can carry would let nobody in. */
 const checkApiKey = (apiKey: ApiKey): Effect.Effect<ApiKey, ConfigError> => {
   const refuse = (detail: string) =>
-    new ConfigError({ problems: [{ where: `environment variable ${variables.serviceApiKey}`, detail }] })
+    new ConfigError({ problems: [{ where: `environment variable ${keyVariables.service}`, detail }] })
   const value = Option.map(apiKey, Redacted.value)
   if (Option.isNone(value)) return Effect.succeed(apiKey)
   if (value.value.trim() === "") return refuse("is set, but empty; give it a value, or unset it to serve without a key")
@@ -119,8 +119,6 @@ const checkApiKey = (apiKey: ApiKey): Effect.Effect<ApiKey, ConfigError> => {
   }
   return Effect.succeed(apiKey)
 }
-
-const noApiKeys: ApiKeys = { service: Option.none(), embedding: Option.none(), llm: Option.none() }
 
 /** The defaults with these values over them, the server's included: for a program that brings its own configuration. */
 export const layerOf = (settings: SettingsEncoded, apiKeys: Partial<ApiKeys> = {}) =>

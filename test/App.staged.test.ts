@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as App from "../src/App.ts"
 import { Collections } from "../src/Collections.ts"
+import { noApiKeys } from "../src/Config/Env.ts"
 import { Settings, type SettingsEncoded } from "../src/Config/Settings.ts"
 import { Indexer } from "../src/Indexer.ts"
 import { Search } from "../src/Search.ts"
@@ -25,9 +26,7 @@ const setUp = Effect.gen(function* () {
   const path = `${yield* fs.makeTempDirectoryScoped({ prefix: "clew-" })}/index.db`
   const opened = Effect.fnUntraced(function* (embedding: NonNullable<SettingsEncoded["embedding"]>, pooled = false) {
     const settings = yield* Schema.decode(Settings)({ store: { path }, embedding })
-    const none = Option.none()
-    const apiKeys = { service: none, embedding: none, llm: none }
-    return yield* App.layerFor({ settings, apiKeys }, "write", { pooled })
+    return yield* App.layerFor({ settings, apiKeys: noApiKeys }, "write", { pooled })
   })
   return { opened, onnx: { backend: "onnx", model, threads: 1 } as const }
 }).pipe(Effect.provide(NodeFileSystem.layer))

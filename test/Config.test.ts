@@ -15,14 +15,15 @@ import {
   SearchConfig,
   ServerConfig
 } from "../src/Config.ts"
+import { noApiKeys } from "../src/Config/Env.ts"
 import { Settings } from "../src/Config/Settings.ts"
 
 const parts = (serviceApiKey?: string) => ({
   settings: Schema.decodeSync(Settings)({ store: { path: "/x.db" }, public_stats: true, server: { port: 1 } }),
   apiKeys: {
+    ...noApiKeys,
     service: Option.map(Option.fromNullable(serviceApiKey), Redacted.make),
-    embedding: Option.some(Redacted.make("sesame")),
-    llm: Option.none()
+    embedding: Option.some(Redacted.make("sesame"))
   }
 })
 

@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync
 import { join } from "node:path"
 import * as App from "../../src/App.ts"
 import { percentile } from "../../src/measuring/Benchmark.ts"
+import { noApiKeys } from "../../src/Config/Env.ts"
 import { Settings } from "../../src/Config/Settings.ts"
 import { defaultCollection } from "../../src/model/Collection.ts"
 import { DocumentId } from "../../src/model/Document.ts"
@@ -30,7 +31,7 @@ const busySeconds = 15
 const open = (path: string, store: "create" | "existing" | "readonly", pooled = false) =>
   App.layer({
     settings: Schema.decodeSync(Settings)({ embedding: { backend: "builtin" }, store: { path } }),
-    apiKeys: { service: Option.none(), embedding: Option.none(), llm: Option.none() },
+    apiKeys: noApiKeys,
     store,
     pooled
   })

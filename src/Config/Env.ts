@@ -1,19 +1,22 @@
 import * as Option from "effect/Option"
+import * as Record from "effect/Record"
 import * as Redacted from "effect/Redacted"
 import { type Key, keys } from "./Settings.ts"
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Every variable that is read, except those that set a key (`Key.variable`). */
+/** API keys, which are never in a file: the one that HTTP clients must send, and those for other people's servers. */
+export const keyVariables = {
+  service: "SERVICE_API_KEY",
+  embedding: "CLEW_EMBEDDING_API_KEY",
+  llm: "CLEW_LLM_API_KEY",
+  rerank: "CLEW_RERANK_API_KEY"
+} as const
+
+/** Further variables that are read, except those that set a key of the configuration (`Key.variable`). */
 export const variables = {
   /** Names the configuration file. */
   config: "CLEW_CONFIG",
-  /** The key that HTTP clients must send; never in a file. */
-  serviceApiKey: "SERVICE_API_KEY",
-  /** The key for an OpenAI-compatible embedder or model; never in a file. */
-  embeddingApiKey: "CLEW_EMBEDDING_API_KEY",
-  llmApiKey: "CLEW_LLM_API_KEY",
-  rerankApiKey: "CLEW_RERANK_API_KEY",
   configHome: "XDG_CONFIG_HOME",
   dataHome: "XDG_DATA_HOME",
   home: "HOME",
@@ -23,17 +26,10 @@ export const variables = {
 
 const prefix = "CLEW_"
 const byVariable = new Map(keys.map((key) => [key.variable, key]))
-const others = new Set<string>(Object.values(variables))
+const others = new Set<string>([...Object.values(variables), ...Object.values(keyVariables)])
 
 /** Every variable that a misspelt one may have meant. */
-export const settable: ReadonlyArray<string> = [
-  ...byVariable.keys(),
-  variables.config,
-  variables.serviceApiKey,
-  variables.embeddingApiKey,
-  variables.llmApiKey,
-  variables.rerankApiKey
-]
+export const settable: ReadonlyArray<string> = [...byVariable.keys(), variables.config, ...Object.values(keyVariables)]
 
 /** The value of a variable; an empty one counts as unset. */
 export const present = (env: Env, variable: string): string | undefined => env[variable] || undefined
@@ -101,17 +97,15 @@ const fromText = ({ kind }: Key, value: string): unknown => {
   }
 }
 
-export interface ApiKeys {
-  /** As set, even if empty: only the server may refuse that. */
-  readonly service: Option.Option<Redacted.Redacted>
-  readonly embedding: Option.Option<Redacted.Redacted>
-  readonly llm: Option.Option<Redacted.Redacted>
-  readonly rerank?: Option.Option<Redacted.Redacted>
-}
+export type ApiKeys = { readonly [K in keyof typeof keyVariables]: Option.Option<Redacted.Redacted> }
 
+const keysFrom = (valueOf: (variable: string) => string | undefined): ApiKeys =>
+  Record.map(keyVariables, (variable) => Option.map(Option.fromNullable(valueOf(variable)), Redacted.make))
+
+/** The server's key as it is set, even if empty: only the server may refuse that. */
 export const apiKeys = (env: Env): ApiKeys => ({
-  service: Option.map(Option.fromNullable(env[variables.serviceApiKey]), Redacted.make),
-  embedding: Option.map(Option.fromNullable(present(env, variables.embeddingApiKey)), Redacted.make),
-  llm: Option.map(Option.fromNullable(present(env, variables.llmApiKey)), Redacted.make),
-  rerank: Option.map(Option.fromNullable(present(env, variables.rerankApiKey)), Redacted.make)
+  ...keysFrom((variable) => present(env, variable)),
+  service: keysFrom((variable) => env[variable]).service
 })
+
+export const noApiKeys = keysFrom(() => undefined)

@@ -2,7 +2,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { nearest as nearestOf } from "../terms/nearest.ts"
 import { type Key, keys, sections, findKey, type KeyPath } from "./Settings.ts"
-import { settable, variables } from "./Env.ts"
+import { keyVariables, settable } from "./Env.ts"
 import { describeOrigin, isTable, type Tree } from "./Tree.ts"
 
 /** One mistake: where it is, and how to fix it. */
@@ -75,13 +75,10 @@ const originOf = (tree: Tree, path: string): string => {
 /** The variable for a secret that somebody put into a file. */
 const secretVariable = (path: ReadonlyArray<string>): string | undefined => {
   if (!/^(.*_)?(api_?key|secret|password)$|^token$/i.test(path.at(-1) ?? "")) return undefined
-  return path[0] === "embedding"
-    ? variables.embeddingApiKey
-    : path[0] === "llm"
-      ? variables.llmApiKey
-      : path[0] === "rerank"
-        ? variables.rerankApiKey
-        : variables.serviceApiKey
+  const [section = ""] = path
+  return Object.hasOwn(keyVariables, section)
+    ? keyVariables[section as keyof typeof keyVariables]
+    : keyVariables.service
 }
 
 const unknownKey = (where: string, path: ReadonlyArray<string>, isSection: boolean): ConfigProblem => {

@@ -26,6 +26,7 @@ import { Indexer } from "../../src/Indexer.ts"
 import { Llm } from "../../src/Llm.ts"
 import * as Extractive from "../../src/Llm/Extractive.ts"
 import { Prompt } from "../../src/Prompt.ts"
+import { noApiKeys } from "../../src/Config/Env.ts"
 import * as RateLimiter from "../../src/RateLimiter.ts"
 import { Search } from "../../src/Search.ts"
 import { StoreUnavailable, ports, whole } from "../../src/Store.ts"
@@ -163,11 +164,7 @@ export const start = Effect.fnUntraced(function* (given: Given = {}) {
   })
   const parts = {
     settings,
-    apiKeys: {
-      service: Option.map(Option.fromNullable(given.apiKey), (key) => Redacted.make(key)),
-      embedding: Option.none(),
-      llm: Option.none()
-    }
+    apiKeys: { ...noApiKeys, service: Option.map(Option.fromNullable(given.apiKey), (key) => Redacted.make(key)) }
   }
   const config = Layer.merge(
     Config.layer(parts),
