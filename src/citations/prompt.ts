@@ -90,10 +90,10 @@ export const bounded = (text: string, most = 300): string => {
 export const sourceCharacters = 500
 
 /** `source:12-18`, `source:12`, or the place in the form of the file's own readers: `paper.pdf#page=3`. */
-export const citation = ({ document, passage }: Similar, name = asItIs): string =>
+export const citation = ({ document, passage }: Similar, name = whole): string =>
   `${bounded(name(document.source), sourceCharacters)}${placeIn(passage)}`
 
-const asItIs = (source: string): string => source
+const whole = (source: string): string => source
 
 const placeIn = ({ endLine, locator, startLine }: Hit["passage"]): string =>
   locator === undefined ? `:${startLine}${endLine > startLine ? `-${endLine}` : ""}` : bounded(fragment(locator))
@@ -113,7 +113,7 @@ const titleOf = ({ document, passage }: Hit): string =>
  * same, an empty line, and the text without the padding of its tables.
  */
 export const entry = (hit: Hit, number: number): string =>
-  quotedUnder([fullHeader(number, hit)], hit, unpadded(hit.passage.text), asItIs, alike(hit))
+  quotedUnder([fullHeader(number, hit)], hit, unpadded(hit.passage.text), whole, alike(hit))
 
 /** Places of similar passages that are listed. */
 const toldPlaces = 3
@@ -202,7 +202,7 @@ export const formatPrompt = (
   { fullSources = false, isCited = false }: PromptStyle = {}
 ): Prompt => {
   const question = questionLine(query, fence)
-  const name = fullSources ? asItIs : shortSources(hits)
+  const name = fullSources ? whole : shortSources(hits)
   const written = new Map<string, string>()
   const entryOf = ({ hit, ranks }: Stretch): string => {
     const key = ranks.join()
