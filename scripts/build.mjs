@@ -2,7 +2,7 @@ import { build } from "esbuild"
 import { execFileSync } from "node:child_process"
 import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { analyze } from "./analyze.mjs"
 import { ascii } from "./ascii.mjs"
 import { writeBytecode } from "./bytecode.mjs"
@@ -35,6 +35,19 @@ const formless = {
     onLoad({ filter: /ajv-?provider[-\w]*\.m?js$/i }, () => ({
       contents: "export class AjvJsonSchemaValidator {}; export { AjvJsonSchemaValidator as n }"
     }))
+  }
+}
+
+/** The two megabytes that show the API's documentation stay beside the program, which every start reads whole. */
+const aside = {
+  name: "aside",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /internal[\\/]httpApiSwagger\.js$/ }, async ({ path }) => {
+      const { css, javascript } = await import(pathToFileURL(path).href)
+      writeFileSync(`${outdir}/swagger.json`, JSON.stringify({ css, javascript }))
+      const read = 'JSON.parse(readFileSync(new URL("swagger.json", import.meta.url), "utf8"))'
+      return { contents: `import { readFileSync } from "node:fs"; export const { css, javascript } = ${read}` }
+    })
   }
 }
 
@@ -72,7 +85,7 @@ const [{ metafile }] = await Promise.all([
     define: { "import.meta.url": "__url" },
     banner: { js: `(function(require,__filename){const module={exports:{}},exports=module.exports,__url=${url};` },
     footer: { js: "})" },
-    plugins: [formless],
+    plugins: [formless, aside],
     metafile: true
   }),
   build({

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { setFlagsFromString } from "node:v8"
 import { Script } from "node:vm"
 
 const folder = dirname(fileURLToPath(import.meta.url))
@@ -64,6 +65,8 @@ const relaunch = async () => {
 // compiles. The script is ASCII only (scripts/ascii.mjs), so latin1 reads it correctly, one byte a character.
 const run = () => {
   const program = new Script(readFileSync(filename, "latin1"), { filename, cachedData: bytecode() })
+  // Before the program fills the heap, which would keep the size it has then; V8 takes no bytecode after it has got a flag.
+  if (process.argv[2] === "mcp") setFlagsFromString("--optimize-for-size")
   program.runInThisContext()(createRequire(filename), filename)
 }
 

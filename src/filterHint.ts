@@ -1,8 +1,9 @@
 import * as Effect from "effect/Effect"
+import { orEmpty } from "./Collections.ts"
 import type { CollectionName } from "./model/Collection.ts"
 import { columnKeys, type Filter, filtersUnder, keysOf } from "./model/Filter.ts"
 import { Store } from "./Store.ts"
-import { didYouMean } from "./terms/nearest.ts"
+import { didYouMean, nearest } from "./terms/nearest.ts"
 
 const mostShown = 10
 
@@ -20,6 +21,35 @@ const sourcesIn = (filter: Filter): ReadonlyArray<string> =>
     return values.filter((value) => typeof value === "string" && /^[^*?]/.test(value)) as ReadonlyArray<string>
   })
 
+const nameOf = (source: string): string => source.slice(source.lastIndexOf("/") + 1)
+
+/** Most sources with one beginning or end of their names that a mistyped one is compared with. */
+const mostCompared = 500
+
+/** At most three documents whose sources end in a name like the given one's, among those that begin or end alike. */
+export const similarSources = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
+  const store = yield* Store
+  const name = nameOf(source)
+  const literal = name.replace(/[*?[\]\\]/g, "?")
+  const globs = [
+    `*${literal.slice(0, 3)}*`,
+    `*${literal.slice(-6)}`,
+    // A short name's only mistake may be within both.
+    `*/${literal.slice(0, 1)}*${literal.slice(-4)}`
+  ]
+  const found = (yield* Effect.forEach(collections, (collection) =>
+    Effect.forEach(globs, (glob) =>
+      Effect.map(
+        orEmpty(collection, [])(store.list(collection, { limit: mostCompared, filter: { source: glob } })),
+        (documents) => documents.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
+      )
+    )
+  )).flat(2)
+  const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
+  const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])
+  return each.filter(({ source }) => near.includes(nameOf(source))).slice(0, 3)
+})
+
 /** Names the sources of a filter that nothing has, and the globs by which the ends of stored sources match. */
 const sourceHint = Effect.fnUntraced(function* (filter: Filter, collections: ReadonlyArray<CollectionName>) {
   const { filtered } = yield* Store
@@ -31,8 +61,10 @@ const sourceHint = Effect.fnUntraced(function* (filter: Filter, collections: Rea
   )
   const named = asked.slice(0, mostSources).map(clipped).join(" or ")
   const none = `no source is ${named}${asked.length > mostSources ? ", …" : ""}`
+  const mistyped = found.length === 0 && asked.length === 1 && !/[*?]/.test(asked[0]!)
+  const [meant] = mistyped ? yield* similarSources(collections, asked[0]!) : []
   return found.length === 0
-    ? [none]
+    ? [meant === undefined ? none : `${none} (did you mean ${clipped(meant.source)}?)`]
     : [`${none}: a filter compares the whole source, and ${found.map(clipped).join(" and ")} would match`]
 })
 

@@ -6,6 +6,7 @@ import * as path from "node:path"
 import { Collections } from "../Collections.ts"
 import type { CollectionName } from "../model/Collection.ts"
 import { whyPassedOver } from "../files/Walker.ts"
+import { similarSources } from "../filterHint.ts"
 import { isBelow } from "../files/below.ts"
 import { DocumentId } from "../model/Document.ts"
 import { Store } from "../Store.ts"
@@ -65,7 +66,12 @@ export const notIndexed = Effect.fnUntraced(function* (source: string, collectio
   }
   // What cannot be looked at, such as a name that is too long, is not there either.
   const found = yield* Effect.option(Effect.try(() => fs.statSync(file)))
-  if (Option.isNone(found)) return "there is no such document and no such file; clew list shows all documents"
+  if (Option.isNone(found)) {
+    const all = (yield* (yield* Collections).among(collection)).map(({ name }) => name)
+    const [near] = yield* similarSources(all, source)
+    const meant = near === undefined ? "" : ` (did you mean ${shown(cwd, near.source)}?)`
+    return `there is no such document and no such file${meant}; clew list shows all documents`
+  }
   if (found.value.isDirectory()) return `it is a folder; clew list ${source} names the documents in it`
   return yield* unmet(file, collection)
 })

@@ -405,7 +405,7 @@ const serve = Cli.define(
     const { server, store } = yield* engine.settings
     const { cwd } = yield* Place
     const watched = yield* watchedBy({ watch, readOnly: readOnly || server.readOnly })
-    if (watched.length === 0) yield* sparing
+    yield* sparing(watched.length === 0)
     const config = Effect.map(engine.settings, ({ log, search, server }) => ({
       topK: search.topK,
       readOnly: readOnly || server.readOnly,

@@ -24,7 +24,10 @@ export const TransferReport = Schema.Struct({
   file: Schema.String,
   documents: Schema.Int,
   chunks: Schema.Int,
-  unchanged: Schema.optional(Schema.Int.annotations({ description: "Of the documents, those that were there already" }))
+  unchanged: Schema.optional(
+    Schema.Int.annotations({ description: "Of the documents, those that were there already" })
+  ),
+  skipped: Schema.optional(Schema.Int.annotations({ description: "Documents of the file that hold no text" }))
 }).annotations({ identifier: "TransferReport" })
 
 const decodeEnd = Schema.decodeSync(Schema.parseJson(ExportEnd))
@@ -264,12 +267,13 @@ const imported = Effect.fnUntraced(function* (name: string) {
     const { take } = yield* Transfer
     const taken = yield* take(Stream.suspend(() => Stream.fromAsyncIterable(linesOf(content), cannot)))
     yield* (yield* UpkeepStore).settle()
-    const { documents, passages, unchanged } = taken
+    const { documents, passages, skipped, unchanged } = taken
     yield* printResult(
       TransferReport,
-      { file, documents, chunks: passages, unchanged },
+      { file, documents, chunks: passages, unchanged, skipped },
       `Imported ${count(documents, "document")}, ${count(passages, "passage")} from ${shown(cwd, file)}` +
-        (unchanged === 0 ? "" : `; ${numberText(unchanged)} of them were there already`)
+        (unchanged === 0 ? "" : `; ${numberText(unchanged)} of them were there already`) +
+        (skipped === 0 ? "" : `; ${count(skipped, "document")} skipped, without text`)
     )
   })
 }, Effect.scoped)
@@ -287,7 +291,7 @@ export const importIndex = define(
     },
     flags: {},
     details: [
-      "Replaces documents that are already in the index, but for unchanged ones, and keeps all others. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded, and nothing is stored if a line is invalid.",
+      "Replaces documents that are already in the index, but for unchanged ones, and keeps all others; one that holds no text in the file is deleted. Creates collections with the embedder they had; an existing collection must have the same one. Nothing is embedded, and nothing is stored if a line is invalid.",
       "An import that was interrupted goes on where it was if it is run again."
     ],
     examples: ["clew import everything.jsonl.gz --db elsewhere.db", "ssh host clew export | clew import -"]

@@ -31,6 +31,7 @@ export const reclaiming: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> 
 
 /**
  * For a process that mostly waits, one per client and index: the heap stays smaller, and searches take no longer. Indexing
- * takes half as much processor time again.
+ * takes half as much processor time again, so whoever indexes turns it off. `clew mcp` begins with it (scripts/launcher.mjs).
  */
-export const sparing: Effect.Effect<void> = Effect.sync(() => setFlagsFromString("--optimize-for-size"))
+export const sparing = (does: boolean): Effect.Effect<void> =>
+  Effect.sync(() => setFlagsFromString(does ? "--optimize-for-size" : "--no-optimize-for-size"))

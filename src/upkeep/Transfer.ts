@@ -1,3 +1,4 @@
+import * as Arr from "effect/Array"
 import * as Chunk from "effect/Chunk"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -35,9 +36,10 @@ export interface Transferred {
   readonly passages: number
 }
 
-/** An import's documents, and how many of them were there already. */
+/** An import's documents, how many of them were there already, and how many more held no text. */
 export interface Taken extends Transferred {
   readonly unchanged: number
+  readonly skipped: number
 }
 
 const pageSize = 50
@@ -234,6 +236,8 @@ const reading = Effect.fnUntraced(function* <E, R, E2, R2>(
   return read
 })
 
+const refOf = ({ docId, source }: ExportedDocument): DocumentRef => ({ derivedId: docId, docId, source })
+
 /** 72 bits of a name's hash: millions of long names would need too much memory. */
 const shortOf = (name: string): string => createHash("sha256").update(name).digest("base64").slice(0, 12)
 
@@ -330,17 +334,13 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
 
     /** Those that are not in the index as they are, which an import that broke off has left to do. */
     const missing = (collection: CollectionName, documents: ReadonlyArray<ExportedDocument>) =>
-      Effect.map(
-        store.lookup(
-          collection,
-          documents.map(({ docId, source }): DocumentRef => ({ derivedId: docId, docId, source }))
-        ),
-        (stored) => documents.filter((document, at) => !isStored(document, stored[at]!))
+      Effect.map(store.lookup(collection, documents.map(refOf)), (stored) =>
+        documents.filter((document, at) => !isStored(document, stored[at]!))
       )
 
     /**
      * Stores the documents of an export, which is read twice: nothing is stored unless all of it can be. Existing
-     * documents are replaced unless they are unchanged, others stay. Nothing is embedded. If it breaks off, doing it again
+     * documents are replaced unless they are unchanged, or deleted if they hold no text; others stay. Nothing is embedded. If it breaks off, doing it again
      * continues.
      */
     const take = Effect.fn("Transfer.take")(function* <E, R>(given: Stream.Stream<string, E, R>) {
@@ -355,7 +355,17 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
       const { documents, passages } = yield* reading(given, ({ collection, documents, embedder }) =>
         Effect.gen(function* () {
           const filled = documents.filter(({ content }) => /\S/.test(content))
-          skipped += documents.length - filled.length
+          const blank = documents.filter((document) => !filled.includes(document))
+          skipped += blank.length
+          if (there.has(collection) && blank.length > 0) {
+            for (const found of Arr.getSomes(yield* store.lookup(collection, blank.map(refOf)))) {
+              yield* Effect.catchTag(
+                store.deleteDocument(collection, found.docId),
+                "DocumentNotFound",
+                () => Effect.void
+              )
+            }
+          }
           taken.set(collection, (taken.get(collection) ?? 0) + filled.length)
           const left = there.has(collection) ? yield* missing(collection, filled) : filled
           unchanged += filled.length - left.length
@@ -367,8 +377,7 @@ export class Transfer extends Effect.Service<Transfer>()("clew/Transfer", {
         const isWhole = (yield* store.collection(name)).documents === (taken.get(name) ?? 0)
         if (linkage !== undefined && isWhole) yield* graph.keepLinkage(name, linkage)
       }
-      if (skipped > 0) yield* Effect.logInfo(`Documents skipped, since they hold no text: ${skipped}`)
-      return { documents: documents - skipped, passages, unchanged } satisfies Taken
+      return { documents: documents - skipped, passages, unchanged, skipped } satisfies Taken
     })
 
     return { lines, take }

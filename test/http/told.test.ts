@@ -181,6 +181,11 @@ it.scopedLive("says at every door that a filter matches no document, and how to 
     assert.strictEqual(yield* hintOf({ or: [{ source: "/docs/*" }, { lang: "fr" }] }), would("/docs/*", "*/docs/*"))
     assert.strictEqual(yield* hintOf({ source: "tides*" }), would("tides*", "*/tides*"))
     assert.strictEqual(yield* hintOf({ source: "papers/*" }), `${none}; no source is "papers/*"`)
+    const mistyped = encodeURIComponent(JSON.stringify({ source: "tdies.md" }))
+    assert.strictEqual(
+      (yield* ask(port, "GET", `/documents?filter=${mistyped}`)).json.hint,
+      `${none}; no source is "tdies.md" (did you mean "/home/ada/work/docs/tides.md"?)`
+    )
     assert.strictEqual(yield* hintOf({ source: ["x", "y", "z", "v"] }), `${none}; no source is "x" or "y" or "z", …`)
     assert.strictEqual(yield* hintOf({ lang: "en", source: "docs.example/*" }), none)
     assert.strictEqual(yield* hintOf({ lang: "fr" }), none)

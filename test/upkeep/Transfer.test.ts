@@ -90,33 +90,37 @@ it.effect("gives the same answers with the same scores elsewhere", () =>
   })
 )
 
-it.effect("skips a document without text, as earlier versions stored it", () =>
-  Effect.gen(function* () {
-    const lines = yield* inMemory(
-      Effect.gen(function* () {
-        const store = yield* whole
-        yield* store.createCollection(other, exact)
-        yield* store.put(other, [
-          document("Otters", { source: "otters" }),
-          { ...document("\u00a0 \n", { source: "blank" }), passages: [] }
-        ])
-        return yield* exported()
-      })
-    )
-    assert.isTrue(lines.some((line) => line.includes('"blank"')))
-    const [taken, stored] = yield* inMemory(
-      Effect.gen(function* () {
-        const { take } = yield* Transfer
-        const store = yield* whole
-        return [yield* take(Stream.fromIterable(lines)), yield* store.list(other, { limit: 10 })] as const
-      })
-    )
-    assert.strictEqual(taken.documents, 1)
-    assert.deepStrictEqual(
-      stored.map(({ source }) => source),
-      ["otters"]
-    )
-  })
+it.effect(
+  "skips a document without text, as earlier versions stored it, and deletes what was stored under its name",
+  () =>
+    Effect.gen(function* () {
+      const lines = yield* inMemory(
+        Effect.gen(function* () {
+          const store = yield* whole
+          yield* store.createCollection(other, exact)
+          yield* store.put(other, [
+            document("Otters", { source: "otters" }),
+            { ...document("\u00a0 \n", { source: "blank" }), passages: [] }
+          ])
+          return yield* exported()
+        })
+      )
+      assert.isTrue(lines.some((line) => line.includes('"blank"')))
+      const [taken, stored] = yield* inMemory(
+        Effect.gen(function* () {
+          const { take } = yield* Transfer
+          const store = yield* whole
+          yield* store.createCollection(other, exact)
+          yield* store.put(other, [document("It had text once", { source: "blank", docId: DocumentId.make("own") })])
+          return [yield* take(Stream.fromIterable(lines)), yield* store.list(other, { limit: 10 })] as const
+        })
+      )
+      assert.deepStrictEqual([taken.documents, taken.skipped], [1, 1])
+      assert.deepStrictEqual(
+        stored.map(({ source }) => source),
+        ["otters"]
+      )
+    })
 )
 
 it.effect("replaces what is there, and leaves the rest", () =>

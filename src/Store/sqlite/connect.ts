@@ -41,8 +41,8 @@ export const memory = ":memory:"
 /** The largest size of a WAL once all of it is in the database. */
 export const walBytes = 64 * 1024 * 1024
 
-/** Kibibytes of pages that a reading thread caches; SQLite's default of 2,000 holds a seventh of that index. */
-const readerKibibytes = 16_000
+/** Kibibytes of pages that the main thread caches: its searches, of small indexes, gain nothing from better-sqlite3's 16,000. */
+const mainKibibytes = 2000
 
 /** With less free space, a disk counts as full for those who mean to free some. */
 const scarceBytes = 32 * 1024 * 1024
@@ -127,8 +127,7 @@ export const open = ({
     yield* sql`PRAGMA busy_timeout = 0`
     yield* sql.loadExtension(sqliteVec.getLoadablePath())
     yield* sql`PRAGMA foreign_keys = ON`
-    // The pages that a search of ten thousand passages reads, so that the next search finds them cached.
-    if (mode === "readonly" && !isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${readerKibibytes}`)
+    if (isMainThread) yield* sql.unsafe(`PRAGMA cache_size = -${mainKibibytes}`)
     // Never memory-mapped: if another program truncated the file, a signal would end this process.
     yield* sql`PRAGMA mmap_size = 0`
     const { isOurs, version } = yield* Effect.zipRight(SqliteClient.loadSchema(sql), retryBusy(schemaOf(sql))).pipe(

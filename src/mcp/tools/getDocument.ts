@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { orEmpty } from "../../Collections.ts"
+import { similarSources } from "../../filterHint.ts"
 import { Indexer } from "../../Indexer.ts"
 import { Search } from "../../Search.ts"
 import { Store } from "../../Store.ts"
@@ -13,7 +14,6 @@ import { freshness, toFreshness } from "../../model/SearchResult.ts"
 import type { StoredDocument } from "../../model/Stored.ts"
 import { int, text } from "../../model/fields.ts"
 import { Tokenizer } from "../../packaged/Tokenizer.ts"
-import { nearest } from "../../terms/nearest.ts"
 import { RpcError, refuse } from "../RpcError.ts"
 import { make } from "../Tool.ts"
 import {
@@ -75,20 +75,6 @@ const matching = Effect.fnUntraced(function* (collection: CollectionName, glob: 
   return found.map(({ docId, source }) => ({ collection, docId, source: source ?? docId }))
 })
 
-/** Sources with file names similar to the given one, among those that begin or end alike. */
-const similar = Effect.fnUntraced(function* (collections: ReadonlyArray<CollectionName>, source: string) {
-  const name = nameOf(source)
-  const globs = [`*${literal(name.slice(0, 3))}*`, `*${literal(name.slice(-6))}`]
-  const found = (yield* Effect.forEach(collections, (collection) =>
-    Effect.forEach(globs, (glob) => matching(collection, glob, 500))
-  )).flat(2)
-  const each = [...new Map(found.map((one) => [`${one.collection}/${one.docId}`, one])).values()]
-  const near = nearest(name, [...new Set(each.map(({ source }) => nameOf(source)))])
-  return each.filter(({ source }) => near.includes(nameOf(source))).slice(0, 3)
-})
-
-const nameOf = (source: string): string => bounded(source.slice(source.lastIndexOf("/") + 1), 100)
-
 const named = (found: ReadonlyArray<{ readonly collection: CollectionName; readonly source: string }>): string =>
   found
     .map(({ collection, source }) =>
@@ -135,7 +121,7 @@ const findSource = Effect.fn("mcp.findSource")(function* (name: CollectionName |
       )
     }
   }
-  const near = yield* similar(collections, source)
+  const near = yield* similarSources(collections, source)
   return yield* refuse(
     "source",
     `source: no document has the source ${given}${near.length === 0 ? "" : `; similar: ${named(near)}`}; give it as search or list_sources shows it`

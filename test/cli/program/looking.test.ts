@@ -119,7 +119,10 @@ describe("show", () => {
     await box.ends(3, ["show", ".:3"], ". is not indexed: it is a folder")
     await box.ends(3, ["show", "docs/empty.bin"], "docs/empty.bin is not indexed: skipped in collection default")
     const long = `${"a".repeat(999)}😀`
-    await box.ends(3, ["show", long], "there is no such document and no such file")
+    await box.ends(3, ["show", long], "there is no such document and no such file; clew")
+    for (const command of [["show"], ["why", "tide"]]) {
+      await box.ends(3, [...command, "docs/tdies.md"], "no such file (did you mean docs/tides.md?); clew list shows")
+    }
     await box.ends(2, ["judge", "tide", "--grade", ".=1"], "no document")
   })
 
