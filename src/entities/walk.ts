@@ -48,14 +48,9 @@ export const sampledDocuments = 256
  */
 export const namingWanted = 2
 
-/** Whether a passage mentions a title, another document's or its own: the documents are about what they name. */
-export const namesDocument = (
-  mentions: ReadonlyArray<Pick<PackedMention, "entity" | "relation">>,
-  entityOf: (hash: number) => Entity | undefined
-): boolean =>
-  mentions.some(
-    ({ entity, relation }) => relation !== "defines" && relation !== "heads" && (entityOf(entity)?.defining ?? 0) > 0
-  )
+/** What a passage names or links, apart from what it is about. */
+export const namedIn = (mentions: ReadonlyArray<Pick<PackedMention, "entity" | "relation">>): ReadonlyArray<number> =>
+  mentions.flatMap(({ entity, relation }) => (relation === "defines" || relation === "heads" ? [] : [entity]))
 
 /** How a walk reached a passage: through an entity, from a passage, or undefined if the question names the entity. */
 export interface Step {

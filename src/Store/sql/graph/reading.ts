@@ -5,7 +5,15 @@ import * as Option from "effect/Option"
 import { namedIn } from "../../../entities/extract.ts"
 import { type PackedMention, hashOf, unpack } from "../../../entities/mention.ts"
 import { fromStored } from "../../../entities/said.ts"
-import { type Step, Walk, mostPlaces, namesDocument, namingWanted, rareIn, toEntity } from "../../../entities/walk.ts"
+import {
+  type Step,
+  Walk,
+  mostPlaces,
+  namedIn as mentioned,
+  namingWanted,
+  rareIn,
+  toEntity
+} from "../../../entities/walk.ts"
 import { rising } from "../../../model/Damaged.ts"
 import type { DocumentId } from "../../../model/Document.ts"
 import type { Entity, GraphPassage, ViaStep } from "../../../model/Graph.ts"
@@ -16,6 +24,7 @@ import { type CheckedRow, checkPassage, locatorOf } from "../passage.ts"
 import { dialectOf } from "../dialect.ts"
 import { inList, list } from "../rows.ts"
 import { type TextRow, mentionsIn } from "./edges.ts"
+import { titled } from "./linkage.ts"
 
 /** The parts of a passage that may name an entity. */
 interface Naming {
@@ -237,13 +246,13 @@ export const expand = Effect.fnUntraced(function* (
   const readMentions = Effect.fnUntraced(function* (passages: ReadonlyArray<number>) {
     const unread = passages.filter((passage) => !mentions.has(passage))
     for (const [passage, found] of yield* mentionsIn(sql, unread)) mentions.set(passage, found)
-    yield* learn(passages.flatMap((passage) => (mentions.get(passage) ?? []).map((mention) => mention.entity)))
+    return passages.map((passage) => mentions.get(passage) ?? [])
   })
   if (auto) {
-    const best = hits.map(({ key }) => key)
-    yield* readMentions(best)
-    const naming = best.filter((passage) => namesDocument(mentions.get(passage) ?? [], entity))
-    if (naming.length < namingWanted) return nothing
+    // Titles, be they their own: such documents are about what they name, and lead to each other.
+    const best = (yield* readMentions(hits.map(({ key }) => key))).map(mentioned)
+    const titles = yield* titled(sql, collection, best.flat())
+    if (best.filter((named) => named.some((entity) => titles.has(entity))).length < namingWanted) return nothing
   }
 
   const similarities = new Map<number, number>()
@@ -274,6 +283,7 @@ export const expand = Effect.fnUntraced(function* (
   for (let step = 0; step < steps; step++) {
     yield* readMentions(walk.front())
     const entitiesIn = (passage: number) => [...new Set((mentions.get(passage) ?? []).map(({ entity }) => entity))]
+    yield* learn(walk.front().flatMap(entitiesIn))
     const next = walk.fromFront(entitiesIn, entity)
     yield* compare(walk.reached(next, entity, allowed))
     walk.push(next, entity, similarity, allowed)
